@@ -1,0 +1,1 @@
+"""Pure: the five interventions, the controller that chooses among them, and recovery."""

@@ -1,0 +1,1 @@
+"""Configuration: `chaperon.yaml` and the environment, checked key by key."""

@@ -1,0 +1,17 @@
+"""The words that every other package speaks, and nothing else.
+
+Pure: no file, clock, process or randomness is touched from here, and a test keeps it so.
+
+words          enumerations: decisions, severities, states, interventions
+errors         what can go wrong, as sentences with facts
+lines          bytes to lines
+messages       lines of the CLI to typed messages
+control        what is written to the CLI
+tasks          what somebody wants done
+actions        one tool call, and the review of it
+observations   what a pattern detector is shown
+issues         what a pattern detector saw
+interventions  what is done about it, and the incident that tells of it
+events         facts, as the journal keeps them
+commands       what the core asks the runtime to do
+"""

@@ -1,0 +1,100 @@
+"""What the core asks the runtime to do. `supervisor.runtime.effects` is the only place that performs them.
+
+A command says what, never how. Each can be asked for twice and has its effect once: lines carry a key that the shim
+remembers, and freezing, ending and closing are what they are however often they are done.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from supervisor.protocol.events import AnyEvent
+from supervisor.protocol.interventions import Incident
+from supervisor.protocol.tasks import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Append this decision to the journal; it is written before any command behind it is performed."""
+
+    event: AnyEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start the agent's shim and CLI. `AgentLaunched` or `LaunchFailed` follows."""
+
+    task: Task
+    workspace: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendLine:
+    """Write a line to the CLI. `InputAccepted` with the same key follows, unless the agent ends first."""
+
+    key: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CloseInput:
+    """Close the CLI's input: it ends after what it is doing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """Send SIGTERM to the CLI, so that it can flush its session file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Make every process of the agent stand still. `TreeFrozen` follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thaw:
+    """Let a frozen agent go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndTree:
+    """Kill every process of the agent, tool processes with sessions of their own included. `TreeEnded` follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimer:
+    """`TimerFired` with this name follows after the time, unless it is started again or stopped before."""
+
+    name: str
+    after_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopTimer:
+    """Forget a timer; nothing happens where there is none."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportIncident:
+    """Append a line to the incident log and, where there is a report, write it to a file of its own."""
+
+    incident: Incident
+    report: Mapping[str, Any] | None = None
+
+
+Command = (
+    Record
+    | Launch
+    | SendLine
+    | CloseInput
+    | Terminate
+    | Freeze
+    | Thaw
+    | EndTree
+    | StartTimer
+    | StopTimer
+    | ReportIncident
+)

@@ -1,0 +1,113 @@
+"""What is written to the CLI: one JSON object a line, each a `bytes` that ends in a newline.
+
+An `error` answer to a hook makes the CLI run the tool (measured, 2.1.329), so no function here makes one for a hook.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+HOOK_TIMEOUT_SECONDS = 86_400
+"""How long the CLI waits for a hook's answer: a day. While the daemon is away the agent pauses instead of failing; at the
+end the call does not run. Under 2**31 ms, past which timers of the CLI's runtime fire at once."""
+
+HOOK_EVENTS = (
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "UserPromptSubmit",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+)
+"""The hooks that are registered. Each costs a round trip when it fires, so only what the core looks at is listed."""
+
+
+def initialize(request_id: str, events: Sequence[str] = HOOK_EVENTS) -> bytes:
+    """The first line in: registers the hooks, each under its event's name."""
+    hooks = {
+        event: [{"matcher": None, "hookCallbackIds": [event], "timeout": HOOK_TIMEOUT_SECONDS}] for event in events
+    }
+    return request(request_id, {"subtype": "initialize", "hooks": hooks})
+
+
+def request(request_id: str, body: Mapping[str, Any]) -> bytes:
+    """A control request of ours; its answer comes back with the same id."""
+    return _line({"type": "control_request", "request_id": request_id, "request": body})
+
+
+def interrupt(request_id: str) -> bytes:
+    """End the running tool and the turn at once; a `result` follows."""
+    return request(request_id, {"subtype": "interrupt"})
+
+
+def set_permission_mode(request_id: str, mode: str) -> bytes:
+    """Change the permission mode from here on."""
+    return request(request_id, {"subtype": "set_permission_mode", "mode": mode})
+
+
+def set_model(request_id: str, model: str | None) -> bytes:
+    """Change the model from the next request on; None means the CLI's default."""
+    return request(request_id, {"subtype": "set_model", "model": model})
+
+
+def user_message(text: str) -> bytes:
+    """Something said to the model: starts a turn, or reaches the running one with its next tool result."""
+    message = {"role": "user", "content": text}
+    return _line({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""})
+
+
+def answer(request_id: str, response: Mapping[str, Any]) -> bytes:
+    """The answer to a request of the CLI's."""
+    body = {"subtype": "success", "request_id": request_id, "response": response}
+    return _line({"type": "control_response", "response": body})
+
+
+def refuse_unknown(request_id: str, subtype: str) -> bytes:
+    """Say that a request of an unknown kind is not served. Never for a hook: the CLI would run the tool."""
+    body = {"subtype": "error", "request_id": request_id, "error": f"chaperon does not serve {subtype!r}"}
+    return _line({"type": "control_response", "response": body})
+
+
+def allow_tool(request_id: str, *, context: str = "", updated_input: Mapping[str, Any] | None = None) -> bytes:
+    """Answer PreToolUse: the tool runs, with the model told `context`, or with a changed input."""
+    return _pre_tool_use(request_id, {"permissionDecision": "allow"}, context, updated_input)
+
+
+def deny_tool(request_id: str, reason: str) -> bytes:
+    """Answer PreToolUse: the tool does not run and the model is told the reason."""
+    return _pre_tool_use(request_id, {"permissionDecision": "deny", "permissionDecisionReason": reason}, "", None)
+
+
+def _pre_tool_use(
+    request_id: str, verdict: dict[str, Any], context: str, updated_input: Mapping[str, Any] | None
+) -> bytes:
+    output: dict[str, Any] = {"hookEventName": "PreToolUse", **verdict}
+    if context:
+        output["additionalContext"] = context
+    if updated_input is not None:
+        output["updatedInput"] = updated_input
+    return answer(request_id, {"hookSpecificOutput": output})
+
+
+def add_context(request_id: str, event: str, context: str) -> bytes:
+    """Answer another hook with text for the model's next request, or with nothing where the text is empty."""
+    if not context:
+        return answer(request_id, {})
+    return answer(request_id, {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
+
+
+def grant_permission(request_id: str, tool_input: Mapping[str, Any]) -> bytes:
+    """Answer `can_use_tool`: the tool runs with this input."""
+    return answer(request_id, {"behavior": "allow", "updatedInput": tool_input})
+
+
+def refuse_permission(request_id: str, reason: str) -> bytes:
+    """Answer `can_use_tool`: the tool does not run and the model is told the reason."""
+    return answer(request_id, {"behavior": "deny", "message": reason})
+
+
+def _line(frame: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,323 @@
+"""Facts, as the journal keeps them.
+
+An input is something that happened to chaperon: a line, an exit, a person's wish, a timer. A decision is what the core
+made of it. State is a fold over both in the order of the journal, so a decision that was once made stays made, even
+where a newer version would decide otherwise.
+
+Each kind is one frozen dataclass; `kind` is its name in the journal and never changes its meaning.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.interventions import Incident, Intervention
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import AgentState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What all events carry."""
+
+    agent: str
+    """The agent's name, or empty where the event is the daemon's own."""
+    at: float
+    """Unix time in seconds, for people; never used to decide."""
+    mono: float
+    """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
+
+
+# ── inputs: the daemon ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStarted(Event):
+    """A daemon took this state directory."""
+
+    version: str
+    pid: int
+    boot_id: str
+    """The machine's boot; `mono` compares only within one."""
+    kind: Literal["daemon_started"] = "daemon_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStopped(Event):
+    """The daemon ended in order; its agents live on."""
+
+    reason: str
+    kind: Literal["daemon_stopped"] = "daemon_stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSeen(Event):
+    """Something failed that a person should know of, outside what agents do."""
+
+    incident: Incident
+    kind: Literal["fault_seen"] = "fault_seen"
+
+
+# ── inputs: an agent's life ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSubmitted(Event):
+    """Somebody wants something done; an agent of this name is to do it."""
+
+    task: Task
+    workspace: str
+    session_id: str
+    """The session id that the CLI is told to use."""
+    kind: Literal["task_submitted"] = "task_submitted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLaunched(Event):
+    """The agent's shim and CLI run."""
+
+    shim_pid: int
+    cli_pid: int
+    containment: str
+    """How its tree is held: `cgroup:PATH` or `subreaper`."""
+    kind: Literal["agent_launched"] = "agent_launched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFailed(Event):
+    """The CLI could not be started; nothing of it runs."""
+
+    error: str
+    kind: Literal["launch_failed"] = "launch_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineReceived(Event):
+    """The CLI printed a line. In the journal exactly once, whatever was killed when."""
+
+    end: int
+    """Offset behind the line in the agent's output file: where reading resumes."""
+    frame: Any = None
+    """The line, decoded, whatever its kind; None where it was no JSON object."""
+    text: str | None = None
+    """The line as text, where it was no JSON object."""
+    kind: Literal["line_received"] = "line_received"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinePassedOver(Event):
+    """The CLI printed a line over the cap; the output file has it whole."""
+
+    start: int
+    end: int
+    kind: Literal["line_passed_over"] = "line_passed_over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAccepted(Event):
+    """The shim took a line for the CLI: it is written, once, whatever is killed from here on."""
+
+    key: str
+    """The key under which the core sent it. Example: `answer:5fadd9c6…`."""
+    kind: Literal["input_accepted"] = "input_accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentExited(Event):
+    """The CLI ended, and with it its tree."""
+
+    code: int | None
+    """Exit code, or None where a signal ended it."""
+    signal: int | None
+    stderr_tail: str = ""
+    """The last 4 KiB of its standard error."""
+    rusage: dict[str, float] = field(default_factory=dict)
+    """CPU seconds and peak memory of the CLI, from the kernel."""
+    kind: Literal["agent_exited"] = "agent_exited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentVanished(Event):
+    """The agent is gone without an exit record; what was left of its tree was ended."""
+
+    reason: str
+    kind: Literal["agent_vanished"] = "agent_vanished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAdopted(Event):
+    """A new daemon found this agent and took it over."""
+
+    outcome: Literal["reattached", "exited", "lost", "terminal"]
+    kind: Literal["agent_adopted"] = "agent_adopted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeFrozen(Event):
+    """All processes of the agent stand still."""
+
+    micros: int
+    """From the command to the last process standing still, in microseconds."""
+    kind: Literal["tree_frozen"] = "tree_frozen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEnded(Event):
+    """The agent's tree was killed."""
+
+    micros: int
+    """From the command to the last process gone, in microseconds."""
+    left: int
+    """Processes that could not be ended; 0 unless the kernel holds one."""
+    kind: Literal["tree_ended"] = "tree_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimerFired(Event):
+    """A time that the core had asked for has come."""
+
+    name: str
+    kind: Literal["timer_fired"] = "timer_fired"
+
+
+# ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SayRequested(Event):
+    """A person says something to the agent."""
+
+    id: str
+    text: str
+    by: str
+    """Who: the peer of the socket, by user name."""
+    kind: Literal["say_requested"] = "say_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedirectRequested(Event):
+    """A person gives the agent something else to do: the turn is interrupted and a new one starts."""
+
+    id: str
+    text: str
+    by: str
+    kind: Literal["redirect_requested"] = "redirect_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRequested(Event):
+    """A person wants the agent held at its next tool call."""
+
+    by: str
+    kind: Literal["pause_requested"] = "pause_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRequested(Event):
+    """A person lets a paused agent go on."""
+
+    by: str
+    kind: Literal["resume_requested"] = "resume_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequested(Event):
+    """A person wants the agent ended."""
+
+    by: str
+    reason: str = ""
+    force: bool = False
+    """Whether to end the tree at once instead of climbing the ladder."""
+    kind: Literal["stop_requested"] = "stop_requested"
+
+
+# ── decisions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewMade(Event):
+    """The gate decided about an action; the answer to the CLI follows from this and from nothing else."""
+
+    request_id: str
+    action: Action
+    review: Review
+    kind: Literal["review_made"] = "review_made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueSeen(Event):
+    """A detector raised, worsened or closed an issue."""
+
+    issue: Issue
+    kind: Literal["issue_seen"] = "issue_seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionChosen(Event):
+    """The controller chose an answer to an issue."""
+
+    intervention: Intervention
+    kind: Literal["intervention_chosen"] = "intervention_chosen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanged(Event):
+    """The agent took a step of the state table."""
+
+    before: AgentState
+    after: AgentState
+    why: str
+    kind: Literal["state_changed"] = "state_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentOpened(Event):
+    """Something is worth a person's eye; the incident log has it."""
+
+    incident: Incident
+    kind: Literal["incident_opened"] = "incident_opened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameRejected(Event):
+    """The CLI printed a frame of a known kind that is malformed; the line before this event has it whole."""
+
+    problem: str
+    kind: Literal["frame_rejected"] = "frame_rejected"
+
+
+AnyEvent = (
+    DaemonStarted
+    | DaemonStopped
+    | FaultSeen
+    | TaskSubmitted
+    | AgentLaunched
+    | LaunchFailed
+    | LineReceived
+    | LinePassedOver
+    | InputAccepted
+    | AgentExited
+    | AgentVanished
+    | AgentAdopted
+    | TreeFrozen
+    | TreeEnded
+    | TimerFired
+    | SayRequested
+    | RedirectRequested
+    | PauseRequested
+    | ResumeRequested
+    | StopRequested
+    | ReviewMade
+    | IssueSeen
+    | InterventionChosen
+    | StateChanged
+    | IncidentOpened
+    | FrameRejected
+)
+"""Every event there is, for type checkers and for generated documentation."""
+
+TaggedEvent = Annotated[AnyEvent, Field(discriminator="kind")]
+"""The same, told apart by `kind` when decoded."""

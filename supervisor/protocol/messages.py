@@ -1,0 +1,273 @@
+"""Lines of the CLI to typed messages.
+
+Strict about what is known, generous about what is not, and nothing is lost: an unknown kind becomes `Unknown`, a line
+that is no JSON object becomes `NotJson`, and a known kind that lacks what its kind must have raises `FrameError`. The
+line itself is in the journal as received in each case, so these carry only what decisions need.
+
+Facts about the frames are from `claude` 2.1.329, measured; `tests/recordings/` has the lines.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AliasPath, Field, TypeAdapter, ValidationError
+
+from supervisor.protocol.errors import FrameError
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """`system/init`: the session exists. Said again at the start of each turn."""
+
+    session_id: str
+    cwd: str
+    model: str = ""
+    permission_mode: Annotated[str, Field(validation_alias="permissionMode")] = ""
+    cli_version: Annotated[str, Field(validation_alias="claude_code_version")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply, as the API counts them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """One content block of the model's reply; the same `message_id` repeats for each block, with the same usage."""
+
+    message_id: Annotated[str, Field(validation_alias=AliasPath("message", "id"))]
+    content: Annotated[list[Json], Field(validation_alias=AliasPath("message", "content"))]
+    uuid: str = ""
+    parent_tool_use_id: str | None = None
+    usage: Annotated[Usage, Field(validation_alias=AliasPath("message", "usage"))] = Usage()
+
+    def texts(self) -> Iterator[str]:
+        """The text blocks, in order."""
+        return (block["text"] for block in self.content if block.get("type") == "text" and "text" in block)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """What the model is told: tool results, and messages that were said to it."""
+
+    content: Annotated[str | list[Json], Field(validation_alias=AliasPath("message", "content"))]
+    uuid: str = ""
+    parent_tool_use_id: str | None = None
+    tool_use_result: Any = None
+    tool_result_meta: list[Json] = field(default_factory=list)
+
+    def results(self) -> Iterator[Json]:
+        """The `tool_result` blocks, in order."""
+        if isinstance(self.content, list):
+            yield from (block for block in self.content if block.get("type") == "tool_result")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A turn ended. `is_error` with subtype `success` is an API failure; the text has the reason."""
+
+    subtype: str
+    is_error: bool
+    result: str = ""
+    num_turns: int = 0
+    total_cost_usd: float | None = None
+    errors: list[Any] = field(default_factory=list)
+    queued_turn_count: int = 0
+    """Messages that were said during this turn and start another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCallback:
+    """The CLI waits for the answer to a hook. What it holds beside the common fields depends on the event."""
+
+    request_id: str
+    callback_id: Annotated[str, Field(validation_alias=AliasPath("request", "callback_id"))]
+    event: Annotated[str, Field(validation_alias=AliasPath("request", "input", "hook_event_name"))]
+    session_id: Annotated[str, Field(validation_alias=AliasPath("request", "input", "session_id"))] = ""
+    cwd: Annotated[str, Field(validation_alias=AliasPath("request", "input", "cwd"))] = ""
+    tool_name: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_name"))] = ""
+    tool_input: Annotated[Any, Field(validation_alias=AliasPath("request", "input", "tool_input"))] = None
+    tool_use_id: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_use_id"))] = ""
+    agent_id: Annotated[str | None, Field(validation_alias=AliasPath("request", "input", "agent_id"))] = None
+    """Set where a subagent makes the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanUseTool:
+    """The CLI waits for permission: the second gate, asked only where the permission mode would have prompted."""
+
+    request_id: str
+    tool_name: Annotated[str, Field(validation_alias=AliasPath("request", "tool_name"))]
+    input: Annotated[Any, Field(validation_alias=AliasPath("request", "input"))]
+    tool_use_id: Annotated[str, Field(validation_alias=AliasPath("request", "tool_use_id"))] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRequest:
+    """A control request of a kind that this version does not serve; it must be answered, or the CLI waits."""
+
+    request_id: str
+    subtype: Annotated[str, Field(validation_alias=AliasPath("request", "subtype"))]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlResponse:
+    """The CLI's answer to a request of ours."""
+
+    request_id: Annotated[str, Field(validation_alias=AliasPath("response", "request_id"))]
+    subtype: Annotated[str, Field(validation_alias=AliasPath("response", "subtype"))]
+    error: Annotated[str, Field(validation_alias=AliasPath("response", "error"))] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The CLI no longer waits for the answer to this request."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The CLI shortened the conversation to fit its context."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundTask:
+    """A subagent or workflow of the CLI began, changed or ended; input stays open while one runs."""
+
+    task_id: str = ""
+    task_type: str | None = None
+    status: str | None = None
+    """None where the frame is about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A kind that this version does not act on; more come with every version of the CLI."""
+
+    kind: str
+    """The frame's `type`, with its `subtype` behind a slash where it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotJson:
+    """A line that is no JSON object, such as a warning of the runtime."""
+
+    text: str
+
+
+Message = (
+    Init
+    | Assistant
+    | User
+    | Result
+    | HookCallback
+    | CanUseTool
+    | UnknownRequest
+    | ControlResponse
+    | Cancelled
+    | Compacted
+    | BackgroundTask
+    | Unknown
+    | NotJson
+)
+
+_KINDS: dict[str, TypeAdapter[Any]] = {
+    kind: TypeAdapter(shape)
+    for kind, shape in {
+        "system/init": Init,
+        "system/compact_boundary": Compacted,
+        "assistant": Assistant,
+        "user": User,
+        "result": Result,
+        "control_request/hook_callback": HookCallback,
+        "control_request/can_use_tool": CanUseTool,
+        "control_request": UnknownRequest,
+        "control_response": ControlResponse,
+        "control_cancel_request": Cancelled,
+    }.items()
+}
+
+_TASK_FRAMES = frozenset({"task_started", "task_notification", "task_updated"})
+
+
+def parse(line: bytes) -> Message:
+    """Turn one line of the CLI into a message.
+
+    Raises:
+        FrameError: The line is of a known kind and lacks a field, or has one of the wrong type.
+    """
+    frame = decode(line)
+    return NotJson(line.decode(errors="replace")) if frame is None else parse_frame(frame)
+
+
+def decode(line: bytes) -> dict[str, Any] | None:
+    """Decode one line into a JSON object that can be encoded again, or None where it is none.
+
+    The CLI's runtime may cut a string inside a surrogate pair; such a lone surrogate, which no UTF-8 can carry,
+    becomes `?` here, so that the frame is still served.
+    """
+    try:
+        frame = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        try:
+            text = json.dumps(json.loads(line), ensure_ascii=False)
+            frame = orjson.loads(text.encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return frame if isinstance(frame, dict) else None
+
+
+def parse_frame(frame: Json) -> Message:
+    """Turn one frame, already decoded, into a message; raises like `parse`."""
+    kind = frame.get("type")
+    if not isinstance(kind, str):
+        return Unknown(f"no type: {str(kind)[:40]}")
+    subtype = frame.get("subtype")
+    if kind == "system":
+        if subtype in _TASK_FRAMES:
+            return _background_task(frame)
+        kind = f"system/{subtype}"
+    elif kind == "control_request":
+        request = frame.get("request")
+        full = f"control_request/{request.get('subtype') if isinstance(request, dict) else ''}"
+        kind = full if full in _KINDS else kind
+    adapter = _KINDS.get(kind)
+    if adapter is None:
+        return Unknown(kind)
+    try:
+        message: Message = adapter.validate_python(frame)
+    except ValidationError as error:
+        raise FrameError(kind, _problems(error), _text_or_none(frame.get("request_id"))) from None
+    return message
+
+
+def _background_task(frame: Json) -> BackgroundTask:
+    """Read leniently: a lifecycle frame that lacks a field must never end a run."""
+    patch = frame.get("patch")
+    status = frame.get("status") or (patch.get("status") if isinstance(patch, dict) else None)
+    return BackgroundTask(
+        str(frame.get("task_id") or ""),
+        _text_or_none(frame.get("task_type")),
+        "started" if frame.get("subtype") == "task_started" else _text_or_none(status),
+    )
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _problems(error: ValidationError) -> str:
+    """The first three problems, each with its place and without the frame's text."""
+    found = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)[:3]]
+    return "; ".join(found)

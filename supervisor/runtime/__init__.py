@@ -1,0 +1,1 @@
+"""The effects: processes, journal, clock, socket. The only place that acts."""
