@@ -47,7 +47,9 @@ class ToolReturned(Observed):
     failed: bool
     """Whether the CLI marked the result as an error."""
     refused: bool = False
-    """Whether the call never ran: blocked by the gate, or turned down by a person."""
+    """Whether the call never ran: blocked by the gate, by a rule of the CLI, or turned down by a person."""
+    refused_by: str = ""
+    """Where refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty where it cannot be told."""
     collateral: bool = False
     """Whether it was cancelled because a call beside it failed; says nothing of the agent's own error."""
     structured: Mapping[str, Any] | None = None

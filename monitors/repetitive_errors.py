@@ -1,0 +1,128 @@
+"""The same error again and again.
+
+An error is the same when its tool and its text are, paths, numbers, ids and times aside: the same 404 for another id
+is the same error. Not counted are calls cancelled because a call beside them failed (78 % of the errors of one long
+real session) and what a person turned down. A call that the gate or the CLI denies does count.
+
+An agent that changes something between two errors is at work on it, so such an error counts half: an edit and test
+cycle is reported later than a blind retry.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from monitors.normalise import call_key, error_form
+from monitors.sensitivity import PatternSettings, level_of
+from monitors.streaks import MAX_EVIDENCE, Streaks
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import Observation, ToolReturned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepetitiveErrorsSettings(PatternSettings):
+    """When repeated errors are reported."""
+
+    threshold: int = 3
+    """How many times the same error makes an issue."""
+    forget_after: int = 12
+    """Tool results without the error after which it is over."""
+    weight_after_change: float = 0.5
+    """What an error counts where a file was changed since it was last seen."""
+
+
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+"""Tools whose success changes a file."""
+
+MAX_ERRORS = 32
+"""How many different errors are remembered at once; the one longest unseen is forgotten first."""
+
+
+@dataclass(slots=True)
+class _Error:
+    began: int
+    call: bytes
+    weight: float = 0.0
+    times: int = 0
+    last_result: int = 0
+    last_change: int = 0
+    evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
+
+
+class RepetitiveErrors:
+    """Raises `repetitive_errors`; the key is the normalised error."""
+
+    name = "repetitive_errors"
+
+    def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
+        self._settings = settings or RepetitiveErrorsSettings()
+        self._threshold = self._settings.sensitivity.count(self._settings.threshold)
+        self._streaks = Streaks(MAX_ERRORS)
+        self._errors: dict[str, _Error] = {}
+        self._results = 0
+        self._changes = 0
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        """Count the error that a tool result is, or close the streaks that it ends."""
+        if not isinstance(observation, ToolReturned) or observation.collateral:
+            return ()
+        self._results += 1
+        ended = self._forget_old() if self._errors else ()
+        if observation.failed or observation.refused:
+            return (*ended, *self._count(observation))
+        if observation.tool in CHANGING_TOOLS:
+            self._changes += 1
+        return (*ended, *self._mended(observation)) if self._errors else ended
+
+    def _count(self, observation: ToolReturned) -> Sequence[Issue]:
+        if observation.refused and observation.refused_by == "person":
+            return ()
+        call = call_key(observation.tool, observation.input, observation.seq)
+        form = error_form(observation.text)
+        key = f"{observation.tool}: {form}" if form else f"{observation.tool} {call.hex()} failed without a word"
+        error = self._errors.pop(key, None) or _Error(observation.seq, call)
+        self._errors[key] = error
+        if len(self._errors) > MAX_ERRORS:
+            del self._errors[next(iter(self._errors))]
+        changed = error.times > 0 and error.last_change != self._changes
+        error.weight += self._settings.weight_after_change if changed else 1.0
+        error.times += 1
+        error.call, error.last_result, error.last_change = call, self._results, self._changes
+        error.evidence.append(observation.seq)
+        level = level_of(error.weight, self._threshold)
+        return self._streaks.seen(self._issue(key, form, error, level, observation), level) if level else ()
+
+    def _issue(self, key: str, form: str, error: _Error, level: int, observation: ToolReturned) -> Issue:
+        shown = form[:160] or "no message, only the exit code"
+        return Issue(
+            type=self.name,
+            severity=self._settings.severity_at(level),
+            confidence=self._settings.confidence_at(level),
+            impact_factor=self._settings.impact_factor,
+            began=error.began,
+            sentence=f"The same error of {observation.tool} came {error.times} times: {shown}.",
+            evidence=tuple(error.evidence),
+            details={
+                "error": shown,
+                "count": error.times,
+                "tool": observation.tool,
+                "refused": observation.refused,
+                "file_path": str(observation.input.get("file_path") or ""),
+            },
+            key=key,
+        )
+
+    def _mended(self, observation: ToolReturned) -> Sequence[Issue]:
+        """A call that failed and now succeeds ends its error."""
+        call = call_key(observation.tool, observation.input, observation.seq)
+        over = [key for key, error in self._errors.items() if error.call == call]
+        return self._end(over)
+
+    def _forget_old(self) -> Sequence[Issue]:
+        oldest_kept = self._results - self._settings.forget_after
+        return self._end([key for key, error in self._errors.items() if error.last_result < oldest_kept])
+
+    def _end(self, keys: list[str]) -> Sequence[Issue]:
+        for key in keys:
+            del self._errors[key]
+        return tuple(issue for key in keys for issue in self._streaks.close(key))

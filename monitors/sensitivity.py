@@ -1,0 +1,60 @@
+"""How eagerly patterns are reported, and what each pattern's settings share."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from supervisor.protocol.words import Severity
+
+
+class Sensitivity(StrEnum):
+    """How soon a pattern is reported."""
+
+    LOW = "low"
+    """Half as much again must be seen: fewer words in healthy runs, later in bad ones."""
+    MEDIUM = "medium"
+    """The thresholds as they are set."""
+    HIGH = "high"
+    """Two thirds are enough."""
+
+    def count(self, threshold: int) -> int:
+        """A threshold that is a number of things, scaled; at least 2, for one thing is no pattern."""
+        return max(2, round(threshold * _FACTORS[self]))
+
+    def share(self, threshold: float) -> float:
+        """A threshold between 0 and 1 that is reached from below, scaled and kept at or below 0.95."""
+        return min(0.95, threshold * _FACTORS[self])
+
+
+_FACTORS = {Sensitivity.LOW: 1.5, Sensitivity.MEDIUM: 1.0, Sensitivity.HIGH: 2 / 3}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternSettings:
+    """What the settings of every pattern have."""
+
+    enabled: bool = True
+    sensitivity: Sensitivity = Sensitivity.MEDIUM
+    severity: Severity = Severity.MEDIUM
+    """Severity of the pattern when it is first seen; each doubling beyond the threshold raises it by one, up to high."""
+    confidence: float = 0.7
+    """0 to 1: how sure the pattern is when it is first seen; each doubling halves the doubt."""
+    impact_factor: float = 0.2
+    """0 to 1: how much harm the pattern does if nothing is done."""
+
+    def severity_at(self, level: int) -> Severity:
+        """The severity at a level: 1 when first seen, one more with each doubling."""
+        ceiling = max(self.severity.rank, Severity.HIGH.rank)
+        return list(Severity)[min(self.severity.rank + level - 1, ceiling)]
+
+    def confidence_at(self, level: int) -> float:
+        """The confidence at a level."""
+        return round(1 - (1 - self.confidence) / 2 ** (level - 1), 3)
+
+
+def level_of(amount: float, threshold: float) -> int:
+    """How far an amount is beyond a threshold: 0 below it, 1 at it, 2 at its double, 3 at four times as much.
+
+    Issues are raised again only when the level rises, so a streak of n events raises about log2(n) issues.
+    """
+    return 0 if amount < threshold else int(math.log2(amount / threshold)) + 1
