@@ -56,7 +56,7 @@ class RepetitiveErrors:
 
     def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
         self._settings = settings or RepetitiveErrorsSettings()
-        self._threshold = self._settings.sensitivity.count(self._settings.threshold)
+        self._threshold = self._settings.sensitivity.number(self._settings.threshold)
         self._streaks = Streaks(MAX_ERRORS)
         self._errors: dict[str, _Error] = {}
         self._results = 0

@@ -17,7 +17,7 @@ class Sensitivity(StrEnum):
     HIGH = "high"
     """Two thirds are enough."""
 
-    def count(self, threshold: int) -> int:
+    def number(self, threshold: int) -> int:
         """A threshold that is a number of things, scaled; at least 2, for one thing is no pattern."""
         return max(2, round(threshold * _FACTORS[self]))
 
@@ -49,7 +49,7 @@ class PatternSettings:
 
     def confidence_at(self, level: int) -> float:
         """The confidence at a level."""
-        return round(1 - (1 - self.confidence) / 2 ** (level - 1), 3)
+        return round(1 - (1 - self.confidence) * 0.5 ** (level - 1), 3)
 
 
 def level_of(amount: float, threshold: float) -> int:
