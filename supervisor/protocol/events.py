@@ -16,7 +16,7 @@ from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import AgentState
+from supervisor.protocol.words import AgentState, Rung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,10 +274,20 @@ class StateChanged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RungReached(Event):
+    """A stop climbed one rung of its ladder."""
+
+    rung: Rung
+    kind: Literal["rung_reached"] = "rung_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentOpened(Event):
     """Something is worth a person's eye; the incident log has it."""
 
     incident: Incident
+    report: dict[str, Any] | None = None
+    """What the incident's file holds, where it has one."""
     kind: Literal["incident_opened"] = "incident_opened"
 
 
@@ -314,6 +324,7 @@ AnyEvent = (
     | IssueSeen
     | InterventionChosen
     | StateChanged
+    | RungReached
     | IncidentOpened
     | FrameRejected
 )

@@ -98,6 +98,7 @@ class HookCallback:
     tool_name: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_name"))] = ""
     tool_input: Annotated[Any, Field(validation_alias=AliasPath("request", "input", "tool_input"))] = None
     tool_use_id: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_use_id"))] = ""
+    prompt: Annotated[str, Field(validation_alias=AliasPath("request", "input", "prompt"))] = ""
     agent_id: Annotated[str | None, Field(validation_alias=AliasPath("request", "input", "agent_id"))] = None
     """Set where a subagent makes the call."""
 

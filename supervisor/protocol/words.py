@@ -63,6 +63,8 @@ class AgentState(StrEnum):
     """Its processes were asked for; the CLI has not yet said `system/init`."""
     RUNNING = "running"
     """A turn is under way."""
+    IDLE = "idle"
+    """Its turn ended and its input is open: it waits to be told more."""
     PAUSED = "paused"
     """Held by a person: the next tool call waits at the gate."""
     FINISHING = "finishing"
@@ -85,3 +87,18 @@ class AgentState(StrEnum):
 
 
 _ENDED = frozenset({AgentState.DONE, AgentState.FAILED, AgentState.STOPPED, AgentState.LOST})
+
+
+class Rung(StrEnum):
+    """The rungs of the stop ladder, gentlest first. What each waits for is in `supervisor.core.ladder`."""
+
+    INTERRUPT = "interrupt"
+    """The running tool and turn end; the CLI lives."""
+    END_OF_INPUT = "end_of_input"
+    """The CLI's input is closed: it ends by itself and flushes its session file."""
+    TERMINATE = "terminate"
+    """SIGTERM to the CLI."""
+    KILL = "kill"
+    """Every process of the tree is ended."""
+    FREEZE = "freeze"
+    """Not a rung of the gentle way: the tree stands still, and is ended next."""

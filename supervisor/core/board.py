@@ -1,0 +1,119 @@
+"""The board: every agent there is, live or ended, as a fold over the journal.
+
+Events are handed to the session that they are about; what is left of an ended one is its summary. A snapshot holds the
+summaries and where the oldest live agent began: rebuilding reads the journal from there.
+"""
+
+from collections.abc import Callable, Iterator
+
+from supervisor.core.session import Session
+from supervisor.core.summary import Summary
+from supervisor.protocol.commands import Command
+from supervisor.protocol.errors import NotFoundError, UsageError
+from supervisor.protocol.events import AnyEvent, TaskSubmitted
+
+MakeSession = Callable[[TaskSubmitted], Session]
+
+
+class Board:
+    """All agents.
+
+    Args:
+        make_session: Makes the session of a task that was submitted, with reviewer, detectors and controller.
+    """
+
+    def __init__(self, make_session: MakeSession) -> None:
+        self._make_session = make_session
+        self._live: dict[str, Session] = {}
+        self._ended: dict[str, Summary] = {}
+        self._began: dict[str, int] = {}
+
+    def see(self, seq: int, event: AnyEvent) -> list[Command]:
+        """Hand the event to its session and return what is to be done; nothing for events of the daemon's own."""
+        session = self._session_of(seq, event)
+        if session is None:
+            return []
+        commands = session.see(seq, event)
+        self._retire(event.agent, session)
+        return commands
+
+    def remember(self, seq: int, event: AnyEvent) -> None:
+        """Fold one event of the journal in, deciding nothing."""
+        session = self._session_of(seq, event)
+        if session is not None:
+            session.remember(seq, event)
+
+    def recover(self, seq: int, event: AnyEvent) -> list[Command]:
+        """What is still due for the agent of the event after the journal was read."""
+        session = self._live.get(event.agent)
+        if session is None:
+            return []
+        commands = session.recover(seq, event)
+        self._retire(event.agent, session)
+        return commands
+
+    def live(self) -> Iterator[Session]:
+        """The sessions that have not ended."""
+        return iter(list(self._live.values()))
+
+    def session(self, agent: str) -> Session:
+        """The live session of that name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        try:
+            return self._live[agent]
+        except KeyError:
+            ended = self._ended.get(agent)
+            what = f"Agent {agent!r} has ended ({ended.state})." if ended else f"There is no agent {agent!r}."
+            raise NotFoundError(what, way_out=f"Running: {', '.join(self._live) or 'none'}.") from None
+
+    def summaries(self) -> list[Summary]:
+        """All agents, in the order in which they were submitted."""
+        known = [*self._ended.values(), *(session.summary for session in self._live.values())]
+        return sorted(known, key=lambda summary: summary.started_at)
+
+    def summary(self, agent: str) -> Summary:
+        """The summary of that name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        if agent in self._ended:
+            return self._ended[agent]
+        return self.session(agent).summary
+
+    def refuse_taken(self, agent: str) -> None:
+        """Refuse a name that an agent has or had.
+
+        Raises:
+            UsageError: It is taken.
+        """
+        if agent in self._live or agent in self._ended:
+            raise UsageError(f"There is an agent {agent!r} already.", way_out="Choose another name, or none.")
+
+    def snapshot(self) -> tuple[int | None, list[Summary]]:
+        """The sequence number of the oldest live agent's first event (None without one), and all ended summaries."""
+        return min(self._began.values(), default=None), list(self._ended.values())
+
+    def restore(self, ended: list[Summary]) -> None:
+        """Take in the summaries of a snapshot, before the journal is read from where it says."""
+        self._ended = {summary.agent: summary for summary in ended}
+
+    def settle(self) -> None:
+        """Retire the sessions that ended, once the journal was read."""
+        for agent, session in list(self._live.items()):
+            self._retire(agent, session)
+
+    def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
+        if isinstance(event, TaskSubmitted) and event.agent not in self._ended:
+            self._live[event.agent] = self._make_session(event)
+            self._began[event.agent] = seq
+        return self._live.get(event.agent)
+
+    def _retire(self, agent: str, session: Session) -> None:
+        """Keep only the summary of a session that has ended and has nothing more to tell."""
+        if session.state.ended:
+            self._ended[agent] = session.summary
+            del self._live[agent], self._began[agent]

@@ -1,0 +1,219 @@
+"""What is due next, given what a session knows: one decision at a time, until none is left.
+
+The order is the order of harm: answers that the CLI waits for, then what the detectors saw, then what is done about it,
+then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
+"""
+
+from dataclasses import dataclass, field
+
+from interventions.controller import Controller
+from supervisor.core import gate, incidents
+from supervisor.core.ladder import Ladder
+from supervisor.core.memory import Memory
+from supervisor.core.states import Step, legal, take
+from supervisor.protocol import messages
+from supervisor.protocol.actions import Action, Context, Review, Reviewer
+from supervisor.protocol.events import (
+    AgentExited,
+    AgentVanished,
+    AnyEvent,
+    Event,
+    FrameRejected,
+    IncidentOpened,
+    InterventionChosen,
+    IssueSeen,
+    LaunchFailed,
+    PauseRequested,
+    ReviewMade,
+    RungReached,
+    StateChanged,
+)
+from supervisor.protocol.words import AgentState, Decision, Rung
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """What the user may decide about a session."""
+
+    hello_seconds: float = 60.0
+    """How long the CLI may take to answer its first line: 0.4 s when measured; a minute allows for a cold disk."""
+    settle_seconds: float = 10.0
+    """How long a message that came as the turn ended may go untaken before the agent finishes all the same: the CLI takes
+    one within milliseconds."""
+    ladder: Ladder = field(default_factory=Ladder)
+    home: str = ""
+    """The agent's home directory, for reviews."""
+    protected: tuple[str, ...] = ()
+    """Chaperon's own paths, which no agent touches."""
+
+
+class Decider:
+    """Makes a session's decisions; holds no state of its own."""
+
+    def __init__(self, reviewer: Reviewer, controller: Controller, settings: SessionSettings) -> None:
+        self._reviewer = reviewer
+        self._controller = controller
+        self._settings = settings
+
+    def next(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        """The next decision that is due, or None.
+
+        Args:
+            known: The session's state; not changed here.
+            now: The event that is being handled: when it is.
+            seq: That event's sequence number.
+        """
+        if known.state.ended:
+            return self._incident(known, now, seq)
+        return (
+            self._rejection(known, now)
+            or self._review(known, now)
+            or self._issue(known, now)
+            or self._intervention(known, now, seq)
+            or self._step(known, now)
+            or self._rung(known, now)
+            or self._incident(known, now, seq)
+        )
+
+    def _rejection(self, known: Memory, now: Event) -> AnyEvent | None:
+        if known.rejected is None:
+            return None
+        return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=str(known.rejected))
+
+    # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _review(self, known: Memory, now: Event) -> AnyEvent | None:
+        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or not known.waiting:
+            return None
+        request = next(iter(known.waiting.values()))
+        action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
+        if action is None:
+            action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
+            review = gate.malformed(request.tool_name)
+        else:
+            review = self._verdict(known, request, action) or gate.review(self._reviewer, action, self._context(known))
+        return ReviewMade(
+            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
+        )
+
+    def _verdict(self, known: Memory, request: gate.Request, action: Action) -> Review | None:
+        """What the first gate said of the same call, where the second asks about the input that it let pass."""
+        before = known.verdicts.get(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
+        if before is None:
+            return None
+        if before.review.decision is Decision.BLOCK or action.input in (
+            before.action.input,
+            before.review.updated_input,
+        ):
+            return before.review
+        return None
+
+    def _context(self, known: Memory) -> Context:
+        return Context(
+            task=known.task,
+            history=known.history,
+            home=self._settings.home,
+            protected=self._settings.protected,
+            active_issues=tuple(sorted({type_ for type_, _ in known.open_issues})),
+        )
+
+    # ── what goes wrong, and what is done about it ────────────────────────────────────────────────────────────────
+
+    def _issue(self, known: Memory, now: Event) -> AnyEvent | None:
+        if not known.fresh_issues:
+            return None
+        return IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=known.fresh_issues[0])
+
+    def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if not known.unanswered_issues or known.state is AgentState.STOPPING:
+            return None
+        chosen = self._controller.choose(known.unanswered_issues, id=f"{now.agent}-{seq}", mono=now.mono)
+        if chosen is None:
+            return None
+        return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
+
+    def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if not known.incidents_due:
+            return None
+        incident, report = incidents.describe(known.incidents_due[0], known, seq)
+        return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
+
+    # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _step(self, known: Memory, now: Event) -> AnyEvent | None:
+        due = _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+        if due is None:
+            return None
+        step, why = due
+        after = take(now.agent, known.state, step)
+        return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=known.state, after=after, why=why)
+
+    def _rung(self, known: Memory, now: Event) -> AnyEvent | None:
+        if known.state is not AgentState.STOPPING:
+            return None
+        rung = self._next_rung(known)
+        return None if rung is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=rung)
+
+    def _next_rung(self, known: Memory) -> Rung | None:
+        hurry = known.emergency is not None or (known.stop is not None and known.stop.force)
+        if known.rung is None:
+            return Rung.FREEZE if hurry else Rung.INTERRUPT
+        if not known.rung_over:
+            return None
+        if hurry and known.rung not in (Rung.FREEZE, Rung.KILL):
+            return Rung.FREEZE
+        following = self._settings.ladder.after(known.rung)
+        return following[0] if following else None
+
+
+Due = tuple[Step, str] | None
+
+
+def _ended(known: Memory) -> Due:
+    """What the end of the processes means, by the state in which it came."""
+    stopping = known.state is AgentState.STOPPING
+    match known.ending:
+        case None:
+            return None
+        case LaunchFailed(error=error):
+            return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
+        case AgentVanished(reason=reason):
+            return Step.VANISH, reason
+        case AgentExited() if stopping:
+            return Step.END, known.summary.why
+        case AgentExited(code=0) if known.state is AgentState.FINISHING and not known.summary.failed:
+            return Step.SUCCEED, "the task's last turn succeeded"
+        case AgentExited() as ended if known.state is AgentState.FINISHING and known.summary.failed:
+            return Step.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
+        case AgentExited() as ended:
+            how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+            return Step.FAIL, f"the CLI ended in state {known.state} with {how}"
+
+
+def _stopped(known: Memory) -> Due:
+    if known.state is AgentState.STOPPING:
+        return None
+    if known.emergency is not None:
+        return Step.STOP, known.emergency.intervention.issue.sentence
+    if known.stop is not None:
+        return Step.STOP, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
+    return None
+
+
+def _turned(known: Memory) -> Due:
+    """What a turn that began or ended means. Input stays open while a message or background work will start another."""
+    if known.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
+        return Step.BEGIN, "a turn began"
+    if known.turn is None or known.state is not AgentState.RUNNING:
+        return None
+    if known.turn.queued_turn_count or known.background or known.owed_a_turn:
+        return None
+    return (Step.REST, "its turn ended") if known.task.keep_open else (Step.FINISH, "its last turn ended")
+
+
+def _wished(known: Memory) -> Due:
+    if known.wish is None:
+        return None
+    pause = isinstance(known.wish, PauseRequested)
+    step, why = (Step.PAUSE, f"paused by {known.wish.by}") if pause else (Step.RESUME, f"resumed by {known.wish.by}")
+    return (step, why) if step in legal(known.state) else None

@@ -1,0 +1,67 @@
+"""The gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect.
+
+Nothing passes unreviewed: a reviewer that raises and an input that is no object are blocks, with the reason. An error
+answer would make the CLI run the tool, so there is none.
+"""
+
+from collections.abc import Mapping
+
+from supervisor.protocol import control
+from supervisor.protocol.actions import Action, Context, Review, Reviewer
+from supervisor.protocol.messages import CanUseTool, HookCallback
+from supervisor.protocol.words import Decision, Severity
+
+Request = HookCallback | CanUseTool
+
+REVIEWER_FAILED = "chaperon.reviewer-failed"
+MALFORMED_INPUT = "chaperon.malformed-input"
+
+
+def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
+    """The action that the request asks about; None where its input is no object."""
+    if isinstance(request, HookCallback):
+        given, cwd, subagent = request.tool_input, request.cwd or cwd, request.agent_id or ""
+    else:
+        given, subagent = request.input, ""
+    if not isinstance(given, Mapping):
+        return None
+    return Action(request.tool_name, given, cwd, workspace, request.tool_use_id, subagent)
+
+
+def review(reviewer: Reviewer, action: Action, context: Context) -> Review:
+    """Ask the reviewer; whatever it raises is a block that names it."""
+    try:
+        return reviewer.review(action, context)
+    except Exception as error:  # noqa: BLE001 - the reviewer may be anybody's code, and no failure of it lets a call run
+        return _block(
+            REVIEWER_FAILED,
+            f"The review of this {action.tool} call failed ({type(error).__name__}: {str(error)[:200]}), so it was not "
+            "run. Do the step another way, or leave it and say so at the end.",
+        )
+
+
+def malformed(tool: str) -> Review:
+    """The review of a call whose input is no object."""
+    return _block(MALFORMED_INPUT, f"The input of this {tool} call is not an object, so it was not run. Call it again.")
+
+
+def answer(request_id: str, review: Review, *, permission: bool, action: Action) -> bytes:
+    """The line that makes the review take effect.
+
+    Args:
+        request_id: The CLI's request.
+        review: What was decided.
+        permission: Whether the request is a `can_use_tool`, which must be given the input back.
+        action: What was asked for.
+    """
+    if review.decision is Decision.BLOCK:
+        refuse = control.refuse_permission if permission else control.deny_tool
+        return refuse(request_id, review.reasoning)
+    if permission:
+        return control.grant_permission(request_id, review.updated_input or action.input)
+    told = review.reasoning if review.decision is not Decision.ALLOW else ""
+    return control.allow_tool(request_id, context=told, updated_input=review.updated_input)
+
+
+def _block(rule: str, reasoning: str) -> Review:
+    return Review(Decision.BLOCK, 1.0, 0.0, Severity.HIGH, reasoning, rule)

@@ -1,0 +1,79 @@
+"""From what happened to the incident that tells a person of it."""
+
+from typing import Any
+
+from interventions import emergency_stop
+from supervisor.core.memory import IncidentCause, Memory
+from supervisor.protocol.events import (
+    AgentExited,
+    AgentVanished,
+    InterventionChosen,
+    LaunchFailed,
+    TimerFired,
+    TreeEnded,
+)
+from supervisor.protocol.interventions import Incident, Intervention
+from supervisor.protocol.words import InterventionKind, Severity
+
+
+def describe(cause: IncidentCause, known: Memory, seq: int) -> tuple[Incident, dict[str, Any] | None]:
+    """The incident and, where there is more to say, its full report."""
+    agent, workspace = cause.agent, known.submitted.workspace
+    resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
+
+    def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
+        return Incident(f"{agent}-{seq}-{type_}", cause.at, agent, type_, severity, summary, way_out, seq=seq), None
+
+    match cause:
+        case InterventionChosen():
+            return _intervention(cause, cause.intervention, known, seq)
+        case LaunchFailed():
+            return incident("launch_failed", Severity.HIGH, cause.error, "chaperon doctor says what works here.")
+        case AgentVanished():
+            what = f"Agent {agent} is gone without an exit record: {cause.reason}"
+            return incident("agent_lost", Severity.HIGH, what, resume)
+        case AgentExited() if known.summary.failed:
+            what = f"The turn of agent {agent} ended in an error: {known.summary.result[:500]}"
+            return incident("turn_failed", Severity.MEDIUM, what, resume)
+        case AgentExited():
+            how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
+            tail = cause.stderr_tail.strip()[-500:]
+            what = f"The CLI of agent {agent} ended with {how} before its task did." + (
+                f" It said: {tail}" if tail else ""
+            )
+            return incident("agent_failed", Severity.HIGH, what, resume)
+        case TimerFired():
+            what = f"The CLI of agent {agent} did not answer its first line in time; its processes were ended."
+            return incident("agent_silent", Severity.HIGH, what, "chaperon doctor says whether the CLI works here.")
+        case TreeEnded():
+            what = f"{cause.left} processes of agent {agent} could not be ended; the kernel holds them."
+            return incident(
+                "processes_left",
+                Severity.HIGH,
+                what,
+                "They end when what they wait for does; see ps -eo pid,stat,wchan.",
+            )
+
+
+def _intervention(
+    cause: InterventionChosen, chosen: Intervention, known: Memory, seq: int
+) -> tuple[Incident, dict[str, Any] | None]:
+    stop = chosen.kind is InterventionKind.EMERGENCY_STOP
+    id_ = f"{chosen.id}-{chosen.kind}"
+    report = None
+    if stop:
+        range_ = (known.first_seq, known.last_seq)
+        report = dict(emergency_stop.report(chosen, known.task, known.history, known.summary.session_id, range_))
+    incident = Incident(
+        id=id_,
+        at=cause.at,
+        agent=cause.agent,
+        type=chosen.kind,
+        severity=chosen.issue.severity,
+        summary=chosen.issue.sentence,
+        way_out=f"chaperon show {cause.agent}",
+        issue=chosen.issue.type,
+        seq=seq,
+        report=f"incidents/{id_}.json" if stop else "",
+    )
+    return incident, report

@@ -1,0 +1,79 @@
+"""The life of an agent as a table: which step leads from which state to which.
+
+The table is the whole truth: the README's picture is drawn from it, and a step that is not in it is refused with the
+steps that would have been legal.
+"""
+
+from enum import StrEnum
+
+from supervisor.protocol.errors import IllegalStepError
+from supervisor.protocol.words import AgentState
+
+
+class Step(StrEnum):
+    """What can happen to an agent, as the text that completes "cannot …"."""
+
+    BEGIN = "begin a turn"
+    REST = "wait for more"
+    FINISH = "finish"
+    PAUSE = "be paused"
+    RESUME = "be resumed"
+    STOP = "be stopped"
+    SUCCEED = "end well"
+    FAIL = "fail"
+    END = "be ended"
+    VANISH = "vanish"
+
+
+_LIVE = {Step.STOP: AgentState.STOPPING, Step.FAIL: AgentState.FAILED, Step.VANISH: AgentState.LOST}
+
+TABLE: dict[AgentState, dict[Step, AgentState]] = {
+    AgentState.STARTING: {Step.BEGIN: AgentState.RUNNING, **_LIVE},
+    AgentState.RUNNING: {
+        Step.PAUSE: AgentState.PAUSED,
+        Step.REST: AgentState.IDLE,
+        Step.FINISH: AgentState.FINISHING,
+        **_LIVE,
+    },
+    AgentState.IDLE: {
+        Step.BEGIN: AgentState.RUNNING,
+        Step.PAUSE: AgentState.PAUSED,
+        Step.FINISH: AgentState.FINISHING,
+        **_LIVE,
+    },
+    AgentState.PAUSED: {Step.RESUME: AgentState.RUNNING, **_LIVE},
+    AgentState.FINISHING: {Step.BEGIN: AgentState.RUNNING, Step.SUCCEED: AgentState.DONE, **_LIVE},
+    AgentState.STOPPING: {Step.END: AgentState.STOPPED, Step.VANISH: AgentState.LOST},
+    AgentState.DONE: {},
+    AgentState.FAILED: {},
+    AgentState.STOPPED: {},
+    AgentState.LOST: {},
+}
+"""From each state, each legal step and where it leads."""
+
+
+def take(agent: str, state: AgentState, step: Step) -> AgentState:
+    """Where the step leads.
+
+    Raises:
+        IllegalStepError: The state does not know the step.
+    """
+    try:
+        return TABLE[state][step]
+    except KeyError:
+        raise IllegalStepError(agent, state, step, legal(state)) from None
+
+
+def legal(state: AgentState) -> tuple[str, ...]:
+    """The steps that the state knows, as text."""
+    return tuple(TABLE[state])
+
+
+def draw() -> str:
+    """The table as a Mermaid state diagram, for the README."""
+    lines = ["stateDiagram-v2", "    [*] --> starting"]
+    for state, steps in TABLE.items():
+        lines += [f"    {state} --> {after}: {step}" for step, after in steps.items()]
+        if state.ended:
+            lines.append(f"    {state} --> [*]")
+    return "\n".join(lines)

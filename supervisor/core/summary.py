@@ -1,0 +1,91 @@
+"""What is known of an agent at a glance: what `chaperon ps` and `chaperon show` print, and all that stays once it ended."""
+
+from dataclasses import dataclass, field
+
+from supervisor.protocol import messages
+from supervisor.protocol.actions import Review, Step
+from supervisor.protocol.events import StateChanged, TaskSubmitted
+from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import AgentState
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts and facts of one agent, kept up to date by its session."""
+
+    agent: str
+    state: AgentState
+    task: Task
+    workspace: str
+    session_id: str
+    started_at: float
+    """Unix time of the submission, in seconds."""
+    ended_at: float | None = None
+    why: str = "submitted"
+    """Why it is in its state."""
+    cli_version: str = ""
+    model: str = ""
+    shim_pid: int = 0
+    cli_pid: int = 0
+    containment: str = ""
+    turns: int = 0
+    failed: bool = False
+    """Whether its last turn ended in an error."""
+    cost_usd: float | None = None
+    """What the CLI says; None until its first turn ended."""
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reviews: dict[str, int] = field(default_factory=dict)
+    """How many of each decision."""
+    issues: dict[str, int] = field(default_factory=dict)
+    """How many of each type were raised."""
+    interventions: dict[str, int] = field(default_factory=dict)
+    """How many of each kind."""
+    incidents: list[str] = field(default_factory=list)
+    """Ids, oldest first."""
+    recent: tuple[Step, ...] = ()
+    """The last steps, oldest first."""
+    result: str = ""
+    """What the model said last of its turn, shortened."""
+    _counted: str = ""
+
+    @classmethod
+    def of(cls, submitted: TaskSubmitted) -> "Summary":
+        """The summary of an agent that has just been asked for."""
+        return cls(
+            submitted.agent,
+            AgentState.STARTING,
+            submitted.task,
+            submitted.workspace,
+            submitted.session_id,
+            submitted.at,
+        )
+
+    def changed(self, event: StateChanged) -> None:
+        """Note a step of the state table."""
+        self.state, self.why = event.after, event.why
+        if event.after.ended:
+            self.ended_at = event.at
+
+    def count_review(self, review: Review) -> None:
+        """Count a decision of the gate."""
+        self.reviews[review.decision] = self.reviews.get(review.decision, 0) + 1
+
+    def count_turn(self, result: messages.Result) -> None:
+        """Count a turn that ended."""
+        self.turns += 1
+        self.failed = result.is_error
+        self.result = result.result[:2000]
+        if result.total_cost_usd is not None:
+            self.cost_usd = result.total_cost_usd
+
+    def count_reply(self, reply: messages.Assistant) -> None:
+        """Count the tokens of a reply once, though the CLI repeats its usage with each block."""
+        if reply.message_id == self._counted:
+            return
+        self._counted = reply.message_id
+        usage = reply.usage
+        self.input_tokens += usage.input_tokens + usage.cache_creation_input_tokens
+        self.cached_tokens += usage.cache_read_input_tokens
+        self.output_tokens += usage.output_tokens

@@ -1,0 +1,282 @@
+"""One session: what it does about each thing that can happen."""
+
+from typing import Any
+
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.commands import (
+    CloseInput,
+    EndTree,
+    Freeze,
+    Launch,
+    Record,
+    ReportIncident,
+    StartTimer,
+    Terminate,
+)
+from supervisor.protocol.errors import IllegalStepError
+from supervisor.protocol.words import AgentState, Decision, Rung
+from tests.support.play import Play, answers, lines, recorded, verdict
+
+STOP = verdict(Decision.BLOCK, "hands off", stop=True)
+
+
+def kinds(commands: Any) -> list[type]:
+    return [type(command) for command in commands]
+
+
+def test_a_submitted_task_is_launched() -> None:
+    assert kinds(Play().submit()) == [Launch]
+
+
+def test_a_launched_cli_is_given_the_hooks_first_and_then_the_prompt() -> None:
+    play = Play(prompt="mend the roof")
+    play.submit()
+    first, second = lines(play.launched())
+    assert first["request"]["subtype"] == "initialize"
+    assert "PreToolUse" in first["request"]["hooks"]
+    assert second["message"]["content"] == "mend the roof"
+
+
+def test_a_call_that_may_run_is_allowed_without_a_word() -> None:
+    (answer,) = answers(Play().running().call("ls"))
+    assert answer == {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+
+
+def test_a_call_that_is_warned_runs_and_the_model_is_told() -> None:
+    (answer,) = answers(Play({"pip": verdict(Decision.WARN, "mind the pins")}).running().call("pip install x"))
+    assert answer["permissionDecision"] == "allow"
+    assert answer["additionalContext"] == "mind the pins"
+
+
+def test_a_blocked_call_is_denied_with_its_reason() -> None:
+    (answer,) = answers(Play({"rm": verdict(Decision.BLOCK, "not yours")}).running().call("rm -rf /"))
+    assert answer["permissionDecision"] == "deny"
+    assert answer["permissionDecisionReason"] == "not yours"
+
+
+def test_a_modified_call_runs_changed_and_both_forms_are_recorded() -> None:
+    softer = verdict(Decision.MODIFY, "softer", updated_input={"command": "git push --force-with-lease"})
+    commands = Play({"--force": softer}).running().call("git push --force")
+    (answer,) = answers(commands)
+    assert answer["updatedInput"] == {"command": "git push --force-with-lease"}
+    (made,) = recorded(commands, events.ReviewMade)
+    assert made.action.input == {"command": "git push --force"}
+    assert made.review.updated_input == {"command": "git push --force-with-lease"}
+
+
+def test_a_review_is_recorded_before_its_answer_is_sent() -> None:
+    commands = kinds(Play().running().call("ls"))
+    assert commands.index(Record) < len(commands) - 1
+
+
+def test_a_reviewer_that_raises_is_a_block_that_names_the_error() -> None:
+    def broken() -> Any:
+        raise ZeroDivisionError("oh")
+
+    (answer,) = answers(Play({"ls": broken}).running().call("ls"))
+    assert answer["permissionDecision"] == "deny"
+    assert "ZeroDivisionError: oh" in answer["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize("given", [None, "text", 7, ["rm"]])
+def test_a_call_whose_input_is_no_object_is_denied(given: Any) -> None:
+    (answer,) = answers(Play().running().call("ls", tool_input=given))
+    assert answer["permissionDecision"] == "deny"
+
+
+def test_a_malformed_hook_is_denied_and_reported() -> None:
+    play = Play().running()
+    commands = play.line({"type": "control_request", "request_id": "r9", "request": {"subtype": "hook_callback"}})
+    (answer,) = answers(commands)
+    assert answer["permissionDecision"] == "deny"
+    assert len(recorded(commands, events.FrameRejected)) == 1
+
+
+@pytest.mark.parametrize("frame", [{"type": "novelty", "x": 1}, {"no": "type"}, {"type": "system", "subtype": "odd"}])
+def test_an_unknown_frame_asks_for_nothing(frame: Any) -> None:
+    assert Play().running().line(frame) == []
+
+
+def test_other_hooks_are_answered_with_nothing() -> None:
+    (line,) = lines(Play().running().hook("PostToolUse", tool_name="Bash", tool_use_id="u"))
+    assert line["response"]["response"] == {}
+
+
+def test_a_request_of_an_unknown_kind_is_answered_with_an_error() -> None:
+    play = Play().running()
+    (line,) = lines(play.line({"type": "control_request", "request_id": "q", "request": {"subtype": "mcp_message"}}))
+    assert line["response"]["subtype"] == "error"
+
+
+def test_the_second_gate_repeats_the_first_ones_answer_and_counts_once() -> None:
+    play = Play({"rm": verdict(Decision.BLOCK, "no")}).running()
+    play.call("rm x")
+    (line,) = lines(play.permission("rm x"))
+    assert line["response"]["response"] == {"behavior": "deny", "message": "no"}
+    assert play.session is not None
+    assert play.session.summary.reviews == {"block": 1}
+
+
+def test_the_second_gate_reviews_a_call_that_never_passed_the_first() -> None:
+    (line,) = lines(Play({"rm": verdict(Decision.BLOCK, "no")}).running().permission("rm x"))
+    assert line["response"]["response"]["behavior"] == "deny"
+
+
+def test_the_second_gate_reviews_an_input_that_the_first_did_not_see() -> None:
+    play = Play({"rm": verdict(Decision.BLOCK, "no")}).running()
+    play.call("ls")
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "rm"}, "tool_use_id": "u-ls"}
+    (line,) = lines(play.line({"type": "control_request", "request_id": "q", "request": request}))
+    assert line["response"]["response"]["behavior"] == "deny"
+
+
+def test_after_its_last_turn_the_agent_finishes_and_ends_well() -> None:
+    play = Play().running()
+    assert CloseInput() in play.result()
+    play.exited(0)
+    assert play.session is not None
+    assert play.session.state is AgentState.DONE
+
+
+def test_a_turn_that_ended_in_an_error_makes_the_agent_fail_with_the_reason() -> None:
+    play = Play().running()
+    play.result(is_error=True, result="API Error: 529 overloaded")
+    commands = play.exited(1)
+    assert play.session is not None
+    assert play.session.state is AgentState.FAILED
+    (report,) = [command for command in commands if isinstance(command, ReportIncident)]
+    assert report.incident.type == "turn_failed"
+    assert "529" in report.incident.summary
+
+
+def test_a_cli_that_ends_too_early_is_an_incident_with_its_last_words() -> None:
+    play = Play()
+    play.submit()
+    play.launched()
+    event = events.AgentExited(**play.stamp(), code=1, signal=None, stderr_tail="no such option\n")
+    (report,) = [command for command in play.feed(event) if isinstance(command, ReportIncident)]
+    assert report.incident.type == "agent_failed"
+    assert "no such option" in report.incident.summary
+
+
+def test_a_message_that_no_turn_has_taken_keeps_the_input_open() -> None:
+    play = Play().running()
+    play.say("wait, one more thing")
+    commands = play.result()
+    assert CloseInput() not in commands
+    assert StartTimer("settle", 10.0) in commands
+    play.taken("wait, one more thing")
+    play.init()
+    assert CloseInput() in play.result()
+
+
+def test_a_message_that_is_never_taken_does_not_keep_the_agent_for_ever() -> None:
+    play = Play().running()
+    play.say("hello?")
+    play.result()
+    assert CloseInput() in play.fired("settle")
+
+
+def test_background_work_keeps_the_input_open() -> None:
+    play = Play().running()
+    work = {"type": "system", "subtype": "task_started", "task_id": "b", "task_type": "local_agent"}
+    play.line(work)
+    assert CloseInput() not in play.result()
+    play.line({"type": "system", "subtype": "task_notification", "task_id": "b", "status": "completed"})
+    play.init()
+    assert CloseInput() in play.result()
+
+
+def test_an_agent_that_is_kept_open_waits_to_be_told_more() -> None:
+    play = Play(keep_open=True).running()
+    play.result()
+    assert play.session is not None
+    assert play.session.state is AgentState.IDLE
+    assert lines(play.say("more"))[0]["message"]["content"] == "more"
+
+
+def test_a_paused_agents_calls_wait_and_are_answered_when_it_is_resumed() -> None:
+    play = Play().running()
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    assert lines(play.call("ls")) == []
+    assert len(answers(play.feed(events.ResumeRequested(**play.stamp(), by="ann")))) == 1
+
+
+def test_a_critical_rule_freezes_at_once_reports_and_then_ends_the_tree() -> None:
+    play = Play({"hooks": STOP}).running()
+    commands = play.call("echo > hooks")
+    assert Freeze() in commands
+    assert EndTree() not in commands
+    (report,) = [command for command in commands if isinstance(command, ReportIncident)]
+    assert report.incident.type == "emergency_stop"
+    assert report.report is not None
+    assert report.report["last_actions"][-1]["what"] == "echo > hooks"
+    assert EndTree() in play.feed(events.TreeFrozen(**play.stamp(), micros=300))
+    play.exited(None, 9)
+    assert play.session is not None
+    assert play.session.state is AgentState.STOPPED
+
+
+def test_a_tree_that_does_not_freeze_is_ended_all_the_same() -> None:
+    play = Play({"hooks": STOP}).running()
+    assert StartTimer("ladder", 1.0) in play.call("echo > hooks")
+    assert EndTree() in play.fired("ladder")
+
+
+def test_a_stopped_agents_calls_are_never_answered() -> None:
+    play = Play().running()
+    play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    assert answers(play.call("ls")) == []
+
+
+def test_a_stop_climbs_its_ladder_from_interrupt_to_kill() -> None:
+    play = Play().running()
+    first = play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    assert lines(first)[0]["request"] == {"subtype": "interrupt"}
+    assert CloseInput() in play.fired("ladder")
+    assert Terminate() in play.fired("ladder")
+    assert EndTree() in play.fired("ladder")
+    assert play.fired("ladder") == []
+
+
+def test_a_turn_that_the_interrupt_ended_climbs_at_once() -> None:
+    play = Play().running()
+    play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    assert CloseInput() in play.result(is_error=True)
+
+
+def test_a_second_stop_by_force_jumps_to_the_end_of_the_ladder() -> None:
+    play = Play().running()
+    play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    commands = play.feed(events.StopRequested(**play.stamp(), by="ann", force=True))
+    assert [event.rung for event in recorded(commands, events.RungReached)] == [Rung.FREEZE]
+    assert Freeze() in commands
+
+
+def test_a_cli_that_never_answers_is_ended_and_reported() -> None:
+    play = Play()
+    play.submit()
+    assert StartTimer("hello", 60.0) in play.launched()
+    commands = play.fired("hello")
+    assert Freeze() in commands
+    (report,) = [command for command in commands if isinstance(command, ReportIncident)]
+    assert report.incident.type == "agent_silent"
+
+
+def test_the_hello_timer_means_nothing_once_the_cli_has_answered() -> None:
+    play = Play().running()
+    assert play.fired("hello") == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "more"),
+    [(events.SayRequested, {"id": "1", "text": "x"}), (events.PauseRequested, {}), (events.ResumeRequested, {})],
+)
+def test_a_wish_that_the_state_does_not_allow_is_refused(wish: Any, more: dict[str, Any]) -> None:
+    play = Play().running()
+    play.result()
+    assert play.session is not None
+    with pytest.raises(IllegalStepError, match="is finishing and cannot"):
+        play.session.check(wish(**play.stamp(), by="ann", **more))
