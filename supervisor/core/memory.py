@@ -16,7 +16,7 @@ from supervisor.core import gate
 from supervisor.core.observe import Observer
 from supervisor.core.summary import Summary
 from supervisor.protocol import control, messages
-from supervisor.protocol.actions import Review, Step
+from supervisor.protocol.actions import Step
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.events import (
     AgentExited,
