@@ -1,0 +1,231 @@
+"""Journal lines: one event, one line of JSON, with a sequence number, a chain and a checksum.
+
+    {"n":17,"agent":"a3","at":1763712900.5,"mono":81.2,…,"kind":"timer_fired","p":"9f…32 hex","c":"8 hex"}
+
+`n` counts from 1 without a gap. `p` is the hash of the line before, so that a line removed, doubled or moved is seen.
+`c` is the CRC-32 of all bytes before its own key, so that a changed byte is told from a broken chain. The three have
+fixed places, so a line is checked without being parsed; in between is the event as plain JSON for `jq` and `tail -f`.
+
+A journal file begins with a header line of the same make, which has `first` (the number of the record that follows it)
+and `format` in place of `n` and the event. Its `p` is the hash of the last line of the file before.
+
+An event of a kind that this version does not know was written by a newer one. It is kept, as `UnknownEvent`, with all
+its fields, and so written back or shown as it came; the fold passes over it. Stopping would be the alternative, and the
+worse one: it would leave running agents waiting at their gate with no daemon, while what the fold misses does not stay
+missed, since each agent is compared with its real processes when it is adopted. A known kind that does not fit its
+type is another matter: its meaning is known and the fold would go wrong, so that is an error and names the field.
+"""
+
+import hashlib
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from supervisor.protocol import anyjson
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.events import AnyEvent, Event, TaggedEvent
+
+FORMAT = 1
+"""The version of the line's make, in each header. It changes only when an older chaperon could not check the line."""
+
+ORIGIN = "0" * 32
+"""What stands for the hash of the line before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(Event):
+    """An event of a kind that this version does not know; nothing of it is lost."""
+
+    kind: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """What it has beside agent, times and kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of the journal, decoded."""
+
+    n: int
+    event: AnyEvent | UnknownEvent
+
+
+class RecordError(ChaperonError):
+    """A line is not the record that belongs in its place."""
+
+    def __init__(self, problem: str, expected: str, found: str) -> None:
+        """Say which property is broken, what would have been right and what is there."""
+        super().__init__(f"The {problem} is wrong: expected {expected}, found {found}.")
+        self.problem, self.expected, self.found = problem, expected, found
+
+
+def spell(event: AnyEvent | UnknownEvent) -> bytes:
+    """Write the event's own part of the line: a JSON object, without sequence number, chain and checksum.
+
+    Never fails for an event whose free-form fields came out of a JSON decoder.
+    """
+    if isinstance(event, UnknownEvent):
+        return anyjson.dumps(
+            {"agent": event.agent, "at": event.at, "mono": event.mono, **event.fields, "kind": event.kind}
+        )
+    return anyjson.dumps(event)
+
+
+def frame(n: int, body: bytes, previous: str) -> tuple[bytes, str]:
+    """Make the whole line, newline included, of what `spell` gave; return it with its hash."""
+    return _close(b'{"n":%d,%b,"p":"%b"' % (n, body[1:-1], previous.encode()))
+
+
+def encode(n: int, event: AnyEvent | UnknownEvent, previous: str) -> tuple[bytes, str]:
+    """Write one record.
+
+    Args:
+        n: Its sequence number.
+        event: What happened.
+        previous: The hash of the line before.
+
+    Returns:
+        The line with its newline, and its hash for the next line.
+    """
+    return frame(n, spell(event), previous)
+
+
+def encode_header(first: int, previous: str) -> tuple[bytes, str]:
+    """Write the header of a journal file whose first record will be `first`; returns line and hash as `encode`."""
+    return _close(b'{"first":%d,"format":%d,"p":"%b"' % (first, FORMAT, previous.encode()))
+
+
+def decode(line: bytes, expected_n: int | None = None, previous: str | None = None) -> Record:
+    """Check a line and read its record.
+
+    Args:
+        line: The line, with or without its newline.
+        expected_n: The sequence number that belongs here; None takes any.
+        previous: The hash of the line before; None takes any.
+
+    Raises:
+        RecordError: Checksum, sequence number, chain, JSON or a field of the event is wrong; says which.
+    """
+    line = line.removesuffix(b"\n")
+    return Record(check(line, expected_n, previous), _event(line))
+
+
+def check(line: bytes, expected_n: int | None = None, previous: str | None = None) -> int:
+    """Check a record's make, checksum, number and chain, without reading its event; return its number.
+
+    Raises:
+        RecordError: As `decode`, except for what is wrong inside the event.
+    """
+    found_previous = _sealed(line)
+    comma = line.find(b",", len(_RECORD), len(_RECORD) + 20)
+    digits = line[len(_RECORD) : comma]
+    if not line.startswith(_RECORD) or not digits.isdigit():
+        raise RecordError("beginning of the line", f"a record, {_text(_RECORD)}…", _text(line[:32]))
+    n = int(digits)
+    if expected_n is not None and n != expected_n:
+        raise RecordError("sequence number", str(expected_n), str(n))
+    _same_chain(previous, found_previous)
+    return n
+
+
+def check_header(line: bytes, expected_first: int | None = None, previous: str | None = None) -> tuple[int, str]:
+    """Check the header of a journal file; return the number of its first record and the hash it chains to.
+
+    Raises:
+        RecordError: Checksum, make, format, number or chain is wrong; says which.
+    """
+    line = line.removesuffix(b"\n")
+    found_previous = _sealed(line)
+    match = _HEADER.match(line)
+    if match is None:
+        raise RecordError("header of the file", '{"first":…,"format":…', _text(line[:32]))
+    first, version = int(match[1]), int(match[2])
+    if version != FORMAT:
+        raise RecordError("format of the file", f"{FORMAT}, which this version reads", str(version))
+    if expected_first is not None and first != expected_first:
+        raise RecordError("first sequence number of the file", str(expected_first), str(first))
+    _same_chain(previous, found_previous)
+    return first, found_previous
+
+
+def line_hash(line: bytes) -> str:
+    """Hash a line for the chain: SHA-256, its first 128 bits, in hexadecimal.
+
+    SHA-256 has hardware support: 1.6 µs for a line of 850 bytes, where BLAKE2b took 2.5 µs. 128 bits are far beyond
+    chance, and the chain is no defence against somebody who rewrites all that follows.
+    """
+    return hashlib.sha256(line.removesuffix(b"\n")).hexdigest()[:32]
+
+
+_RECORD = b'{"n":'
+_HEADER = re.compile(rb'\{"first":([0-9]{1,20}),"format":([0-9]{1,9}),')
+_CHAIN = len(',"p":"') + 32 + len('"')
+_SEAL = len(',"c":"') + 8 + len('"}')
+_EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(TaggedEvent)
+
+
+def _close(unsealed: bytes) -> tuple[bytes, str]:
+    line = b'%b,"c":"%08x"}' % (unsealed, zlib.crc32(unsealed))
+    return line + b"\n", line_hash(line)
+
+
+def _sealed(line: bytes) -> str:
+    """Check the line's end and checksum; return the hash of the line before that it names."""
+    seal, chain = line[-_SEAL:], line[-_SEAL - _CHAIN : -_SEAL]
+    if not (seal.startswith(b',"c":"') and seal.endswith(b'"}') and chain.startswith(b',"p":"') and chain[-1:] == b'"'):
+        raise RecordError("end of the line", '…"p":"…","c":"…"}', _text(line[-_SEAL - _CHAIN :]))
+    checksum = b"%08x" % zlib.crc32(line[:-_SEAL])
+    if seal[6:-2] != checksum:
+        raise RecordError("checksum", checksum.decode(), _text(seal[6:-2]))
+    return chain[6:-1].decode("ascii", "backslashreplace")
+
+
+def _same_chain(previous: str | None, found: str) -> None:
+    if previous is not None and found != previous:
+        raise RecordError("chain (the hash of the line before)", previous, found)
+
+
+def _event(line: bytes) -> AnyEvent | UnknownEvent:
+    try:
+        return _EVENTS.validate_json(line)
+    except ValidationError as error:
+        return _event_the_slow_way(line, error)
+
+
+def _event_the_slow_way(line: bytes, error: ValidationError) -> AnyEvent | UnknownEvent:
+    """Read an event of an unknown kind, or one whose JSON is beyond the fast decoder; else say what is wrong."""
+    try:
+        fields = anyjson.loads(line)
+    except ValueError as problem:
+        raise RecordError("JSON", "one JSON object", str(problem)) from None
+    if error.errors()[0]["type"] == "json_invalid":
+        try:
+            return _EVENTS.validate_python(fields)
+        except ValidationError as again:
+            error = again
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "union_tag_invalid":
+        return _unknown(fields)
+    place = ".".join(str(part) for part in first["loc"]) or "kind"
+    raise RecordError(f"event's field {place!r}", first["msg"], repr(first["input"])[:80]) from None
+
+
+def _unknown(fields: dict[str, Any]) -> UnknownEvent:
+    rest = {name: value for name, value in fields.items() if name not in {"n", "p", "c"}}
+    try:
+        return UnknownEvent(
+            agent=str(rest.pop("agent")),
+            at=float(rest.pop("at")),
+            mono=float(rest.pop("mono")),
+            kind=str(rest.pop("kind")),
+            fields=rest,
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise RecordError("event", "agent, at and mono", f"{problem!r} in an event of unknown kind") from None
+
+
+def _text(data: bytes) -> str:
+    return repr(data[:64])[1:]

@@ -1,0 +1,28 @@
+"""The one place that reads the clocks."""
+
+import time
+from pathlib import Path
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Clock:
+    """The machine's clocks. Events carry what it says; nothing that decides asks it."""
+
+    def wall(self) -> float:
+        """Return Unix time in seconds. It may jump, so it is for people only."""
+        return time.time()
+
+    def mono(self) -> float:
+        """Return seconds on CLOCK_MONOTONIC: it never goes back, and compares only within one boot."""
+        return time.monotonic()
+
+    def boot_id(self) -> str:
+        """Return what names this boot of the machine; readings of `mono` compare only where it is equal.
+
+        Empty where the kernel does not tell, which makes every start count as a new boot.
+        """
+        try:
+            return _BOOT_ID.read_text().strip()
+        except OSError:
+            return ""

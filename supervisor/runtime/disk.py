@@ -1,0 +1,193 @@
+"""Files that survive: the few system calls that durable files need, and how to put them together.
+
+`Disk` is an interface so that a test can make the N-th call fail, or land only half of a write, and then look at what
+a restart finds. Everything durable goes through it; reading does not.
+"""
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+from typing import Protocol
+
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a write fails with when there is no room: on the disk, or in the user's quota. Room may come back."""
+
+
+class Disk(Protocol):
+    """The system calls of durable files. Each raises OSError as the kernel does."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        """Open a file and return its descriptor."""
+        ...
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        """Write some of the data, from its beginning, and return how many bytes."""
+        ...
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut the file to this many bytes."""
+        ...
+
+    def allocate(self, fd: int, size: int) -> None:
+        """Take room on the disk for this many bytes, whether or not they are ever written."""
+        ...
+
+    def sync(self, fd: int) -> None:
+        """Bring the file's bytes, and its size, to the disk. After a failure the file must not be trusted again."""
+        ...
+
+    def close(self, fd: int) -> None:
+        """Give the descriptor back."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Put a file in another's place at once."""
+        ...
+
+    def unlink(self, path: Path) -> None:
+        """Remove a name."""
+        ...
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory and those above it, for the owner alone; nothing happens where it is."""
+        ...
+
+    def sync_directory(self, path: Path) -> None:
+        """Bring the directory's names to the disk."""
+        ...
+
+
+class RealDisk:
+    """The kernel's own."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        """Open a file; no child inherits the descriptor."""
+        return os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        """Hand bytes to the kernel: from then on they outlive this process, not yet the machine."""
+        return os.write(fd, data)
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut the file."""
+        os.ftruncate(fd, size)
+
+    def allocate(self, fd: int, size: int) -> None:
+        """Take room for real blocks."""
+        os.posix_fallocate(fd, 0, size)
+
+    def sync(self, fd: int) -> None:
+        """Sync data and size, not times: `fdatasync`."""
+        os.fdatasync(fd)
+
+    def close(self, fd: int) -> None:
+        """Close the descriptor."""
+        os.close(fd)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Rename within one file system."""
+        source.rename(target)
+
+    def unlink(self, path: Path) -> None:
+        """Remove a name."""
+        path.unlink()
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory of mode 0700."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def sync_directory(self, path: Path) -> None:
+        """Sync a directory by a descriptor of its own."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+REAL_DISK = RealDisk()
+
+
+def write_all(disk: Disk, fd: int, data: bytes) -> None:
+    """Write all bytes; a short write is continued.
+
+    Raises:
+        OSError: Some of the bytes may be in the file.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[disk.write(fd, view) :]
+
+
+def replace_file(disk: Disk, path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Give a file this content so that after any crash it has the old content or the new, whole.
+
+    Raises:
+        OSError: The file has its old content; after a failed last step, which syncs the directory, either.
+    """
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        _write_new(disk, temporary, data, mode)
+        disk.rename(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+        raise
+    disk.sync_directory(path.parent)
+
+
+def _write_new(disk: Disk, path: Path, data: bytes, mode: int) -> None:
+    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    try:
+        write_all(disk, fd, data)
+        disk.sync(fd)
+    finally:
+        disk.close(fd)
+
+
+class Reserve:
+    """Room on the disk, taken while there is some and given up when there is none, for what must still be written.
+
+    Args:
+        path: The file that takes the room.
+        size: How much, in bytes.
+        disk: Where.
+    """
+
+    def __init__(self, path: Path, size: int, disk: Disk = REAL_DISK) -> None:
+        self._path, self._size, self._disk = path, size, disk
+
+    def hold(self) -> bool:
+        """Take the room, if it is not held already; whether it is held now."""
+        if self.held:
+            return True
+        try:
+            self._take()
+        except OSError:
+            self.free()
+            return False
+        return True
+
+    def free(self) -> bool:
+        """Give the room up; whether there was any."""
+        try:
+            self._disk.unlink(self._path)
+        except OSError:
+            return False
+        return True
+
+    @property
+    def held(self) -> bool:
+        """Whether the room is taken."""
+        try:
+            return self._path.stat().st_size == self._size
+        except OSError:
+            return False
+
+    def _take(self) -> None:
+        fd = self._disk.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            self._disk.allocate(fd, self._size)
+        finally:
+            self._disk.close(fd)

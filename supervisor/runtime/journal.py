@@ -1,0 +1,316 @@
+"""The journal: every event, in order, once, on disk before anything follows from it.
+
+    journal, recovery = Journal.open(state / "journal")
+    n = journal.append(event)        # never blocks
+    await journal.written(n)         # outlives this process; what must come before a tool call is answered
+    await journal.synced(n)          # outlives the machine going down
+    for record in journal.read():    # the fold at start
+    async for line in journal.follow(after=n): …
+
+Disk full: the state becomes `full` and `accepting` False. What was appended waits in memory and nobody is told that it
+is written, so agents wait at their next tool call; a reserve of room is given up for what is most urgent. The daemon
+reads no more from agents (their shims keep all they say in files) until `room` returns, which it does within a second
+of room being made. Any other failure of the disk poisons the journal: see `JournalPoisonedError`.
+"""
+
+import asyncio
+import heapq
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import anyio.to_thread
+
+from supervisor.protocol import records
+from supervisor.protocol.events import AnyEvent
+from supervisor.protocol.records import Record
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.disk import REAL_DISK, Disk, Reserve
+from supervisor.runtime.journal_errors import (
+    JournalClosedError,
+    JournalDamagedError,
+    JournalError,
+    JournalFullError,
+    JournalPoisonedError,
+)
+from supervisor.runtime.journal_recovery import Recovery, TornTail, recover
+from supervisor.runtime.journal_writer import SEGMENT_BYTES, JournalState, JournalWriter, Stop
+from supervisor.runtime.segments import Cursor, StoredLine, read_records
+
+__all__ = [
+    "Journal",
+    "JournalClosedError",
+    "JournalDamagedError",
+    "JournalError",
+    "JournalFullError",
+    "JournalPoisonedError",
+    "JournalState",
+    "Recovery",
+    "StoredLine",
+    "TornTail",
+]
+
+RESERVE_BYTES = 4 * 1024 * 1024
+"""Room kept for the time when there is none: an emergency's records and report are some KiB, and what is under way in
+200 agents at that moment some MiB."""
+
+RESERVE_NAME = "reserve"
+"""The file that takes that room, in the journal's directory."""
+
+PRESSURE_BYTES = 8 * 1024 * 1024
+"""How much may wait to be written before callers should read no more, in bytes: the disk is that far behind."""
+
+QUEUE_BYTES = 128 * 1024 * 1024
+"""How much may wait at most, in bytes: four of the longest lines there are, for callers who had begun."""
+
+
+class Journal:
+    """The one writer of a journal, used from one event loop. Made by `Journal.open`."""
+
+    def __init__(self, directory: Path, found: Recovery, disk: Disk, clock: Clock, segment_bytes: int) -> None:
+        self.directory = directory
+        self._last = found.n
+        self._put_bytes = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wake_is_due = False
+        self._for_written: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._for_synced: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._for_change: list[asyncio.Future[None]] = []
+        self._tickets = 0
+        self.reserve = Reserve(directory / RESERVE_NAME, RESERVE_BYTES, disk)
+        """Room that is given up when there is none; the incident log shares it."""
+        self._writer = JournalWriter(directory, found, disk, self.reserve, clock, segment_bytes, self._progressed)
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        trusted: int = 0,
+        disk: Disk = REAL_DISK,
+        clock: Clock | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> tuple["Journal", Recovery]:
+        """Check what is there, set a torn tail aside, and start the writer. Blocks; hold the state directory's lock.
+
+        Args:
+            directory: Where its files are, or will be.
+            trusted: The number of a record known from a snapshot; files that end before it are not checked now.
+            disk: Another, in tests.
+            clock: Another, in tests.
+            segment_bytes: Size at which a new file is begun.
+
+        Raises:
+            JournalDamagedError: A record is damaged and intact ones follow; nothing was changed.
+            JournalPoisonedError: The disk failed.
+        """
+        try:
+            found = recover(directory, disk, trusted)
+        except OSError as error:
+            raise JournalPoisonedError(error, str(directory)) from error
+        return cls(directory, found, disk, clock or Clock(), segment_bytes), found
+
+    # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def append(self, event: AnyEvent) -> int:
+        """Take an event and return its sequence number. Never blocks; the order of calls is the order in the file.
+
+        Raises:
+            JournalPoisonedError: The disk failed; nothing is taken any more.
+            JournalClosedError: It was closed.
+            JournalFullError: More waits than may wait; callers who mind `accepting` never see it.
+        """
+        self._raise_failure()
+        if self.queued_bytes > QUEUE_BYTES:
+            raise JournalFullError(self.queued_bytes, str(self.directory))
+        body = records.spell(event)
+        self._last += 1
+        self._put_bytes += len(body)
+        self._writer.put((self._last, body))
+        return self._last
+
+    async def written(self, n: int) -> None:
+        """Wait until a record is with the kernel: it outlives this process. `n` may be one yet to come.
+
+        Raises:
+            JournalError: It never will be; says why.
+        """
+        while self._writer.written_n < n:
+            await self._wait(self._for_written, n, lambda: self._writer.written_n)
+
+    async def synced(self, n: int) -> None:
+        """Have a record synced now, and wait for it: it outlives the machine going down.
+
+        Raises:
+            JournalError: It never will be; says why.
+        """
+        while self._writer.synced_n < n:
+            self._writer.want_synced(n)
+            await self._wait(self._for_synced, n, lambda: self._writer.synced_n)
+
+    @property
+    def last(self) -> int:
+        """Number of the last record taken."""
+        return self._last
+
+    @property
+    def last_written(self) -> int:
+        """Number of the last record that is with the kernel."""
+        return self._writer.written_n
+
+    @property
+    def last_synced(self) -> int:
+        """Number of the last record that is on the disk."""
+        return self._writer.synced_n
+
+    @property
+    def queued_bytes(self) -> int:
+        """How much waits to be written, in bytes."""
+        return self._put_bytes - self._writer.taken_bytes
+
+    @property
+    def state(self) -> JournalState:
+        """What it can do now."""
+        return self._writer.state
+
+    @property
+    def accepting(self) -> bool:
+        """Whether more should be read from agents: there is room on disk, and the disk keeps up."""
+        return self.state is JournalState.OPEN and self.queued_bytes <= PRESSURE_BYTES
+
+    async def room(self) -> None:
+        """Wait until `accepting`.
+
+        Raises:
+            JournalError: It never will be again; says why.
+        """
+        while not self.accepting:
+            await self._change(lambda: self.accepting)
+
+    async def changed(self, state: JournalState) -> JournalState:
+        """Wait until the state is another than this one, and return it. Never raises: it is for telling people."""
+        while self.state is state:
+            try:
+                await self._change(lambda: self.state is not state)
+            except JournalError:
+                break
+        return self.state
+
+    def close(self) -> None:
+        """Write and sync what was taken, and end. Blocks, so call it in a thread or behind the loop.
+
+        Raises:
+            JournalPoisonedError: The disk had failed, or failed now.
+            JournalFullError: Some of what was taken could not be written for lack of room.
+        """
+        self._writer.put(Stop())
+        self._writer.join()
+        if not isinstance(self._writer.failure, JournalClosedError):
+            self._raise_failure()
+
+    # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def read(self, after: int = 0) -> Iterator[Record]:
+        """Read the records behind `after` that are written now, in order. Blocks; for the fold at start.
+
+        Raises:
+            JournalDamagedError: A line is damaged; the records before it were yielded.
+        """
+        return read_records(self.directory, after, self._writer.written_n)
+
+    async def follow(self, after: int = 0, *, live: bool = True) -> AsyncIterator[StoredLine]:
+        """Yield the lines behind `after`, from the files, at the reader's own pace.
+
+        A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls nobody.
+
+        Args:
+            after: The number of the last record not wanted.
+            live: Whether to wait for more; ends when the journal is closed. Otherwise ends with what is written now.
+
+        Raises:
+            JournalDamagedError: A line is damaged; the lines before it were yielded.
+            JournalPoisonedError: The disk failed; what was written before was yielded.
+        """
+        cursor = Cursor(self.directory, after)
+        passed = after
+        while True:
+            upto = self._writer.written_n
+            while passed < upto and (lines := await anyio.to_thread.run_sync(cursor.take, upto)):
+                for line in lines:
+                    yield line
+                passed = lines[-1].n
+            if not live:
+                return
+            try:
+                await self.written(max(passed, upto) + 1)
+            except JournalClosedError:
+                return
+
+    # ── between thread and loop ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def _wait(
+        self, waiters: list[tuple[int, int, asyncio.Future[None]]], n: int, reached: Callable[[], int]
+    ) -> None:
+        future = self._future()
+        self._tickets += 1
+        heapq.heappush(waiters, (n, self._tickets, future))
+        await self._unless(future, lambda: reached() >= n)
+
+    async def _change(self, done: Callable[[], bool]) -> None:
+        future = self._future()
+        self._for_change.append(future)
+        await self._unless(future, done)
+
+    async def _unless(self, future: asyncio.Future[None], done: Callable[[], bool]) -> None:
+        """Wait for the future, unless the thread got there before the loop was known to it."""
+        if not done() and self._writer.failure is None:
+            await future
+            return
+        future.cancel()
+        if not done():
+            self._raise_failure()
+
+    def _future(self) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._wake_is_due = loop, False
+        return loop.create_future()
+
+    def _raise_failure(self) -> None:
+        """Raise why nothing more is acknowledged, if so; without the places where it was raised before."""
+        if self._writer.failure is not None:
+            raise self._writer.failure.with_traceback(None)
+
+    def _progressed(self) -> None:
+        """Wake the loop, once for all that happens until it wakes. Called in the writer's thread."""
+        loop = self._loop
+        if loop is None or self._wake_is_due:
+            return
+        self._wake_is_due = True
+        try:
+            loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:  # the loop has ended, and with it all who waited
+            self._wake_is_due = False
+
+    def _wake(self) -> None:
+        self._wake_is_due = False
+        failure = self._writer.failure
+        _resolve(self._for_written, self._writer.written_n, failure)
+        _resolve(self._for_synced, self._writer.synced_n, failure)
+        waiting, self._for_change = self._for_change, []
+        for future in waiting:
+            _finish(future, failure)
+
+
+def _resolve(waiters: list[tuple[int, int, asyncio.Future[None]]], reached: int, failure: JournalError | None) -> None:
+    while waiters and (waiters[0][0] <= reached or failure is not None):
+        n, _, future = heapq.heappop(waiters)
+        _finish(future, failure if n > reached else None)
+
+
+def _finish(future: asyncio.Future[None], failure: JournalError | None) -> None:
+    if future.done():
+        return
+    if failure is None:
+        future.set_result(None)
+    else:
+        future.set_exception(failure)

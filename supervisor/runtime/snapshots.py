@@ -1,0 +1,119 @@
+"""The snapshot: the state at one moment, so that a start need not fold the whole journal.
+
+It is never the truth. One that is damaged, of another version, or ahead of the journal is reported and passed over, and
+the journal alone gives the same state.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pydantic_core
+
+from supervisor.protocol import anyjson
+from supervisor.protocol.records import line_hash
+from supervisor.runtime.disk import REAL_DISK, Disk, replace_file
+
+SNAPSHOT_NAME = "snapshot.json"
+_STATE = b',"state":'
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state, and how far in the journal it goes."""
+
+    n: int
+    """Number of the last event in it."""
+    state: Any
+    """The state, as JSON values."""
+    hash: str
+    """Of the state's bytes; equal states written by one version have equal hashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoSnapshot:
+    """There is none to use."""
+
+    problem: str = ""
+    """What is wrong with the one there, in a sentence; empty where there is none."""
+
+
+def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: Disk = REAL_DISK) -> str:
+    """Write the snapshot so that after any crash it is the old one or this one; return the state's hash. Blocks.
+
+    Args:
+        directory: The state directory.
+        n: Number of the last event in the state; it should be synced already.
+        version: The version of chaperon, or of the state's make, that must read it.
+        state: Anything that JSON can say.
+        disk: Another, in tests.
+
+    Raises:
+        OSError: It could not be written; the old one stands, and nothing depends on it.
+    """
+    body = anyjson.dumps(state)
+    digest = line_hash(body)
+    head = anyjson.dumps({"n": n, "version": version, "hash": digest})
+    replace_file(disk, directory / SNAPSHOT_NAME, b"%b%b%b}\n" % (head[:-1], _STATE, body))
+    return digest
+
+
+def read_snapshot(directory: Path, version: str) -> Snapshot | NoSnapshot:
+    """Read the snapshot, or say why it cannot be used. Blocks.
+
+    Whether its `n` is in the journal is known only when that is open: see `unless_ahead`.
+
+    Args:
+        directory: The state directory.
+        version: The version that must have written it.
+    """
+    path = directory / SNAPSHOT_NAME
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return NoSnapshot()
+    except OSError as error:
+        return _passed_over(path, f"cannot be read ({error.strerror})")
+    try:
+        return _read(path, data, version)
+    except (ValueError, KeyError, TypeError) as error:
+        return _passed_over(path, f"is damaged ({error!r})")
+
+
+def unless_ahead(snapshot: Snapshot | NoSnapshot, last_n: int) -> Snapshot | NoSnapshot:
+    """Return the snapshot, or why not where it goes further than the journal, which then was cut or put back.
+
+    Args:
+        snapshot: What `read_snapshot` gave.
+        last_n: The number of the journal's last record.
+    """
+    if isinstance(snapshot, Snapshot) and snapshot.n > last_n:
+        return NoSnapshot(
+            f"The snapshot goes to event {snapshot.n} and the journal only to {last_n}. It was passed over: "
+            "the journal alone is used."
+        )
+    return snapshot
+
+
+def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
+    head, found, rest = data.partition(_STATE)
+    if not (found and rest.endswith(b"}\n")):
+        raise ValueError("cut short")
+    facts, body = orjson.loads(head + b"}"), rest[:-2]
+    if facts["version"] != version:
+        return _passed_over(path, f"is of version {facts['version']!r}, this is {version!r}")
+    if facts["hash"] != (digest := line_hash(body)):
+        return _passed_over(path, f"is damaged (its hash is {digest}, it says {facts['hash']})")
+    return Snapshot(int(facts["n"]), _state(body), digest)
+
+
+def _state(body: bytes) -> Any:
+    try:
+        return pydantic_core.from_json(body)
+    except ValueError:
+        return anyjson.loads(body)
+
+
+def _passed_over(path: Path, what: str) -> NoSnapshot:
+    return NoSnapshot(f"The snapshot {path} {what}. It was passed over: the journal alone is used.")
