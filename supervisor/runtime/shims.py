@@ -177,7 +177,6 @@ class Shim:
         self._frames = shim_wire.Frames()
         self._received: deque[tuple[int, bytes]] = deque()
         self._unsent = bytearray()
-        self._over = False
         # Waiting for two things at once in one task: a poll set is itself readable when one of its members is ready.
         self._ready = select.epoll()
         self._ready.register(connection, select.EPOLLIN)
@@ -266,7 +265,9 @@ class Shim:
 
     def close(self) -> None:
         """End the conversation; the agent goes on. Twice is as good as once."""
-        self._over = True
+        if self._ready.closed:
+            return
+        anyio.notify_closing(self._ready)
         self._ready.close()
         self._connection.close()
 
@@ -287,7 +288,7 @@ class Shim:
         self.pid, self.cli_pid, self.containment = hello["shim_pid"], hello["cli_pid"], hello["containment"]
 
     def _ask(self, **command: Any) -> None:
-        if self._over:
+        if self._ready.closed:
             return
         self._unsent += json.dumps(command).encode() + b"\n"
         self._send()
@@ -304,9 +305,10 @@ class Shim:
         self._ready.modify(self._connection, select.EPOLLIN | writing)
 
     async def _next(self) -> tuple[int, bytes] | None:
-        while not self._received and not self._over:
-            await anyio.wait_readable(self._ready)
-            if self._over:
+        while not self._received and not self._ready.closed:
+            try:
+                await anyio.wait_readable(self._ready)
+            except anyio.ClosedResourceError:
                 break
             if self._unsent:
                 self._send()
