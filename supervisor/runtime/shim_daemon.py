@@ -1,0 +1,94 @@
+"""A shim's end of the conversation with a daemon.
+
+Standard library only: the shim runs this with no packages on its path.
+"""
+
+import socket
+from collections import deque
+from typing import Any
+
+from supervisor.runtime import shim_wire
+from supervisor.runtime.pumps import OutputLog
+from supervisor.runtime.trees import now
+
+FRAMES_A_TURN = 16
+"""Most frames sent to the daemon before the pipes are looked at again: 1 MB, below a millisecond."""
+
+
+class Daemon:
+    """A connected daemon: what it has yet to be sent, and what of its commands has arrived."""
+
+    def __init__(self, connection: socket.socket, output: OutputLog) -> None:
+        connection.setblocking(False)
+        self.connection = connection
+        self.output = output
+        self.offset: int | None = None
+        """Where the next output to send begins; None before it attached."""
+        self.last_words: bytes | None = None
+        """The frame that ends the conversation, sent behind all output."""
+        self.progress_at = now()
+        self._arrived = bytearray()
+        self._frames: deque[bytes] = deque()
+        self._sending = memoryview(b"")
+
+    def tell(self, kind: int, **facts: Any) -> None:
+        """Queue a frame; it goes ahead of output that waits."""
+        self._frames.append(shim_wire.fact(kind, **facts))
+
+    @property
+    def sendable(self) -> bool:
+        """Whether something can be sent now: to one who has not attached, facts alone."""
+        attached = self.offset is not None and (self.offset < self.output.size or self.last_words is not None)
+        return bool(self._sending or self._frames or attached)
+
+    @property
+    def owed(self) -> bool:
+        """Whether it must still be sent something before the conversation may end."""
+        return self.sendable or self.last_words is not None
+
+    def flush(self) -> None:
+        """Send what the socket takes now, up to a turn's worth.
+
+        Raises:
+            OSError: The daemon has gone.
+        """
+        for _ in range(FRAMES_A_TURN):
+            if not self._sending:
+                self._sending = memoryview(self._next())
+            if not self._sending:
+                return
+            try:
+                sent = self.connection.send(self._sending)
+            except BlockingIOError:
+                return
+            self.progress_at = now()
+            self._sending = self._sending[sent:]
+
+    def _next(self) -> bytes:
+        if self._frames:
+            return self._frames.popleft()
+        if self.offset is None:
+            return b""
+        if self.offset < self.output.size:
+            data = self.output.read(self.offset)
+            at, self.offset = self.offset, self.offset + len(data)
+            return shim_wire.frame(shim_wire.OUTPUT, shim_wire.OFFSET.pack(at) + data)
+        frame, self.last_words = self.last_words or b"", None
+        return frame
+
+    def commands(self) -> list[bytes] | None:
+        """The command lines that have arrived whole; None where the daemon has gone."""
+        try:
+            data = self.connection.recv(1 << 18)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        if not data or len(self._arrived) > shim_wire.MAX_COMMAND_BYTES:
+            return None
+        self._arrived += data
+        if b"\n" not in data:
+            return []
+        *lines, rest = self._arrived.split(b"\n")
+        self._arrived = rest
+        return [bytes(line) for line in lines if line]

@@ -1,0 +1,73 @@
+"""What a shim and its daemon say to each other, over a Unix stream socket.
+
+To the shim, one JSON object a line:
+
+    {"op": "attach", "offset": N}              send the output from that offset on
+    {"op": "line", "key": K, "line": BASE64}   pass the line to the CLI, once per key
+    {"op": "close_input"} {"op": "terminate"} {"op": "freeze"} {"op": "thaw"} {"op": "end_tree"}
+
+From the shim, frames: four bytes of payload length, one byte of kind, the payload. Output is binary, because it is most
+of what is sent; the rest is JSON.
+
+Standard library only: the shim runs this with no packages on its path.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+HEADER = struct.Struct(">IB")
+OFFSET = struct.Struct(">Q")
+
+HELLO = 1
+"""`{shim_pid, cli_pid, out_size, containment}`: always the first, unless the CLI could not be started."""
+OUTPUT = 2
+"""Eight bytes of offset, then what the CLI printed there."""
+ACCEPTED = 3
+"""`{key}`: the line will be written, once, unless the agent ends first; also the answer to a key seen before."""
+FROZEN = 4
+"""`{micros}`: every process stands still. A fault says instead where one does not."""
+ENDED = 5
+"""`{micros, left}`: the tree was killed."""
+FAULT = 6
+"""`{text}`: something went wrong that the shim lives with."""
+EXITED = 7
+"""The exit record; nothing follows."""
+
+CHUNK_BYTES = 65536
+"""Most output in one frame, and most read from a pipe at once: what a Linux pipe holds."""
+
+MAX_COMMAND_BYTES = 96 * 1024 * 1024
+"""Longest command line taken from a daemon. A 64 MiB line for the CLI fits with its base64; a longer run of bytes with
+no newline is no daemon of ours."""
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    """One frame."""
+    return HEADER.pack(len(payload), kind) + payload
+
+
+def fact(kind: int, **facts: Any) -> bytes:
+    """A frame whose payload is JSON."""
+    return frame(kind, json.dumps(facts).encode())
+
+
+class Frames:
+    """Takes a stream of bytes, cut anywhere, apart into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """The kinds and payloads of the frames that these bytes complete."""
+        self._buffer += data
+        start = 0
+        while len(self._buffer) - start >= HEADER.size:
+            length, kind = HEADER.unpack_from(self._buffer, start)
+            end = start + HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            yield kind, bytes(self._buffer[start + HEADER.size : end])
+            start = end
+        del self._buffer[:start]
