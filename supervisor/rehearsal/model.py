@@ -4,8 +4,9 @@
         ...  # run a CLI with ANTHROPIC_BASE_URL=model.url and any key
         model.requests
 
-A request repeated with the same messages is the CLI's retry: it gets the same step again, after the step's failures.
-Any other request moves its script on by one. So a retry never uses up a step, and an interrupted step is not replayed.
+A request after a failed one, or one that repeats the messages of the one before, is the CLI's retry: it gets the same step
+again, after the step's failures. Any other request moves its script on by one. So a retry never uses up a step, even
+where the CLI changes its request for it (as it does after a 400), and an interrupted step is not replayed.
 """
 
 import hashlib
@@ -37,11 +38,13 @@ class _Conversation:
     digest: bytes = b""
 
     def take(self, digest: bytes) -> None:
-        """Move on by one step, or count a retry where the messages are the same as before."""
-        if digest == self.digest:
+        """Move on by one step, or count a retry: after a failure, or where the messages are the same as before."""
+        failed = self.step >= 0 and self.answer()[1] is not None
+        if failed or digest == self.digest:
             self.attempt += 1
-            return
-        self.step, self.attempt, self.digest = self.step + 1, 0, digest
+        else:
+            self.step, self.attempt = self.step + 1, 0
+        self.digest = digest
 
     def answer(self) -> tuple[Step, Failure | None]:
         """The step to play, and the failure to play in its place, if one is left."""
