@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from anyio.abc import ByteStream, SocketAttribute
 from supervisor.rehearsal import reply
 from supervisor.rehearsal.connection import Asked, Connection
 from supervisor.rehearsal.play import play
-from supervisor.rehearsal.script import ApiError, Failure, Say, Script, Step, Use
+from supervisor.rehearsal.script import ApiError, Failure, Say, Script, Step, call_id, calls_in
 from supervisor.rehearsal.told import Request, joined_text
 
 
@@ -53,10 +54,9 @@ class _Conversation:
         return step, step.failures[self.attempt] if self.attempt < len(step.failures) else None
 
     def tool_ids(self) -> Iterator[str]:
-        """Ids for this step's calls: the same in each run, and in each retry."""
-        before = sum(isinstance(block, Use) for step in self.script.steps[: self.step] for block in step.blocks)
-        prefix = f"toolu_{self.index}_" if self.index else "toolu_"
-        return (f"{prefix}{before + 1 + number:04}" for number in range(1000))
+        """Ids for this step's calls."""
+        before = calls_in(self.script.steps[: self.step])
+        return (call_id(self.index, call) for call in count(before))
 
     def message_id(self) -> str:
         """The id of this step's message: the same in each run."""
@@ -67,7 +67,8 @@ class ScriptedModel:
     """Serves scripts on a free port of 127.0.0.1 for as long as its `async with` lasts.
 
     Args:
-        scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit it.
+        scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit it;
+            one that asks for neither comes after all that do.
     """
 
     def __init__(self, scripts: Script | Iterable[Script]) -> None:
@@ -153,7 +154,7 @@ class ScriptedModel:
         key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
         messages = body.get("messages") or [{}]
         first = joined_text(messages[0].get("content", ""))
-        for conversation in self._conversations:
+        for conversation in sorted(self._conversations, key=lambda each: not (each.script.when or each.script.api_key)):
             script = conversation.script
             if script.when in first and script.api_key in ("", key):
                 return conversation

@@ -1,6 +1,6 @@
 """What a scripted model will answer: conversations as lists of steps, with the faults an API has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,3 +111,13 @@ class Script:
     """What is answered when the steps are used up."""
     side_text: str = "A rehearsal"
     """What calls beside the conversation (a title, a summary of no tools) are answered."""
+
+
+def call_id(script: int, call: int) -> str:
+    """The id of a script's tool call, both counted from 0: the same in each run, and in each retry."""
+    return f"toolu_{script}_{call + 1:04}" if script else f"toolu_{call + 1:04}"
+
+
+def calls_in(steps: Iterable[Step]) -> int:
+    """How many tools these steps call."""
+    return sum(isinstance(block, Use) for step in steps for block in step.blocks)
