@@ -1,0 +1,94 @@
+"""What a scenario may expect: the part of its file below `expect`."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from supervisor.config.base import Section
+from supervisor.protocol.words import AgentState, Decision, InterventionKind, Severity
+
+
+def one_or_many(value: Any) -> Any:
+    """Take a single value for a list of one."""
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+Texts = Annotated[tuple[str, ...], Field(strict=False), BeforeValidator(one_or_many)]
+"""One text, or a list of them."""
+
+
+class DecisionExpected(Section):
+    """The gate's answer to the calls of a step."""
+
+    step: str
+    call: int | None = Field(default=None, ge=1)
+    """Which of the step's parallel calls, from 1; left out means each of them."""
+    decision: Annotated[Decision, Field(strict=False)]
+    rule: str | None = None
+    """The rule that decided; left out means any."""
+
+
+class ToldExpected(Section):
+    """What the model was told, beyond its own words."""
+
+    at: str | None = None
+    """Step: what the model was told in answer to it."""
+    after: str | None = None
+    """Step: what the model was told in answer to it or later. Without `at` and `after`: in the whole run."""
+    contains: Texts = ()
+    """Texts that were all told."""
+    lacks: Texts = ()
+    """Texts of which none was told."""
+
+
+class FileExpected(Section):
+    """A file when the run has ended."""
+
+    path: str
+    """Relative to the workspace, or absolute, with placeholders."""
+    exists: bool = True
+    content: str | None = None
+    """All of it, byte for byte."""
+    contains: Texts = ()
+    lacks: Texts = ()
+
+
+class IncidentExpected(Section):
+    """An incident that was opened."""
+
+    type: str
+    severity: Annotated[Severity | None, Field(strict=False)] = None
+
+
+class IssueExpected(Section):
+    """An issue that was seen."""
+
+    type: str
+    severity: Annotated[Severity | None, Field(strict=False)] = None
+
+
+class InterventionExpected(Section):
+    """An intervention that was chosen."""
+
+    kind: Annotated[InterventionKind, Field(strict=False)]
+    issue: str | None = None
+    """The type of the issue behind it; left out means any."""
+    told: bool = False
+    """Whether its message must stand, word for word, in a request to the model."""
+
+
+class Expect(Section):
+    """What should have happened. What is left out is not checked; an empty list means that there was none."""
+
+    decisions: Annotated[tuple[DecisionExpected, ...], Field(strict=False)] = ()
+    told: Annotated[tuple[ToldExpected, ...], Field(strict=False)] = ()
+    files: Annotated[tuple[FileExpected, ...], Field(strict=False)] = ()
+    incidents: Annotated[tuple[IncidentExpected, ...] | None, Field(strict=False)] = None
+    issues: Annotated[tuple[IssueExpected, ...] | None, Field(strict=False)] = None
+    interventions: Annotated[tuple[InterventionExpected, ...] | None, Field(strict=False)] = None
+    last_step: str | None = None
+    """The last step of the agent's own that was played."""
+    state: Annotated[AgentState | None, Field(strict=False)] = None
+    """The agent's state at the end."""
+    exit: int | None = None
+    """The CLI's exit code."""

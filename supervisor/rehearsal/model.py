@@ -1,0 +1,196 @@
+"""The scripted model: a Messages API on loopback that plays scripts to real CLIs and keeps what it was told.
+
+    async with ScriptedModel(Script((Step((Use("Bash", {"command": "ls"}),)),))) as model:
+        ...  # run a CLI with ANTHROPIC_BASE_URL=model.url and any key
+        model.requests
+
+A request after a failed one, or one that repeats the messages of the one before, is the CLI's retry: it gets the same step
+again, after the step's failures. Any other request moves its script on by one. So a retry never uses up a step, even
+where the CLI changes its request for it (as it does after a 400), and an interrupted step is not replayed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from itertools import count
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+import orjson
+from anyio.abc import ByteStream, SocketAttribute
+
+from supervisor.rehearsal import reply
+from supervisor.rehearsal.connection import Asked, Connection
+from supervisor.rehearsal.play import play
+from supervisor.rehearsal.script import ApiError, Failure, Say, Script, Step, call_id, calls_in
+from supervisor.rehearsal.told import Request, joined_text
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """Where one script is."""
+
+    index: int
+    script: Script
+    step: int = -1
+    attempt: int = 0
+    digest: bytes = b""
+
+    def take(self, digest: bytes) -> None:
+        """Move on by one step, or count a retry: after a failure, or where the messages are the same as before."""
+        failed = self.step >= 0 and self.answer()[1] is not None
+        if failed or digest == self.digest:
+            self.attempt += 1
+        else:
+            self.step, self.attempt = self.step + 1, 0
+        self.digest = digest
+
+    def answer(self) -> tuple[Step, Failure | None]:
+        """The step to play, and the failure to play in its place, if one is left."""
+        steps = self.script.steps
+        step = steps[self.step] if self.step < len(steps) else self.script.ending
+        return step, step.failures[self.attempt] if self.attempt < len(step.failures) else None
+
+    def tool_ids(self) -> Iterator[str]:
+        """Ids for this step's calls."""
+        before = calls_in(self.script.steps[: self.step])
+        return (call_id(self.index, call) for call in count(before))
+
+    def message_id(self) -> str:
+        """The id of this step's message: the same in each run."""
+        return f"msg_{self.index}_{self.step + 1:04}" if self.index else f"msg_{self.step + 1:04}"
+
+
+class ScriptedModel:
+    """Serves scripts on a free port of 127.0.0.1 for as long as its `async with` lasts.
+
+    Args:
+        scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit it;
+            one that asks for neither comes after all that do.
+    """
+
+    def __init__(self, scripts: Script | Iterable[Script]) -> None:
+        listed = [scripts] if isinstance(scripts, Script) else list(scripts)
+        self._conversations = [_Conversation(index, script) for index, script in enumerate(listed)]
+        self._requests: list[Request] = []
+        self._changed = anyio.Event()
+        self._exit = AsyncExitStack()
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """What `ANTHROPIC_BASE_URL` is set to."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def requests(self) -> Sequence[Request]:
+        """Every call to the Messages API so far, in order of arrival; those beside the conversation as well."""
+        return tuple(self._requests)
+
+    def conversation(self, script: int = 0) -> Sequence[Request]:
+        """The requests that this script answered, in order."""
+        return tuple(request for request in self._requests if request.script == script)
+
+    async def wait_for_step(self, step: int, script: int = 0) -> Request:
+        """Wait until the script is asked for this step (from 0), and return the request."""
+        while True:
+            for request in self._requests:
+                if (request.script, request.step) == (script, step):
+                    return request
+            await self._changed.wait()
+
+    async def __aenter__(self) -> Self:
+        """Bind and serve."""
+        async with AsyncExitStack() as stack:
+            listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
+            self._port = int(listener.listeners[0].extra(SocketAttribute.local_port))  # noqa: S610 - no database here
+            stack.push_async_callback(listener.aclose)
+            group = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(group.cancel_scope.cancel)
+            group.start_soon(listener.serve, self._connected, group)
+            self._exit = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """End every connection at once."""
+        return await self._exit.__aexit__(kind, error, trace)
+
+    async def _connected(self, stream: ByteStream) -> None:
+        await Connection(stream).serve(self._handle)
+
+    async def _handle(self, asked: Asked, connection: Connection) -> None:
+        path = asked.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            await connection.answer(200, orjson.dumps({"input_tokens": len(asked.body) // 4}))
+        elif path.endswith("/v1/messages") and asked.method == "POST":
+            await self._messages(asked, connection)
+        else:
+            await connection.answer(200, b"" if asked.method == "HEAD" else b"{}")
+
+    async def _messages(self, asked: Asked, connection: Connection) -> None:
+        try:
+            body = orjson.loads(asked.body)
+        except orjson.JSONDecodeError as error:
+            problem = ApiError(400, f"The request's body is no JSON: {error}")
+            return await connection.answer(400, reply.error_body(problem))
+        conversation = self._find(asked, body)
+        if not body.get("tools"):
+            self._record(asked, body, None)
+            text = conversation.script.side_text if conversation else "A rehearsal"
+            return await play(connection, body, Step((Say(text),)), "msg_side", iter(()), None)
+        if conversation is None:
+            self._record(asked, body, None)
+            return await connection.answer(400, reply.error_body(self._no_script()))
+        conversation.take(_digest(body))
+        self._record(asked, body, conversation)
+        step, failure = conversation.answer()
+        return await play(connection, body, step, conversation.message_id(), conversation.tool_ids(), failure)
+
+    def _find(self, asked: Asked, body: Mapping[str, Any]) -> _Conversation | None:
+        key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
+        messages = body.get("messages") or [{}]
+        first = joined_text(messages[0].get("content", ""))
+        for conversation in sorted(self._conversations, key=lambda each: not (each.script.when or each.script.api_key)):
+            script = conversation.script
+            if script.when in first and script.api_key in ("", key):
+                return conversation
+        return None
+
+    def _no_script(self) -> ApiError:
+        known = ", ".join(repr(conversation.script.when) for conversation in self._conversations) or "none"
+        return ApiError(
+            400, f"No script of the scenario plays this conversation. Its first message has none of: {known}."
+        )
+
+    def _record(self, asked: Asked, body: Mapping[str, Any], conversation: _Conversation | None) -> None:
+        self._requests.append(
+            Request(
+                number=len(self._requests),
+                at=anyio.current_time(),
+                script=conversation.index if conversation else None,
+                step=conversation.step if conversation else None,
+                attempt=conversation.attempt if conversation else 0,
+                headers=asked.headers,
+                body=body,
+            )
+        )
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+def _digest(body: Mapping[str, Any]) -> bytes:
+    """What makes two requests the same: their messages, without the marks that say what to cache."""
+    messages = orjson.dumps(_without_cache_marks(body.get("messages")))
+    return hashlib.blake2b(messages, digest_size=16).digest()
+
+
+def _without_cache_marks(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_cache_marks(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_cache_marks(item) for key, item in value.items() if key != "cache_control"}
+    return value

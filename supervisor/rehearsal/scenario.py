@@ -1,0 +1,331 @@
+"""The scenario file: what a scripted model does in a scratch repository, and what is expected of the supervisor.
+
+`{workspace}`, `{home}` and `{state}` in any text stand for the agent's workspace, its HOME, and chaperon's state
+directory; `place` fills them in. Every other brace is left as it is, since shell commands are full of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from supervisor.config.base import Pause, Section
+from supervisor.config.problems import explain, nearest
+from supervisor.config.yaml_tree import Document, YamlError, parse
+from supervisor.protocol.errors import UsageError
+from supervisor.rehearsal import script as scripts
+from supervisor.rehearsal.expect import Expect, Texts, one_or_many
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What the placeholders stand for, absolute."""
+
+    workspace: str
+    home: str
+    state: str
+    """Chaperon's own state directory."""
+
+
+class TaskGiven(Section):
+    """What the agent is asked."""
+
+    prompt: str = Field(min_length=1)
+    goals: Texts = ()
+    constraints: Texts = ()
+    expected_paths: Texts = ()
+    permission_mode: str = "default"
+
+
+class File(Section):
+    """A file that is there before the run."""
+
+    path: str
+    """Relative: to the repository, or to HOME for those under `home`."""
+    content: str = ""
+    committed: bool = True
+    """Whether the repository's first commit has it; means nothing under `home`."""
+
+
+class Repository(Section):
+    """The scratch repository."""
+
+    files: Annotated[tuple[File, ...], Field(strict=False)] = ()
+    remote: bool = False
+    """Whether it has a bare `origin` beside it, to which its branch `main` was pushed."""
+
+
+class Use(Section):
+    """A tool call."""
+
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+
+
+def _short_fail(value: Any) -> Any:
+    """Take `529` for a status, and `broken` for what befalls the stream."""
+    if isinstance(value, int):
+        return {"status": value}
+    return {"stream": value} if isinstance(value, str) else value
+
+
+class Fail(Section):
+    """What a request gets in the place of the step. Written as `529`, as `broken`, or in full."""
+
+    status: int | None = Field(default=None, ge=400, le=599)
+    """An HTTP error of the API: 400, 401, 404, 429 (rate limit), 500, 529 (overload)."""
+    message: str = ""
+    """The API's message with the status; empty means its usual one."""
+    retry_after: Pause | None = None
+    """Seconds that the API asks the CLI to wait."""
+    stream: Literal["broken", "garbage", "endless", "error"] | None = None
+    """What happens to the stream in its middle."""
+    times: int = Field(default=1, ge=1, le=100)
+    """How many requests get it."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.status is None) == (self.stream is None):
+            raise ValueError("say either `status` or `stream`")
+        return self
+
+    def failures(self) -> tuple[scripts.Failure, ...]:
+        """The same for the model."""
+        kinds: Mapping[str, scripts.Failure] = {
+            "broken": scripts.BrokenStream(),
+            "garbage": scripts.Garbage(),
+            "endless": scripts.EndlessStream(),
+            "error": scripts.ErrorEvent(),
+        }
+        error = scripts.ApiError(self.status or 500, self.message, self.retry_after)
+        return (kinds[self.stream] if self.stream else error,) * self.times
+
+
+class Tokens(Section):
+    """What a step says it cost."""
+
+    input: int = Field(default=100, ge=0)
+    output: int = Field(default=20, ge=0)
+    cache_write: int = Field(default=0, ge=0)
+    cache_read: int = Field(default=0, ge=0)
+
+
+class Step(Section):
+    """One answer of the model: text, tool calls, or both, and what goes wrong before it."""
+
+    name: str = ""
+    """What expectations call it; left out, its number from 1 does."""
+    say: Texts = ()
+    use: Annotated[tuple[Use, ...], Field(strict=False), BeforeValidator(one_or_many)] = ()
+    """One call, or several that run in parallel."""
+    fail: Annotated[
+        tuple[Annotated[Fail, BeforeValidator(_short_fail)], ...], Field(strict=False), BeforeValidator(one_or_many)
+    ] = ()
+    """What the first requests for this step get; the CLI's retry after them gets the step."""
+    wait: Pause = 0
+    """Seconds before the answer begins."""
+    wait_between: Pause = 0
+    """Seconds before each further event of the stream."""
+    tokens: Tokens = Tokens()
+
+    def played(self) -> scripts.Step:
+        """The same for the model."""
+        says = (scripts.Say(text) for text in self.say)
+        uses = (scripts.Use(use.tool, use.input) for use in self.use)
+        return scripts.Step(
+            blocks=(*says, *uses),
+            failures=tuple(failure for fail in self.fail for failure in fail.failures()),
+            first_byte_seconds=self.wait,
+            chunk_seconds=self.wait_between,
+            tokens=scripts.Tokens(**self.tokens.model_dump()),
+        )
+
+
+Steps = Annotated[tuple[Step, ...], Field(strict=False)]
+
+
+class Subagent(Section):
+    """What a subagent's model answers."""
+
+    when: str = Field(min_length=1)
+    """Text in the prompt that the `Agent` call gives it; tells it apart from the agent and from other subagents."""
+    steps: Steps = ()
+
+
+class Interjection(Section):
+    """What a person does while a step's tool call runs."""
+
+    at: str
+    """The step."""
+    say: str | None = None
+    redirect: str | None = None
+    """Something else to do, from here on."""
+    pause: Pause | None = None
+    """Hold the agent for so many seconds, then let it go on."""
+    stop: str | None = None
+    """End the agent, for this reason."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(value is not None for value in (self.say, self.redirect, self.pause, self.stop)) != 1:
+            raise ValueError("say one of `say`, `redirect`, `pause` and `stop`")
+        return self
+
+
+class Scenario(Section):
+    """A rehearsal, as its file says it."""
+
+    name: str
+    description: str = ""
+    task: TaskGiven
+    repository: Repository = Repository()
+    home: Annotated[tuple[File, ...], Field(strict=False)] = ()
+    """Files in the agent's HOME, outside the workspace."""
+    policy: dict[str, Any] = Field(default_factory=dict)
+    """A part of chaperon.yaml, under which the rehearsal runs."""
+    steps: Steps = ()
+    subagents: Annotated[tuple[Subagent, ...], Field(strict=False)] = ()
+    interjections: Annotated[tuple[Interjection, ...], Field(strict=False)] = ()
+    expect: Expect = Expect()
+
+    def conversations(self) -> Sequence[Sequence[Step]]:
+        """The steps of each script: the agent's own first, then those of the subagents, in order."""
+        return (self.steps, *(subagent.steps for subagent in self.subagents))
+
+    def scripts(self) -> tuple[scripts.Script, ...]:
+        """What the model plays; the places are those of `conversations`."""
+        when = ("", *(subagent.when for subagent in self.subagents))
+        played = (tuple(step.played() for step in steps) for steps in self.conversations())
+        return tuple(scripts.Script(steps, text) for steps, text in zip(played, when, strict=True))
+
+    def named_steps(self) -> Iterator[tuple[str, int, int, Step]]:
+        """Each step with its name, its script's place, and its own place in the script."""
+        for script, steps in enumerate(self.conversations()):
+            for number, step in enumerate(steps):
+                plain = str(number + 1) if script == 0 else f"{script}.{number + 1}"
+                yield step.name or plain, script, number, step
+
+    def calls(self) -> dict[str, tuple[str, int]]:
+        """Each tool call's id, with its step's name and its number in the step, from 1."""
+        found: dict[str, tuple[str, int]] = {}
+        seen = [0] * len(self.conversations())
+        for name, script, _, step in self.named_steps():
+            for number in range(len(step.use)):
+                found[scripts.call_id(script, seen[script])] = (name, number + 1)
+                seen[script] += 1
+        return found
+
+    def place(self, places: Places) -> "Scenario":
+        """The same scenario with every placeholder filled in."""
+        filled = _fill(
+            self.model_dump(exclude_unset=True), {f"{{{name}}}": path for name, path in asdict(places).items()}
+        )
+        return Scenario.model_validate(filled)
+
+
+class ScenarioError(UsageError):
+    """The scenario was refused."""
+
+    def __init__(self, source: str, problems: Sequence[tuple[int, int, str]]) -> None:
+        """Say everything that is wrong, a line each, with line and column."""
+        lines = "".join(f"\n  {source}:{line}:{column}: {says}" for line, column, says in problems)
+        super().__init__(f"The scenario was refused; nothing was started.{lines}\n", way_out="Mend what is named.")
+        self.problems = tuple(problems)
+
+
+def load(path: Path) -> Scenario:
+    """Read a scenario file.
+
+    Raises:
+        ScenarioError: The file cannot be read, or something in it is wrong.
+    """
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(str(path), [(1, 1, f"it cannot be read: {error}")]) from None
+    return read(text, str(path))
+
+
+def read(text: str, source: str = "scenario") -> Scenario:
+    """Make a scenario of a file's text.
+
+    Raises:
+        ScenarioError: With line and column of everything that is wrong.
+    """
+    try:
+        document = parse(text)
+    except YamlError as error:
+        raise ScenarioError(source, [(flaw.line, flaw.column, flaw.says) for flaw in error.flaws]) from None
+    try:
+        scenario = Scenario.model_validate(document.value)
+    except ValidationError as error:
+        raise ScenarioError(source, list(_invalid(document, error))) from None
+    if problems := [(*document.place(path), says) for path, says in _dangling(scenario)]:
+        raise ScenarioError(source, problems)
+    return scenario
+
+
+def shipped() -> dict[str, Path]:
+    """The scenarios that come with chaperon, by name."""
+    folder = Path(__file__).parent / "scenarios"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _invalid(document: Document, error: ValidationError) -> Iterator[tuple[int, int, str]]:
+    for item in error.errors(include_url=False):
+        of_key = item["type"] in ("extra_forbidden", "invalid_key")
+        yield *document.place(list(_as_written(document.value, item["loc"])), of_key=of_key), explain(item, Scenario)
+
+
+def _as_written(value: Any, path: Sequence[str | int]) -> Iterator[str | int]:
+    """Leave out the steps into lists that were written as a single value."""
+    for step in path:
+        if isinstance(step, int) and not isinstance(value, list):
+            continue
+        yield step
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return
+
+
+def _dangling(scenario: Scenario) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Names that are used twice, and what speaks of a step or call that is not there."""
+    steps: dict[str, Step] = {}
+    for name, script, number, step in scenario.named_steps():
+        if name in steps:
+            above: tuple[str | int, ...] = ("subagents", script - 1) if script else ()
+            yield (*above, "steps", number), f"two steps are named {name!r}; give one of them another name"
+        steps[name] = step
+    for path, named in _named(scenario):
+        if named not in steps:
+            near = nearest(named, list(steps)) or f"; the steps are: {', '.join(steps) or 'none'}"
+            yield path, f"there is no step {named!r}{near}"
+    for number, expected in enumerate(scenario.expect.decisions):
+        calls = len(steps[expected.step].use) if expected.step in steps else None
+        if calls is not None and calls < (expected.call or 1):
+            asked = f"no call {expected.call}" if calls else "no tool call"
+            yield ("expect", "decisions", number), f"step {expected.step!r} has {asked}, so nothing is decided about it"
+
+
+def _named(scenario: Scenario) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every mention of a step's name, with its place in the file."""
+    expect = scenario.expect
+    mentions: list[tuple[tuple[str | int, ...], str | None]] = [(("expect", "last_step"), expect.last_step)]
+    mentions += [(("interjections", n, "at"), each.at) for n, each in enumerate(scenario.interjections)]
+    mentions += [(("expect", "decisions", n, "step"), each.step) for n, each in enumerate(expect.decisions)]
+    mentions += [(("expect", "told", n, "at"), each.at) for n, each in enumerate(expect.told)]
+    mentions += [(("expect", "told", n, "after"), each.after) for n, each in enumerate(expect.told)]
+    return ((path, name) for path, name in mentions if name is not None)
+
+
+def _fill(value: Any, places: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for placeholder, path in places.items():
+            value = value.replace(placeholder, path)
+        return value
+    if isinstance(value, dict):
+        return {key: _fill(item, places) for key, item in value.items()}
+    return [_fill(item, places) for item in value] if isinstance(value, (list, tuple)) else value

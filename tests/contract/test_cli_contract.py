@@ -1,0 +1,444 @@
+"""What chaperon's design builds on, asserted against the real CLI: on what the model was sent, and on the disk.
+
+Where one of these fails, the CLI has changed, and the part of chaperon that is named by the test needs a look.
+"""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from supervisor.protocol import control
+from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Use
+from supervisor.rehearsal.told import tool_results, what_the_model_was_told
+from tests.contract.cli import Answer, Cli, Frame, event_of, running_cli, say_nothing
+from tests.support import processes_in
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+
+MARK = Use("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
+"""A call that leaves a file when it runs."""
+
+Run = Callable[..., AbstractAsyncContextManager[tuple[Cli, ScriptedModel]]]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    path = tmp_path / "workspace"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, workspace: Path) -> Run:
+    """Start the CLI on a script, with hooks registered and the task said."""
+
+    @asynccontextmanager
+    async def start(
+        *blocks: Use | Say | Step,
+        scripts: tuple[Script, ...] = (),
+        hooks: tuple[str, ...] = ("PreToolUse",),
+        timeout: float | None = 30,
+        prompt: str = "do the thing",
+        **more: Any,
+    ) -> AsyncIterator[tuple[Cli, ScriptedModel]]:
+        steps = tuple(block if isinstance(block, Step) else Step((block,)) for block in blocks)
+        async with (
+            ScriptedModel([*scripts, Script(steps)]) as model,
+            running_cli(tmp_path / "home", workspace, model.url, **more) as cli,
+        ):
+            await cli.initialize(*hooks, timeout=timeout)
+            await cli.say(prompt)
+            yield cli, model
+
+    return start
+
+
+def on(event: str, **output: Any) -> Answer:
+    """Answer this hook with this output, and others with nothing."""
+
+    def answer(request: Frame) -> Mapping[str, Any]:
+        if event_of(request) != event:
+            return {}
+        return {"hookSpecificOutput": {"hookEventName": event, **output}}
+
+    return answer
+
+
+def told(model: ScriptedModel, step: int = 1, script: int = 0) -> str:
+    """What was new to the model in its request for this step."""
+    request = next(request for request in model.requests if (request.script, request.step) == (script, step))
+    return what_the_model_was_told(request)
+
+
+# ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_denied_call_does_not_run_and_the_model_is_told_why(run: Run, workspace: Path) -> None:
+    deny = on("PreToolUse", permissionDecision="deny", permissionDecisionReason="because-of-the-rule")
+    async with run(MARK, hook=deny) as (cli, model):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert not (workspace / "ran.txt").exists()
+    assert "because-of-the-rule" in told(model)
+    assert tool_results(model.requests[-1])["toolu_0001"].is_error
+
+
+async def test_updated_input_is_what_runs(run: Run, workspace: Path) -> None:
+    changed = {"command": "echo changed > changed.txt; echo changed-output", "description": "changed"}
+    async with run(MARK, hook=on("PreToolUse", permissionDecision="allow", updatedInput=changed)) as (cli, model):
+        await cli.result()
+    assert (workspace / "changed.txt").exists()
+    assert not (workspace / "ran.txt").exists()
+    assert "changed-output" in told(model)
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+async def test_context_added_by_a_hook_reaches_the_next_request(run: Run, workspace: Path, event: str) -> None:
+    hook = on(event, additionalContext="mind-the-gap")
+    async with run(MARK, hooks=("PreToolUse", "PostToolUse"), hook=hook) as (cli, model):
+        await cli.result()
+    assert (workspace / "ran.txt").exists()
+    assert "mind-the-gap" in told(model)
+    assert "the-output" in told(model)
+
+
+async def test_allow_with_context_and_changed_input_does_both(run: Run, workspace: Path) -> None:
+    changed = {"command": "echo changed-output"}
+    hook = on("PreToolUse", permissionDecision="allow", updatedInput=changed, additionalContext="it-was-changed")
+    async with run(MARK, hook=hook) as (cli, model):
+        await cli.result()
+    assert "changed-output" in told(model)
+    assert "it-was-changed" in told(model)
+
+
+async def test_an_empty_answer_lets_the_call_run_as_its_mode_says(run: Run, workspace: Path) -> None:
+    async with run(MARK, hook=say_nothing) as (cli, model):
+        await cli.result()
+    assert (workspace / "ran.txt").exists()
+    assert "the-output" in told(model)
+
+
+async def test_an_error_answer_lets_the_call_run(run: Run, workspace: Path) -> None:
+    """The CLI fails open here: a reviewer that raises must be answered with a denial, never with an error."""
+    async with run(MARK, hook=lambda _: None) as (cli, _):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.answer_error(asked["request_id"], "the reviewer raised")
+        await cli.result()
+    assert (workspace / "ran.txt").exists()
+
+
+async def test_a_hook_that_is_never_answered_stops_the_call_at_its_timeout(run: Run, workspace: Path) -> None:
+    async with run(MARK, hook=lambda _: None, timeout=1) as (cli, model):
+        await cli.result()
+    assert not (workspace / "ran.txt").exists()
+    assert tool_results(model.requests[-1])["toolu_0001"].is_error
+
+
+async def test_a_call_whose_hook_waits_does_not_run_when_the_input_closes(run: Run, workspace: Path) -> None:
+    async with run(MARK, hook=lambda _: None) as (cli, _):
+        await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.close_input()
+        await cli.exit_code()
+    assert not (workspace / "ran.txt").exists()
+
+
+async def test_hooks_are_called_under_every_permission_mode(run: Run, workspace: Path) -> None:
+    deny = on("PreToolUse", permissionDecision="deny", permissionDecisionReason="no")
+    async with run(MARK, mode="default", hook=deny) as (cli, _):
+        await cli.result()
+    assert not (workspace / "ran.txt").exists()
+    assert [event_of(frame["request"]) for frame in cli.out if frame["type"] == "control_request"] == ["PreToolUse"]
+
+
+async def test_a_call_whose_hook_failed_is_still_asked_of_the_second_gate(run: Run, workspace: Path) -> None:
+    def refuse(request: Frame) -> Mapping[str, Any]:
+        return {"behavior": "deny", "message": "the-second-gate-held"}
+
+    async with run(MARK, mode="default", hook=lambda _: None, permission=refuse) as (cli, model):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.answer_error(asked["request_id"], "the reviewer raised")
+        await cli.result()
+    assert not (workspace / "ran.txt").exists()
+    assert "the-second-gate-held" in told(model)
+
+
+async def test_a_call_of_default_mode_runs_with_the_input_that_the_second_gate_gave(run: Run, workspace: Path) -> None:
+    def change(request: Frame) -> Mapping[str, Any]:
+        return {"behavior": "allow", "updatedInput": {"command": "echo other > other.txt"}}
+
+    async with run(MARK, mode="default", permission=change) as (cli, _):
+        await cli.result()
+    assert (workspace / "other.txt").exists()
+    assert not (workspace / "ran.txt").exists()
+
+
+async def test_a_failed_call_is_told_by_its_own_event(run: Run) -> None:
+    hooks = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+    hook = on("PostToolUseFailure", additionalContext="try-another-way")
+    async with run(Use("Bash", {"command": "echo oh-no >&2; exit 3"}), hooks=hooks, hook=hook) as (cli, model):
+        await cli.result()
+    asked = [frame["request"] for frame in cli.out if frame["type"] == "control_request"]
+    assert [event_of(request) for request in asked] == ["PreToolUse", "PostToolUseFailure"]
+    assert "oh-no" in asked[1]["input"]["error"]
+    assert "try-another-way" in told(model)
+
+
+async def test_unknown_events_and_a_day_of_patience_are_accepted(run: Run, workspace: Path) -> None:
+    hooks = ("PreToolUse", "AnEventOfTomorrow")
+    async with run(MARK, hooks=hooks, timeout=control.HOOK_TIMEOUT_SECONDS) as (cli, _):
+        answer = await cli.wait_for(lambda frame: frame["type"] == "control_response")
+        await cli.result()
+    assert answer["response"]["subtype"] == "success"
+    assert (workspace / "ran.txt").exists()
+
+
+async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Run, workspace: Path) -> None:
+    """Timers of a JavaScript runtime may fire at once past 2**31 ms; this CLI's do not, and ours stays below anyway."""
+    assert control.HOOK_TIMEOUT_SECONDS * 1000 < 2**31
+    async with run(MARK, hook=lambda _: None, timeout=2**31 / 1000 + 1000) as (cli, _):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await anyio.sleep(0.3)
+        assert len(cli.out) == cli.out.index(asked) + 1
+        await cli.answer(asked["request_id"], {})
+        await cli.result()
+    assert (workspace / "ran.txt").exists()
+
+
+async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run) -> None:
+    scripts = (Script((Step((Say("counted"),)),), when="count-the-files"),)
+    task = Use("Task", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
+    async with run(MARK, task, scripts=scripts, hooks=control.HOOK_EVENTS) as (cli, _):
+        await cli.result()
+    asked = {event_of(frame["request"]) for frame in cli.out if frame["type"] == "control_request"}
+    assert asked == set(control.HOOK_EVENTS) - {"PostToolUseFailure", "PreCompact"}
+
+
+async def test_a_call_of_a_subagent_is_gated_and_names_the_subagent(run: Run, workspace: Path) -> None:
+    scripts = (Script((Step((MARK,)), Step((Say("counted"),))), when="count-the-files"),)
+    task = Use("Task", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
+
+    def deny_bash(request: Frame) -> Mapping[str, Any] | None:
+        verdict = "deny" if request["input"].get("tool_name") == "Bash" else "allow"
+        return on("PreToolUse", permissionDecision=verdict, permissionDecisionReason="not-in-a-subagent")(request)
+
+    async with run(task, scripts=scripts, hook=deny_bash) as (cli, model):
+        await cli.result()
+    asked = [frame["request"]["input"] for frame in cli.out if frame["type"] == "control_request"]
+    assert [(request["tool_name"], "agent_id" in request) for request in asked] == [("Agent", False), ("Bash", True)]
+    assert not (workspace / "ran.txt").exists()
+    assert "not-in-a-subagent" in told(model, step=1, script=0)
+
+
+async def test_parallel_calls_are_each_asked_for_and_a_failing_one_leaves_those_beside_it_alone(run: Run) -> None:
+    calls = Step(
+        (
+            Use("Bash", {"command": "echo oh-no; exit 1", "description": "fail"}),
+            Use("Bash", {"command": "sleep 0.5; echo finished", "description": "wait"}),
+        )
+    )
+    async with run(calls) as (cli, model):
+        await cli.result()
+    asked = [frame["request"]["input"]["tool_use_id"] for frame in cli.out if frame["type"] == "control_request"]
+    assert asked == ["toolu_0001", "toolu_0002"]
+    results = tool_results(model.requests[-1])
+    assert results["toolu_0001"].is_error
+    assert "finished" in results["toolu_0002"].text
+
+
+async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: Run) -> None:
+    """So a call without a review is not one that ran: the CLI checks inputs before its hooks."""
+    async with run(Use("Bash", {"command": "sleep 30"}), Use("Read", {"wrong": 1})) as (cli, model):
+        await cli.result()
+    assert not [frame for frame in cli.out if frame["type"] == "control_request"]
+    assert all(result.is_error for result in tool_results(model.requests[-1]).values())
+
+
+# ── steering ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def slow(seconds: float = 1.0) -> Use:
+    return Use("Bash", {"command": f"sleep {seconds}; echo slept", "description": "wait"})
+
+
+async def test_what_is_said_in_the_middle_of_a_turn_arrives_with_the_next_tool_result(run: Run) -> None:
+    async with run(slow(0.3), MARK) as (cli, model):
+        await model.wait_for_step(0)
+        await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.say("turn-left-now")
+        result = await cli.result()
+    assert "turn-left-now" in told(model, step=1)
+    assert "slept" in told(model, step=1)
+    assert result["num_turns"] >= 3
+
+
+async def test_several_things_said_in_the_middle_of_a_turn_all_arrive(run: Run) -> None:
+    async with run(slow(0.3), MARK) as (cli, model):
+        await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        for word in ("first-word", "second-word", "third-word"):
+            await cli.say(word)
+        await cli.result()
+    said = told(model, step=1)
+    assert said.index("first-word") < said.index("second-word") < said.index("third-word")
+
+
+async def test_what_is_said_during_the_last_answer_starts_a_turn_of_its_own(run: Run) -> None:
+    last = Step((Say("nearly done"),), first_byte_seconds=0.5)
+    async with run(last, Say("second turn")) as (cli, model):
+        await model.wait_for_step(0)
+        await cli.say("one-more-thing")
+        await cli.result()
+        second = await cli.result(2)
+    assert "one-more-thing" in told(model, step=1)
+    assert second["result"] == "second turn"
+
+
+async def test_what_is_said_after_the_result_starts_another_turn_in_the_same_session(run: Run) -> None:
+    async with run(Say("first turn"), Say("second turn")) as (cli, model):
+        first = await cli.result()
+        await cli.say("go-on")
+        second = await cli.result(2)
+    assert (first["result"], second["result"]) == ("first turn", "second turn")
+    assert first["session_id"] == second["session_id"]
+    assert "go-on" in told(model, step=1)
+
+
+async def exists(path: Path) -> None:
+    """Wait for a tool to have written the file."""
+    with anyio.fail_after(10):
+        while not path.exists():
+            await anyio.sleep(0.02)
+
+
+async def test_an_interrupt_ends_the_tool_and_the_turn_and_the_session_goes_on(run: Run, workspace: Path) -> None:
+    async with run(Use("Bash", {"command": "echo > started; tail -f /dev/null"}), Say("after the interrupt")) as (
+        cli,
+        model,
+    ):
+        await exists(workspace / "started")
+        await cli.request("interrupt", "stop-it")
+        first = await cli.result()
+        await cli.say("and now this")
+        second = await cli.result(2)
+    assert first["subtype"] == "error_during_execution"
+    assert second["result"] == "after the interrupt"
+    assert first["session_id"] == second["session_id"]
+    assert "and now this" in told(model, step=1)
+
+
+async def test_an_interrupt_while_a_hook_waits_takes_the_question_back(run: Run, workspace: Path) -> None:
+    async with run(MARK, hook=lambda _: None) as (cli, _):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.request("interrupt", "stop-it")
+        cancelled = await cli.wait_for(lambda frame: frame["type"] == "control_cancel_request")
+        await cli.result()
+    assert cancelled["request_id"] == asked["request_id"]
+    assert not (workspace / "ran.txt").exists()
+
+
+async def test_closing_the_input_in_the_middle_of_a_turn_lets_the_turn_end(run: Run, workspace: Path) -> None:
+    async with run(MARK, Say("done"), hooks=()) as (cli, _):
+        await cli.close_input()
+        assert await cli.exit_code() == 0
+    assert (workspace / "ran.txt").exists()
+    assert cli.out[-1]["type"] == "result"
+
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SESSION = "5f0c2b1e-7a59-4a55-9b3e-0123456789ab"
+
+
+async def test_the_session_id_that_is_given_is_the_one_used(run: Run, tmp_path: Path) -> None:
+    async with run(Say("hello"), arguments=("--session-id", SESSION)) as (cli, _):
+        result = await cli.result()
+        await cli.finish()
+    assert result["session_id"] == SESSION
+    assert list((tmp_path / "home" / ".claude" / "projects").glob(f"*/{SESSION}.jsonl"))
+
+
+async def test_a_fork_at_a_message_forgets_what_came_after_and_leaves_the_old_session(run: Run, tmp_path: Path) -> None:
+    async with run(Say("answer-one"), Say("answer-two"), arguments=("--session-id", SESSION)) as (cli, _):
+        await cli.result()
+        await cli.say("second-question")
+        await cli.result(2)
+        await cli.finish()
+    first_answer = next(frame for frame in cli.out if frame["type"] == "assistant")
+    transcript = next((tmp_path / "home" / ".claude" / "projects").glob(f"*/{SESSION}.jsonl"))
+    before = transcript.read_bytes()
+
+    fork = ("--resume", SESSION, "--resume-session-at", first_answer["uuid"], "--fork-session")
+    async with run(Say("answer-three"), arguments=fork, prompt="another-question") as (cli, model):
+        result = await cli.result()
+        await cli.finish()
+    messages = str(model.conversation()[0].messages)
+    assert "answer-one" in messages
+    assert "another-question" in messages
+    assert "second-question" not in messages
+    assert result["session_id"] != SESSION
+    assert transcript.read_bytes() == before
+
+
+# ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_killing_the_process_group_leaves_the_tools_running(run: Run, workspace: Path) -> None:
+    """So an emergency stop must reach the whole tree."""
+    async with run(Use("Bash", {"command": "echo > started; sleep 30"})) as (cli, _):
+        await exists(workspace / "started")
+        os.killpg(cli.process.pid, signal.SIGKILL)
+        await cli.exit_code()
+        left = processes_in(workspace)
+        assert any("sleep" in process.name() for process in left)
+        assert all(os.getpgid(process.pid) != cli.process.pid for process in left)
+
+
+# ── the API's bad days ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("status", "words"), [(400, "the-reason"), (401, "the-reason"), (404, "selected model")])
+async def test_an_api_error_ends_the_turn_in_a_result_that_says_so(run: Run, status: int, words: str) -> None:
+    never = Step((Say("never"),), (ApiError(status, "the-reason"),) * 20)
+    async with run(never, environment={"CLAUDE_CODE_MAX_RETRIES": "1"}) as (cli, _):
+        result = await cli.result()
+        code = await cli.finish()
+    assert (result["subtype"], result["is_error"]) == ("success", True)
+    assert words in result["result"]
+    assert result["api_error_status"] == status
+    assert code == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 529])
+async def test_an_error_that_may_pass_is_retried_and_says_so(run: Run, status: int) -> None:
+    failures = (ApiError(status, retry_after_seconds=0),) * 2
+    async with run(Step((Say("at last"),), failures)) as (cli, model):
+        result = await cli.result()
+        assert await cli.finish() == 0
+    retries = [frame for frame in cli.out if frame.get("subtype") == "api_retry"]
+    assert result["result"] == "at last"
+    assert [request.attempt for request in model.conversation()] == [0, 1, 2]
+    assert len(retries) == 2
+
+
+async def test_an_error_that_stays_ends_the_turn_after_the_retries(run: Run) -> None:
+    overloaded = Step((Say("never"),), (ApiError(529, retry_after_seconds=0),) * 20)
+    async with run(overloaded, environment={"CLAUDE_CODE_MAX_RETRIES": "1"}) as (cli, model):
+        result = await cli.result()
+        code = await cli.finish()
+    assert result["is_error"]
+    assert code == 1
+    assert len(model.conversation()) == 2
+
+
+async def test_a_stream_that_breaks_is_asked_for_again(run: Run, workspace: Path) -> None:
+    async with run(Step((MARK,), (BrokenStream(),)), Say("done")) as (cli, model):
+        result = await cli.result()
+    assert (workspace / "ran.txt").exists()
+    assert result["result"] == "done"
+    assert [request.step for request in model.conversation()] == [0, 0, 1]

@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+
+from supervisor.rehearsal import scenario as scenarios
+from supervisor.rehearsal.scenario import Places, Scenario, ScenarioError
+from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
+
+SMALL = """\
+name: small
+task: {prompt: do it}
+steps:
+  - say: Looking.
+    use: {tool: Bash, input: {command: ls}}
+  - name: both
+    use:
+      - {tool: Read, input: {file_path: a}}
+      - {tool: Read, input: {file_path: b}}
+"""
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ScenarioError) as refused:
+        scenarios.read(text, "s.yaml")
+    return str(refused.value)
+
+
+def test_steps_become_what_the_model_plays() -> None:
+    scenario = scenarios.read(
+        """
+name: all
+task: {prompt: do it}
+steps:
+  - say: [one, two]
+    use: {tool: Bash, input: {command: ls}}
+    fail: [529, broken, {status: 429, retry_after: 0.5, times: 2}]
+    wait: 1
+    wait_between: 0.1
+    tokens: {input: 5}
+"""
+    )
+    limited = ApiError(429, retry_after_seconds=0.5)
+    assert scenario.scripts() == (
+        Script(
+            (
+                Step(
+                    blocks=(Say("one"), Say("two"), Use("Bash", {"command": "ls"})),
+                    failures=(ApiError(529), BrokenStream(), limited, limited),
+                    first_byte_seconds=1,
+                    chunk_seconds=0.1,
+                    tokens=Tokens(input=5),
+                ),
+            )
+        ),
+    )
+
+
+def test_each_call_is_found_by_its_id() -> None:
+    subagent = "subagents:\n  - when: count the files\n    steps: [{use: {tool: Bash, input: {command: ls}}}]\n"
+    assert scenarios.read(SMALL + subagent).calls() == {
+        "toolu_0001": ("1", 1),
+        "toolu_0002": ("both", 1),
+        "toolu_0003": ("both", 2),
+        "toolu_1_0001": ("1.1", 1),
+    }
+
+
+def test_placeholders_are_filled_in_and_other_braces_stay() -> None:
+    text = SMALL + "expect: {files: [{path: '{home}/x', contains: '{other} {state}'}]}\n"
+    text = text.replace("command: ls", "command: 'cd {workspace}; echo ${HOME} {a,b}'")
+    placed = scenarios.read(text).place(Places("/w", "/h", "/s"))
+    assert placed.steps[0].use[0].input["command"] == "cd /w; echo ${HOME} {a,b}"
+    assert placed.expect.files[0].path == "/h/x"
+    assert placed.expect.files[0].contains == ("{other} /s",)
+    assert placed.expect.model_fields_set == {"files"}
+
+
+def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one() -> None:
+    text = refusal(SMALL.replace("    use: {tool: Bash", "    uses: {tool: Bash"))
+    assert "s.yaml:5:5: unknown key 'uses' in steps[0]; did you mean 'use'?" in text
+
+
+def test_a_wrong_key_in_a_call_that_is_written_without_a_list_has_its_own_place() -> None:
+    assert "s.yaml:5:11: unknown key 'tol'" in refusal(SMALL.replace("{tool: Bash", "{tol: Bash"))
+
+
+@pytest.mark.parametrize(
+    ("expect", "says"),
+    [
+        ("{decisions: [{step: boht, decision: allow}]}", "10:29: there is no step 'boht'; did you mean 'both'?"),
+        ("{told: [{at: zzz, contains: x}]}", "there is no step 'zzz'; the steps are: 1, both"),
+        ("{last_step: zzz}", "there is no step 'zzz'"),
+        ("{decisions: [{step: both, call: 3, decision: allow}]}", "step 'both' has no call 3"),
+        ("{decisions: [{step: both, decision: alow}]}", "did you mean 'allow'?"),
+        ("{state: finished}", "expected one of"),
+        ("{exit: zero}", "expected a whole number"),
+    ],
+)
+def test_an_expectation_that_cannot_be_met_or_read_is_refused(expect: str, says: str) -> None:
+    assert says in refusal(f"{SMALL}expect: {expect}\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("interjections: [{at: zzz, say: hello}]", "there is no step 'zzz'"),
+        ("interjections: [{at: both, say: hello, stop: now}]", "say one of `say`"),
+        ("subagents: [{when: x, steps: [{name: both}]}]", "10:31: two steps are named 'both'"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(more: str, says: str) -> None:
+    assert says in refusal(f"{SMALL}{more}\n")
+
+
+def test_a_decision_about_a_step_without_a_call_is_refused() -> None:
+    text = "name: n\ntask: {prompt: p}\nsteps: [{name: talk, say: hi}]\nexpect: {decisions: [{step: talk, decision: allow}]}\n"
+    assert "step 'talk' has no tool call" in refusal(text)
+
+
+@pytest.mark.parametrize("fail", ["{status: 529, stream: broken}", "{message: x}", "200", "crooked", "yes"])
+def test_a_failure_that_is_none_is_refused(fail: str) -> None:
+    assert "s.yaml:3:" in refusal(f"name: n\ntask: {{prompt: p}}\nsteps: [{{say: hi, fail: {fail}}}]\n")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "a: [", "just text", "name: n\nname: m\n"])
+def test_what_is_no_scenario_is_refused_with_a_place(text: str) -> None:
+    assert "s.yaml:" in refusal(text)
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"missing\.yaml:1:1: it cannot be read"):
+        scenarios.load(tmp_path / "missing.yaml")
+
+
+@pytest.mark.parametrize("name", ["demo", "bad-days"])
+def test_the_scenarios_that_are_shipped_are_right_and_expect_something(name: str) -> None:
+    scenario = scenarios.load(scenarios.shipped()[name])
+    assert scenario.name == name
+    assert scenario.description
+    assert scenario.expect.decisions
+    assert isinstance(scenario.place(Places("/w", "/h", "/s")), Scenario)

@@ -1,0 +1,74 @@
+"""What tests of several folders use: the real CLI, and the environment in which it runs."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import claude_agent_sdk
+import psutil
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
+"""Variables of the test's own environment that a CLI gets."""
+
+
+def real_claude_path() -> Path:
+    """The real CLI that the SDK brings.
+
+    Raises:
+        FileNotFoundError: The SDK is installed without it.
+    """
+    path = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    if not path.is_file():
+        raise FileNotFoundError(f"claude-agent-sdk brought no CLI: there is no file at {path}.")
+    return path
+
+
+def cli_environment(home: Path, model_url: str, **more: str) -> dict[str, str]:
+    """An environment in which the CLI reaches the scripted model and nothing else, and keeps its files in `home`."""
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    as_root = {"IS_SANDBOX": "1"} if os.geteuid() == 0 else {}
+    return {
+        **passed_on,
+        **as_root,
+        "HOME": str(home),
+        "ANTHROPIC_BASE_URL": model_url,
+        "ANTHROPIC_API_KEY": "rehearsal",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **more,
+    }
+
+
+def kill_tree(pid: int, workspace: Path) -> None:
+    """End a process, all below it, and whatever else runs in the test's own workspace; none of these outlives a test."""
+    found = {process.pid: process for process in _below(pid)}
+    found.update({process.pid: process for process in processes_in(workspace)})
+    for process in found.values():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs([process for process in found.values() if process.pid != pid], timeout=3)
+
+
+def processes_in(workspace: Path) -> list[psutil.Process]:
+    """The processes whose working directory is at or below the workspace, this one left out."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            where = Path(process.cwd())
+        except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
+            continue
+        if process.pid != os.getpid() and where.is_relative_to(workspace):
+            found.append(process)
+    return found
+
+
+def _below(pid: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
