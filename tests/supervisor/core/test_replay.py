@@ -1,0 +1,98 @@
+import json
+from typing import Any
+
+from monitors.repetitive_errors import RepetitiveErrors
+from supervisor.core.replay import replay
+from supervisor.protocol.actions import Action, Context, Review
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.words import Decision, Severity
+
+PASS = {"sessionId": "s1", "cwd": "/home/ann/project"}
+
+
+def call(id_: str, command: str) -> bytes:
+    block = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
+    return json.dumps({"type": "assistant", "message": {"id": f"m{id_}", "content": [block]}, **PASS}).encode()
+
+
+def gave(id_: str, text: str, *, failed: bool) -> bytes:
+    block = {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
+    return json.dumps({"type": "user", "message": {"role": "user", "content": [block]}, **PASS}).encode()
+
+
+def asked(id_: str, command: str) -> bytes:
+    hook = {
+        "subtype": "hook_callback", "callback_id": "pre",
+        "input": {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_},
+    }  # fmt: skip
+    return json.dumps({"type": "control_request", "request_id": id_, "request": hook}).encode()
+
+
+def failing_run(times: int = 3) -> list[bytes]:
+    return [
+        line
+        for n in range(times)
+        for line in (call(f"t{n}", "make"), gave(f"t{n}", "Exit code 2\nmake: no rule", failed=True))
+    ]
+
+
+class Cautious:
+    """Blocks `rm`, raises at `crash`, allows the rest, and keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[Action, Context]] = []
+
+    def review(self, action: Action, context: Context) -> Review:
+        self.shown.append((action, context))
+        command = str(action.input.get("command"))
+        if command == "crash":
+            raise ValueError(command)
+        decision = Decision.BLOCK if command.startswith("rm") else Decision.ALLOW
+        return Review(decision, 0.5, 0.5, Severity.LOW, "")
+
+
+def test_a_recording_gives_the_issues_and_the_events_at_which_they_were_raised() -> None:
+    result = replay(failing_run(), Cautious(), [RepetitiveErrors()])
+    assert [(seen.at_event, seen.issue.type) for seen in result.issues] == [(6, "repetitive_errors")]
+    assert (result.session_id, result.events, result.actions, result.reviews) == ("s1", 6, 3, {"allow": 3})
+
+
+def test_the_contracts_fields_are_there_and_closings_are_not() -> None:
+    def answer(issue: Issue) -> str:
+        return "soft_correction"
+
+    lines = [*failing_run(), call("t9", "make"), gave("t9", "built", failed=False), b"{damaged"]
+    found: dict[str, Any] = replay(lines, None, [RepetitiveErrors()]).as_json("x.jsonl", 0.5, answer)
+    assert {"path", "session_id", "events", "actions", "reviews", "issues", "seconds"} <= set(found)
+    assert [(issue["type"], issue["at_event"], issue["intervention"]) for issue in found["issues"]] == [
+        ("repetitive_errors", 6, "soft_correction")
+    ]
+    assert found["lines"] == {"read": 9, "damaged": 1, "foreign": 0}
+
+
+def test_a_recorded_gate_is_where_calls_are_reviewed() -> None:
+    lines = [
+        call("t1", "ls"),
+        asked("t1", "ls"),
+        call("t2", "no-hook"),
+        gave("t1", "a", failed=False),
+        gave("t2", "b", failed=False),
+    ]
+    result = replay(lines, reviewer := Cautious(), [])
+    assert [action.input["command"] for action, _ in reviewer.shown] == ["ls"]
+    assert result.actions == 1
+
+
+def test_a_reviewer_that_raises_is_a_block() -> None:
+    result = replay([call("t1", "crash"), gave("t1", "x", failed=False)], Cautious(), [])
+    assert result.reviews == {"block": 1}
+
+
+def test_the_reviewer_is_shown_place_task_and_history() -> None:
+    told = json.dumps({"type": "user", "message": {"role": "user", "content": "mend it"}, **PASS}).encode()
+    replay([told, *failing_run(2)], reviewer := Cautious(), [])
+    action, context = reviewer.shown[1]
+    assert (action.cwd, action.workspace, context.home) == ("/home/ann/project", "/home/ann/project", "/home/ann")
+    assert context.task is not None
+    assert context.task.prompt == "mend it"
+    assert [step.failed for step in context.history] == [True]

@@ -1,0 +1,99 @@
+import json
+from typing import Any
+
+import pytest
+
+from supervisor.core.transcripts import Reader, seconds
+from supervisor.protocol.messages import Assistant, Result, User
+
+COMMON = {"sessionId": "s1", "uuid": "u", "cwd": "/w", "version": "2.1.39", "timestamp": "2026-02-11T17:15:22.500Z"}
+
+
+def line(frame: dict[str, Any]) -> bytes:
+    return json.dumps(frame).encode()
+
+
+def user(content: Any, **more: Any) -> bytes:
+    return line({"type": "user", "message": {"role": "user", "content": content}, **COMMON, **more})
+
+
+def test_a_transcripts_line_gives_message_place_time_and_session() -> None:
+    record = Reader().read(line({"type": "assistant", "message": {"id": "m", "content": []}, **COMMON}))
+    assert record is not None
+    assert isinstance(record.message, Assistant)
+    assert (record.seq, record.mono, record.cwd, record.session_id) == (1, 1770830122.5, "/w", "s1")
+
+
+def test_what_a_person_said_is_told_from_what_the_cli_put_in_the_users_place() -> None:
+    def said(content: Any, **more: Any) -> str:
+        record = Reader().read(user(content, **more))
+        return record.said if record else ""
+
+    assert said("mend the parser") == "mend the parser"
+    assert said([{"type": "text", "text": "mend the parser"}]) == "mend the parser"
+    assert said("<command-name>/plan</command-name><command-args>phase 2</command-args>") == "phase 2"
+    assert said("<local-command-stdout></local-command-stdout>") == ""
+    assert said("[Request interrupted by user]") == ""
+    assert said("You are …", isMeta=True) == ""
+    assert said("This session is being continued", isCompactSummary=True) == ""
+    assert said("do it", isSidechain=True) == ""
+
+
+def test_the_permission_decision_of_a_line_goes_to_its_results() -> None:
+    block = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
+    decision = {"decision": "reject", "source": "hook"}
+    record = Reader().read(user([block], permissionDecision=decision, toolUseResult="Error: no"))
+    assert record is not None
+    assert isinstance(record.message, User)
+    assert record.message.tool_result_meta == [{"id": "t1", "permission_decision": decision}]
+    assert record.message.tool_use_result == "Error: no"
+
+
+def test_subagents_are_found_in_sidechains_and_in_progress_lines() -> None:
+    inner = {"type": "assistant", "message": {"id": "m", "content": []}}
+    old = line(
+        {"type": "progress", "data": {"type": "agent_progress", "message": inner}, "parentToolUseID": "t9", **COMMON}
+    )
+    side = line({**inner, **COMMON, "isSidechain": True, "agentId": "a1"})
+    parents = [
+        record.message.parent_tool_use_id
+        for record in map(Reader().read, (old, side))
+        if record and isinstance(record.message, Assistant)
+    ]
+    assert parents == ["t9", "a1"]
+
+
+def test_the_journals_lines_keep_their_numbers() -> None:
+    frame = {"type": "result", "subtype": "success", "is_error": False, "session_id": "s2"}
+    record = Reader().read(line({"kind": "line_received", "seq": 812, "mono": 4.5, "frame": frame}))
+    assert record is not None
+    assert isinstance(record.message, Result)
+    assert (record.seq, record.mono, record.session_id) == (812, 4.5, "s2")
+
+
+@pytest.mark.parametrize(
+    ("bad", "damaged", "foreign"),
+    [
+        (b'{"type": "user", "mess', 1, 0),
+        (b"\xff\xfe\x00", 1, 0),
+        (b"[1, 2]", 1, 0),
+        (b'{"type": "assistant", "message": {}}', 1, 0),
+        (b'{"level": "info", "msg": "hello"}', 0, 1),
+        (b'{"type": 5}', 0, 1),
+        (b'{"type": "attachment", "sessionId": "s"}', 0, 0),
+        (b'{"type": "progress", "data": 5}', 0, 0),
+        (b'{"kind": "state_changed"}', 0, 0),
+        (b"  ", 0, 0),
+    ],
+)
+def test_damaged_and_foreign_lines_are_counted_and_passed_over(bad: bytes, damaged: int, foreign: int) -> None:
+    reader = Reader()
+    assert reader.read(bad) is None
+    assert (reader.damaged, reader.foreign) == (damaged, foreign)
+    assert reader.read(user("still here")) is not None
+
+
+def test_time_stamps_are_read_without_a_clock_and_odd_ones_are_none() -> None:
+    assert seconds("1970-01-02T00:00:01.250Z") == 86_401.25
+    assert seconds("yesterday") is None
+    assert seconds(12) is None
