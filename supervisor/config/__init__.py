@@ -1,1 +1,12 @@
-"""Configuration: `chaperon.yaml` and the environment, checked key by key."""
+"""The configuration: what can be set, where it is read from, and what an agent's environment is made of.
+
+base            what every section shares
+model           all sections and their defaults
+interventions   the sections below `interventions`
+load            files and environment variables to one checked `Config`
+yaml_tree       YAML to values that know their line and column
+problems        what is wrong with a value, as sentences
+paths           where state, runtime files and socket are
+environment     an agent's environment, pure
+reference       the list of all keys, drawn from the model
+"""

@@ -1,0 +1,68 @@
+"""What every section of the configuration shares."""
+
+import posixpath
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+
+class Section(BaseModel):
+    """One mapping of the configuration file: frozen, and closed to keys that it does not know."""
+
+    # Strict, because a word where a number belongs is a slip that should be shown, not guessed at.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty(cls, value: Any) -> Any:
+        """Take a section whose every line is commented out, which YAML reads as nothing, for one without keys."""
+        return {} if value is None else value
+
+
+class Switchable(Section):
+    """A section that can be written as `true` or `false` alone, which stands for its `enabled`."""
+
+    enabled: bool = True
+    """Whether this is used at all."""
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A part of a whole, 0 to 1."""
+
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+"""At least one."""
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+"""A wait: longer than nothing, at most a day, since a longer one is a slip of the unit."""
+
+Pause = Annotated[float, Field(ge=0, le=86_400)]
+"""A wait that may be nothing."""
+
+Days = Annotated[int, Field(ge=1, le=36_500)]
+"""How long something is kept."""
+
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+"""A list of texts; not strict, because YAML knows lists and no tuples."""
+
+
+def _absolute(value: str, info: ValidationInfo) -> str:
+    home = (info.context or {}).get("home", "")
+    if value.startswith("~/") and home:
+        return posixpath.join(home, value[2:])
+    if not value.startswith("/"):
+        raise ValueError(f"{value!r} is no absolute path; begin it with / or ~/")
+    return value
+
+
+def _resolved(value: str, info: ValidationInfo) -> str:
+    directory = (info.context or {}).get("directory", "")
+    if directory and not value.startswith(("/", "~/")):
+        return posixpath.normpath(posixpath.join(directory, value))
+    return _absolute(value, info)
+
+
+AbsolutePath = Annotated[str, AfterValidator(_absolute)]
+"""Begins with / or ~/. The validation context's `home` says what ~ is."""
+
+FilePath = Annotated[str, AfterValidator(_resolved)]
+"""The same, or relative to the validation context's `directory`, which is the configuration file's."""

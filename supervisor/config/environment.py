@@ -1,0 +1,75 @@
+"""The environment of an agent: what it needs, and nothing that was not meant for it. Pure.
+
+The list says what is passed on; everything else stays behind. So no secret of chaperon's, no LD_PRELOAD, PYTHONPATH or NODE_OPTIONS,
+no socket of the service manager and no variable of a surrounding Claude session reaches an agent, unless `agent.environment` names it.
+"""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+PASSED_ON = (
+    # Who and where.
+    "HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TZ", "TERM",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+    # Language.
+    "LANG", "LANGUAGE", "LC_*",
+    # The way out, and whom to trust on it.
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+    "ssl_cert_file", "ssl_cert_dir", "node_extra_ca_certs", "requests_ca_bundle", "curl_ca_bundle", "git_ssl_cainfo",
+    # How the CLI reaches a model, and what it may tell its maker.
+    "ANTHROPIC_*", "CLAUDE_*", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
+)  # fmt: skip
+"""Names and globs of what an agent gets from the daemon's environment."""
+
+OF_ANOTHER_SESSION = (
+    # Set by the CLI for its tools, in 2.1.329 (and found there as one list of what a shell of a session has).
+    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_CHILD_*", "CLAUDE_CODE_SESSION_*",
+    "CLAUDE_SESSION_*", "ANTHROPIC_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_CODE_INVOKED_SKILLS",
+    "CLAUDE_CODE_TOOL_USE_ID", "CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR", "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
+    # Set by it for hooks and plugins.
+    "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_*", "CLAUDE_SKILL_DIR", "CLAUDE_ENV_FILE",
+    # Set by what started the session: an editor, an SDK, a bridge, a background or remote runner.
+    "CLAUDE_CODE_SSE_PORT", "CLAUDE_AGENT_SDK_*", "CLAUDE_CODE_SDK_*", "CLAUDE_SDK_*", "CLAUDE_CODE_HOST_*",
+    "CLAUDE_CODE_BRIDGE_*", "CLAUDE_BRIDGE_*", "CLAUDE_BG_*", "CLAUDE_RUNNER_*", "CLAUDE_CODE_REMOTE*",
+    "CLAUDE_CODE_WORKER_*", "CLAUDE_CODE_CCR_*", "CLAUDE_CODE_SUPERVISED", "CLAUDE_CODE_SPAWN*", "CLAUDE_JOB_DIR",
+    "CLAUDE_PTY_*", "CLAUDE_SSH_*", "CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_TEAMMATE_COMMAND", "CLAUDE_CODE_AGENT",
+    "CLAUDE_CODE_TEAM_*", "CLAUDE_CODE_TRIGGER_ID", "CLAUDE_CODE_RELAUNCH_*", "CLAUDE_RELAUNCH_*", "CLAUDE_CODE_RESUME_FROM_SESSION",
+    "CLAUDE_CODE_CLOUD_SESSION_ID", "CLAUDE_CODE_CONTAINER_ID",
+    # Numbers of descriptors that the agent does not have.
+    "*_FILE_DESCRIPTOR", "CLAUDE_*_FD",
+)  # fmt: skip
+"""What marks a session around the daemon: with it, an agent takes itself for a part of that session."""
+
+AROUND_THE_GATE = (
+    "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS",
+    "CLAUDE_CODE_DISABLE_HOOK*",
+)  # fmt: skip
+"""Modes of the CLI that may run without hooks, and so without review (`--bare` sets the first: "skip hooks"). `agent.environment` cannot bring them back."""
+
+ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
+"""An agent that replaced its own program in the middle of a run would be another one than was checked."""
+
+
+def agent_environment(
+    daemon: Mapping[str, str], more: Mapping[str, str], config_dir: str | None = None
+) -> dict[str, str]:
+    """Return the environment that an agent is started with.
+
+    Args:
+        daemon: The daemon's own environment.
+        more: `agent.environment` of the configuration; wins over the daemon's.
+        config_dir: The agent's own CLAUDE_CONFIG_DIR, or None for the user's; wins over both.
+    """
+    kept = {
+        name: value
+        for name, value in daemon.items()
+        if _is_one_of(name, PASSED_ON) and not _is_one_of(name, OF_ANOTHER_SESSION)
+    }
+    own = {"CLAUDE_CONFIG_DIR": config_dir} if config_dir else {}
+    made = {**kept, **ALWAYS, **more, **own}
+    return {name: value for name, value in made.items() if not _is_one_of(name, AROUND_THE_GATE)}
+
+
+def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

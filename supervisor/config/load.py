@@ -1,0 +1,214 @@
+"""Files and environment variables to one checked configuration.
+
+Later over earlier, key by key, lists as a whole: `/etc/chaperon/chaperon.yaml`, `$XDG_CONFIG_HOME/chaperon/chaperon.yaml`, the file
+named by `--config`, then variables such as `CHAPERON_REVIEWER__RISK_THRESHOLD=0.5`. Each layer is checked by itself, so that a wrong
+key or value is refused with its own place; all that is wrong is told at once.
+"""
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from supervisor.config import problems
+from supervisor.config.base import Section
+from supervisor.config.model import Config
+from supervisor.config.paths import config_home, home
+from supervisor.config.yaml_tree import Document, YamlError, parse
+from supervisor.protocol.errors import UsageError
+
+FILE_NAME = "chaperon.yaml"
+
+SYSTEM_FILE = Path("/etc/chaperon") / FILE_NAME
+"""The machine's file, read first."""
+
+PREFIX = "CHAPERON_"
+"""Begins each variable that sets a key. One without `__` is only taken where it names a key of the top level that is no section:
+scripts get variables such as CHAPERON_AGENT, which are no configuration."""
+
+MAX_BYTES = 256 * 1024
+"""Largest file accepted. The whole list of keys is 10 kB; the parser reads some 200 kB a second."""
+
+
+Context = Mapping[str, str]
+"""What paths are resolved against: `home`, and for a file its `directory`."""
+
+
+class ConfigError(UsageError):
+    """The configuration was refused."""
+
+    def __init__(self, found: Sequence["Problem"]) -> None:
+        """Say everything that is wrong, a line each."""
+        many = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        lines = "".join(f"\n  {problem.place}: {problem.says}" for problem in found)
+        super().__init__(
+            f"The configuration has {many}; nothing was started.{lines}\n",
+            way_out="Mend what is named; supervisor/config/README.md lists every key.",
+        )
+        self.problems = tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong."""
+
+    place: str
+    """`FILE:LINE:COLUMN`, `FILE`, or a variable's name."""
+    says: str
+    """What was expected, what was found, and the nearest right name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checked configuration."""
+
+    config: Config
+    sources: tuple[str, ...]
+    """Files and variables that it was made of, earliest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    source: str
+    values: Mapping[str, Any]
+
+
+def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Path = SYSTEM_FILE) -> Loaded:
+    """Read all layers.
+
+    Args:
+        environ: The process's environment.
+        explicit: The file named by `--config`, which must exist.
+        system: The machine's file; tests name another.
+
+    Raises:
+        ConfigError: With everything that is wrong in any layer.
+    """
+    layers: list[_Layer] = []
+    found: list[Problem] = []
+    here = {"home": str(home(environ))}
+    for path in (system, config_home(environ) / "chaperon" / FILE_NAME):
+        _read_layer(path, here, layers, found, required=False)
+    if explicit is not None:
+        _read_layer(explicit.absolute(), here, layers, found, required=True)
+    for name in sorted(name for name in environ if name.startswith(PREFIX)):
+        _read_variable(name, environ[name], here, layers, found)
+    if found:
+        raise ConfigError(found)
+    values: dict[str, Any] = {}
+    for layer in layers:
+        values = merge(values, layer.values)
+    return Loaded(Config.model_validate(values), tuple(layer.source for layer in layers))
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another, key by key; whatever is no mapping replaces what was there."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        both = isinstance(value, Mapping) and isinstance(under, Mapping)
+        merged[key] = merge(under, value) if both else value  # type: ignore[arg-type]  # both says that it is one
+    return merged
+
+
+def _read_layer(path: Path, context: Context, layers: list[_Layer], found: list[Problem], *, required: bool) -> None:
+    try:
+        text = read_text(path)
+    except (FileNotFoundError, NotADirectoryError):
+        if required:
+            found.append(Problem(str(path), "there is no such file"))
+        return
+    except OSError as error:
+        found.append(Problem(str(path), f"cannot be read: {error.strerror}"))
+        return
+    except ValueError as error:
+        found.append(Problem(str(path), str(error)))
+        return
+    try:
+        document = parse(text)
+    except YamlError as error:
+        found += [Problem(f"{path}:{flaw.line}:{flaw.column}", flaw.says) for flaw in error.flaws]
+        return
+    values, errors = check(document, {**context, "directory": str(path.parent)})
+    found += [Problem(f"{path}:{line}:{column}", says) for (line, column), says in errors]
+    layers.append(_Layer(str(path), values))
+
+
+def check(document: Document, context: Context) -> tuple[dict[str, Any], list[tuple[tuple[int, int], str]]]:
+    """Validate one layer: what it sets, or what is wrong with it and where."""
+    try:
+        config = Config.model_validate(document.value, context=dict(context))
+    except ValidationError as error:
+        return {}, sorted(
+            (
+                document.place(details["loc"], of_key=details["type"] in ("extra_forbidden", "invalid_key")),
+                problems.explain(details, Config),
+            )
+            for details in error.errors()
+        )
+    return config.model_dump(exclude_unset=True, by_alias=True), []
+
+
+def read_text(path: Path) -> str:
+    """Read a configuration file.
+
+    Raises:
+        OSError: Where it is missing or cannot be read.
+        ValueError: Where it is no file, too large, not UTF-8, or could be written by anybody.
+    """
+    # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("is no regular file; name a YAML file")
+        if status.st_mode & stat.S_IWOTH:
+            raise ValueError(f"anybody can write it, and it decides what runs; do: chmod o-w {path}")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"is larger than {MAX_BYTES // 1024} KiB ({status.st_size} bytes); is it the right file?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"is not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
+
+
+def _read_variable(name: str, text: str, context: Context, layers: list[_Layer], found: list[Problem]) -> None:
+    path = variable_path(name)
+    if path is None:
+        return
+    try:
+        # A variable for agents is text whatever it looks like; everything else is read as YAML.
+        value = text if path[:2] == ("agent", "environment") and len(path) > 2 else parse(text).value
+    except YamlError as error:
+        found.append(Problem(name, f"its value is no YAML: {error.flaws[0].says}"))
+        return
+    for step in reversed(path):
+        value = {step: value}
+    values, errors = check(Document(value, None), context)
+    found += [Problem(name, says) for _, says in errors]
+    layers.append(_Layer(name, values))
+
+
+def variable_path(name: str) -> tuple[str, ...] | None:
+    """Return the path of keys that a variable's name means, None where it is no configuration.
+
+    `CHAPERON_HOOKS__PRE_START` is `hooks.pre-start`. What is no known key stays as it is, in lower case, for the check to refuse.
+    """
+    steps = name.removeprefix(PREFIX).split("__")
+    if len(steps) == 1 and (not (key := _spelling(steps[0], Config)) or problems.section_at((key,), Config)):
+        return None
+    path: tuple[str, ...] = ()
+    for step in steps:
+        section = problems.section_at(path, Config)
+        path += (_spelling(step, section) or step.lower() if section else step,)
+    return path
+
+
+def _spelling(step: str, section: type[Section]) -> str | None:
+    """Return how a key is written, from its name in capitals with underscores."""
+    return next((key for key, name in problems.keys(section).items() if step.lower() in (name, key.lower())), None)

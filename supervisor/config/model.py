@@ -1,0 +1,275 @@
+"""The whole configuration, with its defaults. `README.md` beside this file lists it for readers; a script draws that from here."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from supervisor.config.base import AbsolutePath, Count, Days, FilePath, Pause, Seconds, Section, Share, Texts
+from supervisor.config.interventions import Interventions
+from supervisor.protocol.tasks import Limits
+from supervisor.protocol.words import Decision
+
+OWN_ARGUMENTS = frozenset(
+    {
+        "-p", "--print", "--input-format", "--output-format", "--verbose", "--permission-prompt-tool",
+        "--permission-mode", "--session-id", "--resume", "-r", "--continue", "-c", "--fork-session",
+        "--resume-session-at", "--bare", "--safe-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
+    }
+)  # fmt: skip
+"""Arguments of the CLI that chaperon sets itself, or that would take the gate away: `--bare` skips hooks."""
+
+MISSION_LIMITS: Mapping[str, int] = {
+    "max_file_operations": 100,
+    "max_memory_mb": 512,
+    "max_execution_time_seconds": 300,
+    "max_token_usage": 100_000,
+}
+"""The limits of the `mission` profile. One idle CLI holds about 205 MB, so they stop ordinary agents within minutes."""
+
+_REAL = Limits()
+
+
+def _variable_names(value: dict[str, str]) -> dict[str, str]:
+    for name, text in value.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ValueError(f"{name!r} is no name of an environment variable: letters, digits and underscores are")
+        if "\0" in text:
+            raise ValueError(f"the value of {name} contains a NUL character, which no environment can hold")
+    return value
+
+
+def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
+    for argument in value:
+        name = argument.partition("=")[0]
+        if name in OWN_ARGUMENTS:
+            raise ValueError(f"{name!r} is set by chaperon itself; remove it here")
+    return value
+
+
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+    return value
+
+
+def _mode(value: Any) -> Any:
+    """Read `"0600"` in quotes, or from the environment, as the octal number it means."""
+    return int(value, 8) if isinstance(value, str) and re.fullmatch(r"0o?[0-7]{3}", value) else value
+
+
+def _private(value: int) -> int:
+    if value not in (0o600, 0o660):
+        raise ValueError(f"{value:#o} is not one of 0600 and 0660: the socket steers agents")
+    return value
+
+
+Expression = Annotated[str, AfterValidator(_pattern)]
+
+
+class Agent(Section):
+    """How the CLI is started."""
+
+    command: AbsolutePath | None = None
+    """Path of the CLI. Empty: `claude` on PATH, then the one that the `[claude]` extra brought."""
+    arguments: Annotated[Texts, AfterValidator(_arguments)] = ()
+    """Further arguments for the CLI, one a list item. Those that chaperon sets itself are refused."""
+    environment: Annotated[dict[str, str], AfterValidator(_variable_names)] = Field(default={}, repr=False)
+    """Variables that agents get beside the clean environment, by name. Values are never shown."""
+    permission_mode: Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = "default"
+    """The CLI's own permission mode. In `default` a call whose review failed is still asked of a second gate; under `bypassPermissions` the review is the only one."""
+    own_config_dir: bool = False
+    """Whether each agent gets a CLAUDE_CONFIG_DIR of its own: no settings, memory or login of the user reach it."""
+    launcher: Texts = ()
+    """Command that the CLI is started through, one a list item; the CLI's own command is appended. Room for a sandbox."""
+
+
+class Socket(Section):
+    """The socket that commands come in by."""
+
+    mode: Annotated[int, BeforeValidator(_mode), AfterValidator(_private)] = 0o600
+    """File mode, octal: 0600, or 0660 to let the group's members steer agents too."""
+
+
+class Stop(Section):
+    """The ladder by which an agent is ended; whoever is left after the last rung is killed, with all below it."""
+
+    interrupt_seconds: Pause = 3
+    """After an interrupt, in seconds. The CLI ends tool and turn at once; what is left is writing the result."""
+    end_of_input_seconds: Pause = 5
+    """After its input was closed, in seconds. The CLI ends by itself then; 5 s is what the agent SDK grants it to flush its session file."""
+    terminate_seconds: Pause = 5
+    """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
+
+
+class Reviewer(Section):
+    """The review of every tool call before it runs."""
+
+    enabled: bool = True
+    """Whether calls are scored. The rules against destruction, and yours, hold either way."""
+    risk_threshold: Share = 0.7
+    """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
+    review_mode: Literal["blocking", "async"] = "blocking"
+    """`blocking`: a call waits for its review. `async`: calls that only read run at once and are reviewed after; all others wait all the same."""
+
+
+class Rule(Section):
+    """A rule of your own for the reviewer. Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a critical built-in rule blocks."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    """What reviews and incidents call it: lower case letters, digits, dots and hyphens. Example: `own.no-terraform`."""
+    tool: Annotated[str, Field(min_length=1)] = "*"
+    """The tool's name as a glob. Examples: `Bash`, `mcp__github__*`."""
+    match: Expression = ""
+    """Regular expression that is searched in the command, path or address of the call. Empty matches every call of the tool."""
+    decision: Annotated[Decision, Field(strict=False)]
+    """`allow`, `warn` or `block`. (`modify` needs to know what to run instead, which no pattern says.)"""
+    reason: Annotated[str, Field(min_length=1)]
+    """What the agent is told: why, and what to do instead."""
+
+    @model_validator(mode="after")
+    def _decidable(self) -> "Rule":
+        if self.decision is Decision.MODIFY:
+            raise ValueError("a rule cannot decide `modify`; use allow, warn or block")
+        return self
+
+
+class CustomPattern(Section):
+    """A pattern of your own: something that must not happen again and again."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
+    """The issue's type: lower case letters, digits and underscores."""
+    description: Annotated[str, Field(min_length=1)]
+    """One sentence for people and for the agent."""
+    match: Expression
+    """Regular expression that is searched in each tool call and its result."""
+    threshold: Count = 3
+    """How many matches in the window make an issue."""
+    window: Count = 20
+    """Over how many latest tool calls matches are counted."""
+    severity: Literal["low", "medium", "high", "critical"] = "medium"
+    """How bad it is; chooses the intervention."""
+
+
+class Patterns(Section):
+    """The detectors that see when a run goes wrong."""
+
+    enabled_patterns: Texts = ("all",)
+    """Names of the detectors in use, or `all`."""
+    custom_patterns: Annotated[tuple[CustomPattern, ...], Field(strict=False)] = ()
+    """Patterns of your own."""
+    sensitivity: Literal["low", "medium", "high"] = "medium"
+    """How early detectors speak up. Low: fewer false alarms. High: sooner."""
+
+
+class Progress(Section):
+    """When a run counts as stuck: by what the agent does, not by how many steps it took."""
+
+    consecutive_stuck_tolerance: Count = 8
+    """Checks in a row without progress before the first intervention; 6 is more eager, 10 more patient."""
+    min_steps_before_intervention: Count = 10
+    """Steps of the run before any intervention: an agent reads before it writes."""
+    progress_check_interval: Count = 5
+    """Steps between two checks."""
+    tier_escalation_wait: Count = 10
+    """Steps between an intervention and the next stronger one; 8 is more eager, 15 more patient."""
+    strategy_reeval_frequency: Count = 15
+    """Steps without progress after which another approach is suggested."""
+
+
+class Resources(Section):
+    """What one task may use, unless it says otherwise. `null` lifts a limit."""
+
+    profile: Literal["real", "mission"] = "real"
+    """Where limits that are not written here come from: `real` fits ordinary agents; `mission` is 100 file operations, 512 MiB, 300 s and 100,000 tokens, for small closed tasks."""
+    max_file_operations: Count | None = _REAL.max_file_operations
+    """Files written, edited or deleted."""
+    max_memory_mb: Count | None = _REAL.max_memory_mb
+    """Resident memory of the whole process tree, in MiB. One idle CLI holds about 205."""
+    max_execution_time_seconds: Count | None = _REAL.max_execution_time_seconds
+    """Wall time of the run, in seconds."""
+    max_token_usage: Count | None = _REAL.max_token_usage
+    """Tokens in and out, cached ones counted."""
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    """What the CLI says that the run cost, in US dollars. Empty, because behind proxies that figure is wrong."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_profile(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("profile") == "mission":
+            return {**MISSION_LIMITS, **value}
+        return value
+
+    def limits(self) -> Limits:
+        """The same as the protocol's type."""
+        return Limits(**self.model_dump(exclude={"profile"}))
+
+
+class Audit(Section):
+    """The daemon's own log, and how long records are kept."""
+
+    log_level: Literal["debug", "info", "warn", "error"] = "info"
+    """What the daemon says on standard error, and all that is worse."""
+    retain_days: Days = 30
+    """How long journal segments of ended runs are kept, in days."""
+    export_format: Literal["json", "csv"] = "json"
+    """In what form records are exported."""
+
+
+class Checkpoints(Section):
+    """When checkpoints are made by themselves, and how many are kept."""
+
+    periodic: int = Field(default=5, ge=0, le=1_000_000)
+    """A checkpoint after every so many completed tasks; 0 makes none."""
+    before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
+    """Whether one is made before agents are left to themselves."""
+    max_count: Count = Field(default=50, alias="maxCount")
+    """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
+    max_age_days: Days = Field(default=30, alias="maxAgeDays")
+    """How long unnamed ones are kept, in days; as long as the records about them."""
+
+
+class Hooks(Section):
+    """Scripts of yours that run when something happens. A relative path is below the configuration file's directory. A script that fails or takes too long is reported, and the run goes on."""
+
+    pre_start: FilePath | None = Field(default=None, alias="pre-start")
+    """Before an agent begins a task."""
+    post_complete: FilePath | None = Field(default=None, alias="post-complete")
+    """After a task is done or failed."""
+    pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
+    """Before a branch is merged."""
+    post_merge: FilePath | None = Field(default=None, alias="post-merge")
+    """After a branch was merged."""
+    on_conflict: FilePath | None = Field(default=None, alias="on-conflict")
+    """When a merge finds a conflict."""
+    on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
+    """When an agent reports something that others should know."""
+    on_pause: FilePath | None = Field(default=None, alias="on-pause")
+    """When agents are paused."""
+    on_error: FilePath | None = Field(default=None, alias="on-error")
+    """When something fails."""
+    timeout: Seconds = 30
+    """How long a script may take, in seconds, before it is ended."""
+
+
+class Config(Section):
+    """Everything that can be set."""
+
+    agent: Agent = Agent()
+    socket: Socket = Socket()
+    stop: Stop = Stop()
+    reviewer: Reviewer = Reviewer()
+    rules: Annotated[tuple[Rule, ...], Field(strict=False)] = ()
+    """Rules of your own for the reviewer, first match first."""
+    protected_paths: Annotated[tuple[AbsolutePath, ...], Field(strict=False)] = ()
+    """Paths that no agent may touch, with all below them, beside chaperon's own."""
+    patterns: Patterns = Patterns()
+    progress: Progress = Progress()
+    interventions: Interventions = Interventions()
+    resources: Resources = Resources()
+    audit: Audit = Audit()
+    checkpoints: Checkpoints = Checkpoints()
+    hooks: Hooks = Hooks()

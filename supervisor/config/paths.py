@@ -1,0 +1,183 @@
+"""Where state, runtime files and socket are, and how their directories are made."""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.protocol.errors import ChaperonError
+
+SOCKET_NAME = "chaperon.sock"
+
+LONGEST_SOCKET_PATH = 107
+"""Bytes that the path of a Unix socket may have: `sun_path` has 108, the last for the NUL (unix(7))."""
+
+SYSTEM_RUNTIME = Path("/run/chaperon")
+"""Below it the system service of each user has its runtime directory, named after the user."""
+
+
+class PlaceError(ChaperonError):
+    """A directory that chaperon needs cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The two directories, and what is in them."""
+
+    state: Path
+    """What must survive: journal, snapshot, incidents, agents, checkpoints."""
+    runtime: Path
+    """What ends with the login or the boot: the socket."""
+    shared_tmp: bool = False
+    """Whether the runtime directory lies where anybody could have put it before us."""
+
+    @property
+    def socket(self) -> Path:
+        """The socket that commands come in by."""
+        return self.runtime / SOCKET_NAME
+
+    @property
+    def journal(self) -> Path:
+        """The directory of the journal's segments."""
+        return self.state / "journal"
+
+    @property
+    def snapshot(self) -> Path:
+        """The snapshot that makes starting fast."""
+        return self.state / "snapshot.json"
+
+    @property
+    def incident_log(self) -> Path:
+        """One line an incident, made to be tailed."""
+        return self.state / "incidents.jsonl"
+
+    @property
+    def incident_reports(self) -> Path:
+        """One full report a file."""
+        return self.state / "incidents"
+
+    @property
+    def agents(self) -> Path:
+        """One directory an agent: shim log, exit record."""
+        return self.state / "agents"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The checkpoint store."""
+        return self.state / "checkpoints"
+
+
+def places(environ: Mapping[str, str], uid: int) -> Places:
+    """Say where everything is, without looking at the disk.
+
+    Args:
+        environ: The process's environment.
+        uid: Number of the user that it runs as.
+    """
+    state = first_of(environ.get("STATE_DIRECTORY"))
+    runtime = first_of(environ.get("RUNTIME_DIRECTORY"))
+    session = absolute(environ.get("XDG_RUNTIME_DIR"))
+    if runtime is None and session is not None:
+        runtime = session / "chaperon"
+    return Places(
+        state=state or _xdg(environ, "XDG_STATE_HOME", ".local/state") / "chaperon",
+        runtime=runtime or Path("/tmp") / f"chaperon-{uid}",  # noqa: S108  # its owner and mode are checked
+        shared_tmp=runtime is None,
+    )
+
+
+def sockets_to_try(environ: Mapping[str, str], uid: int, user: str) -> tuple[Path, ...]:
+    """Return where a daemon of this user may listen: its own service's socket, then that of the system service for the user."""
+    return (places(environ, uid).socket, SYSTEM_RUNTIME / user / SOCKET_NAME)
+
+
+def prepare(where: Places, uid: int) -> None:
+    """Make both directories, 0700, and check those that exist.
+
+    Raises:
+        PlaceError: Where one cannot be made or written, belongs to somebody else, or is open to others; or where the socket's path is too long.
+    """
+    if len(os.fsencode(where.socket)) > LONGEST_SOCKET_PATH:
+        raise PlaceError(
+            f"The socket's path {str(where.socket)!r} is longer than the {LONGEST_SOCKET_PATH} bytes that a Unix socket may have.",
+            way_out="Set XDG_RUNTIME_DIR, or RUNTIME_DIRECTORY, to a shorter path.",
+        )
+    make_private(where.state, uid, "XDG_STATE_HOME")
+    make_private(where.runtime, uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
+
+
+def make_private(directory: Path, uid: int, variable: str, *, strict: bool = False) -> None:
+    """Make a directory, 0700, with those above it; check its owner and mode where it exists.
+
+    Args:
+        directory: Which.
+        uid: Who must own it.
+        variable: What the reader can set to have it elsewhere; for the error.
+        strict: Whether others may not even read it.
+
+    Raises:
+        PlaceError: Where that cannot be.
+    """
+    way_out = f"Mend that, or set {variable} to a directory of your own."
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(mode=0o700)
+        except FileExistsError:
+            status = directory.lstat()
+        else:
+            # The umask can take away more than others' bits.
+            directory.chmod(0o700)
+            return
+    except OSError as error:
+        raise PlaceError(f"The directory {str(directory)!r} cannot be made: {_why(error)}.", way_out=way_out) from error
+    if wrong := _objection(directory, status, uid, strict=strict):
+        raise PlaceError(f"The directory {str(directory)!r} cannot be used: {wrong}.", way_out=way_out)
+
+
+def _objection(directory: Path, status: os.stat_result, uid: int, *, strict: bool) -> str:
+    if stat.S_ISLNK(status.st_mode) and not strict:
+        status = directory.stat() if directory.exists() else status
+    if not stat.S_ISDIR(status.st_mode):
+        return "it is no directory"
+    if status.st_uid != uid:
+        return f"it belongs to user {status.st_uid}, and this is user {uid}"
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & (0o077 if strict else 0o022):
+        return f"its mode {mode:04o} lets others {'look' if strict else 'write'} into it (chmod 700 mends that)"
+    if not os.access(directory, os.W_OK | os.X_OK):
+        return "it cannot be written (read-only file system, or its mode)"
+    return ""
+
+
+def _why(error: OSError) -> str:
+    what = error.strerror or str(error)
+    if error.errno == errno.EROFS:
+        return f"{what} ({error.filename})"
+    return f"{what} at {error.filename!r}" if error.filename else what
+
+
+def config_home(environ: Mapping[str, str]) -> Path:
+    """Return the directory of the user's configuration files."""
+    return _xdg(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """Return the user's home directory, from HOME, else from the user database."""
+    return absolute(environ.get("HOME")) or Path("~").expanduser()
+
+
+def first_of(text: str | None) -> Path | None:
+    """Return the first absolute path of a list with colons, as systemd writes STATE_DIRECTORY; None where there is none."""
+    return absolute((text or "").partition(":")[0])
+
+
+def absolute(text: str | None) -> Path | None:
+    """Return a variable's path, None where it is unset or relative: the XDG specification has relative ones ignored."""
+    return Path(text) if text and text.startswith("/") else None
+
+
+def _xdg(environ: Mapping[str, str], variable: str, default: str) -> Path:
+    return absolute(environ.get(variable)) or home(environ) / default

@@ -1,0 +1,150 @@
+"""YAML to plain values that know the line and column they came from.
+
+What is refused beside broken YAML: a key written twice (the second would silently win), a value that contains itself,
+and nesting beyond what any configuration has. Dates stay text. Anchors, aliases and `<<` work.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+MERGE = "tag:yaml.org,2002:merge"
+MAX_DEPTH = 50
+"""Deepest nesting accepted; the configuration itself has four levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something wrong at a place."""
+
+    line: int
+    """From 1."""
+    column: int
+    """From 1, in characters."""
+    says: str
+
+
+class YamlError(Exception):
+    """The text is not the YAML that a configuration can be written in."""
+
+    def __init__(self, flaws: Sequence[Flaw]) -> None:
+        """Carry all that was found."""
+        super().__init__("; ".join(f"{flaw.line}:{flaw.column}: {flaw.says}" for flaw in flaws))
+        self.flaws = tuple(flaws)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed text."""
+
+    value: Any
+    """Plain mappings, lists and scalars; None for an empty text."""
+    root: yaml.Node | None
+
+    def place(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
+        """Return line and column, from 1, of the value at a path, or of its key; of the nearest thing around it where there is none."""
+        node, mark = self.root, self.root.start_mark if self.root else None
+        for step in path:
+            key, node = _child(node, step)
+            if node is None:
+                break
+            mark = key.start_mark if of_key and key else node.start_mark
+        return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader without dates: a configuration has none, and a wrong one would fail without a place."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in pairs if tag != "tag:yaml.org,2002:timestamp"]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse(text: str) -> Document:
+    """Parse one document.
+
+    Raises:
+        YamlError: With the place of every flaw that could be found.
+    """
+    loader: _Loader | None = None
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        if root is None:
+            return Document(None, None)
+        flaws = list(_flaws(root, (), set()))
+        if flaws:
+            raise YamlError(flaws)
+        return Document(loader.construct_document(root), root)
+    except yaml.reader.ReaderError as error:
+        raise YamlError([_unreadable(text, error)]) from None
+    except yaml.MarkedYAMLError as error:
+        raise YamlError([_marked(error)]) from None
+    except RecursionError:
+        raise YamlError([Flaw(1, 1, f"nested deeper than {MAX_DEPTH} levels")]) from None
+    except ValueError as error:
+        raise YamlError([Flaw(1, 1, f"a value cannot be read: {error}")]) from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """Key node and value node of one step down; for a key that came by `<<` too, whose pairs stand before the own ones."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in reversed(node.value):
+            if isinstance(key, yaml.ScalarNode) and key.value == str(step):
+                return key, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return None, node.value[step]
+    return None, None
+
+
+def _flaws(node: yaml.Node, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[Flaw]:
+    """Every key written twice, and what cannot be walked. Shared parts are walked once: aliases of aliases grow without bound."""
+    if node in above:
+        yield _flaw_at(node, "an alias to something that contains it")
+    elif len(above) >= MAX_DEPTH:
+        yield _flaw_at(node, f"nested deeper than {MAX_DEPTH} levels")
+    elif id(node) in seen:
+        return
+    elif isinstance(node, yaml.MappingNode):
+        yield from _doubles(node)
+        for _, value in node.value:
+            yield from _flaws(value, (*above, node), seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from _flaws(value, (*above, node), seen)
+    seen.add(id(node))
+
+
+def _doubles(node: yaml.MappingNode) -> Iterator[Flaw]:
+    first: dict[str, int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+            continue
+        if key.value in first:
+            yield _flaw_at(key, f"the key {key.value!r} is already set in line {first[key.value]}; keep one of the two")
+        first.setdefault(key.value, key.start_mark.line + 1)
+
+
+def _flaw_at(node: yaml.Node, says: str) -> Flaw:
+    return Flaw(node.start_mark.line + 1, node.start_mark.column + 1, says)
+
+
+def _marked(error: yaml.MarkedYAMLError) -> Flaw:
+    mark = error.problem_mark or error.context_mark
+    says = "invalid YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
+    return Flaw(mark.line + 1, mark.column + 1, says) if mark else Flaw(1, 1, says)
+
+
+def _unreadable(text: str, error: yaml.reader.ReaderError) -> Flaw:
+    before = text[: error.position]
+    column = error.position - (before.rfind("\n") + 1) + 1
+    return Flaw(
+        before.count("\n") + 1, column, f"the character U+{ord(text[error.position]):04X} is not allowed in YAML"
+    )

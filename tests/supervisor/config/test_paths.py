@@ -1,0 +1,99 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from supervisor.config.paths import PlaceError, Places, config_home, make_private, places, prepare, sockets_to_try
+
+UID = os.getuid()
+
+
+def test_the_service_managers_directories_come_first() -> None:
+    where = places({"STATE_DIRECTORY": "/s:/t", "RUNTIME_DIRECTORY": "/r", "XDG_RUNTIME_DIR": "/x", "HOME": "/h"}, 7)
+    assert where == Places(Path("/s"), Path("/r"))
+    assert where.socket == Path("/r/chaperon.sock")
+
+
+def test_then_come_the_directories_of_the_session() -> None:
+    where = places({"XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/x", "HOME": "/h"}, 7)
+    assert where == Places(Path("/s/chaperon"), Path("/x/chaperon"))
+
+
+def test_then_the_home_directory_and_a_checked_one_below_tmp() -> None:
+    assert places({"HOME": "/h"}, 7) == Places(
+        Path("/h/.local/state/chaperon"), Path("/tmp/chaperon-7"), shared_tmp=True
+    )
+
+
+def test_a_relative_variable_counts_as_unset() -> None:
+    environ = {
+        "HOME": "/h",
+        "XDG_STATE_HOME": "s",
+        "XDG_CONFIG_HOME": "c",
+        "XDG_RUNTIME_DIR": "r",
+        "STATE_DIRECTORY": "",
+    }
+    assert places(environ, 7) == places({"HOME": "/h"}, 7)
+    assert config_home(environ) == Path("/h/.config")
+
+
+def test_the_command_line_finds_the_system_service_of_its_user_too() -> None:
+    found = sockets_to_try({"XDG_RUNTIME_DIR": "/x"}, 7, "ada")
+    assert found == (Path("/x/chaperon/chaperon.sock"), Path("/run/chaperon/ada/chaperon.sock"))
+
+
+def test_both_directories_are_made_for_the_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    where = Places(tmp_path / "a/b/state", tmp_path / "run")
+    before = os.umask(0o777)
+    try:
+        os.umask(0o377)
+        (tmp_path / "a").mkdir(mode=0o700)
+        (tmp_path / "a").chmod(0o700)
+        (tmp_path / "a/b").mkdir()
+        (tmp_path / "a/b").chmod(0o700)
+        prepare(where, UID)
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o7777 for path in (where.state, where.runtime)] == [0o700, 0o700]
+    prepare(where, UID)
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlaceError, match=rf"belongs to user {UID}, and this is user {UID + 1}\. Mend that, or set X "):
+        make_private(tmp_path, UID + 1, "X")
+
+
+def test_a_directory_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o775)
+    with pytest.raises(PlaceError, match="mode 0775 lets others write"):
+        make_private(tmp_path, UID, "X")
+
+
+def test_below_tmp_even_reading_by_others_and_links_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d").chmod(0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "d")
+    make_private(tmp_path / "link", UID, "X")
+    for name, says in (("d", "lets others look"), ("link", "no directory")):
+        with pytest.raises(PlaceError, match=says):
+            make_private(tmp_path / name, UID, "X", strict=True)
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlaceError, match="is no directory"):
+        make_private(tmp_path / "file", UID, "X")
+    with pytest.raises(PlaceError, match=r"cannot be made: .* at '.*file"):
+        make_private(tmp_path / "file" / "below", UID, "X")
+
+
+def test_where_nothing_can_be_written_the_error_says_so() -> None:
+    with pytest.raises(PlaceError, match=r"'/proc/chaperon' cannot be made: .*set XDG_STATE_HOME"):
+        make_private(Path("/proc/chaperon"), UID, "XDG_STATE_HOME")
+
+
+def test_a_socket_path_that_no_socket_can_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    where = Places(tmp_path / "state", tmp_path / ("x" * 100))
+    with pytest.raises(PlaceError, match="longer than the 107 bytes"):
+        prepare(where, UID)
+    assert not where.state.exists()
