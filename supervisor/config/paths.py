@@ -120,21 +120,34 @@ def make_private(directory: Path, uid: int, variable: str, *, strict: bool = Fal
     Raises:
         PlaceError: Where that cannot be.
     """
-    way_out = f"Mend that, or set {variable} to a directory of your own."
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            directory.mkdir(mode=0o700)
-        except FileExistsError:
-            status = directory.lstat()
-        else:
-            # The umask can take away more than others' bits.
-            directory.chmod(0o700)
-            return
+        directory.mkdir(mode=0o700)
+        # The umask can take away more than others' bits.
+        directory.chmod(0o700)
+    except FileExistsError:
+        check_place(directory, uid, variable, strict=strict)
     except OSError as error:
-        raise PlaceError(f"The directory {str(directory)!r} cannot be made: {_why(error)}.", way_out=way_out) from error
-    if wrong := _objection(directory, status, uid, strict=strict):
-        raise PlaceError(f"The directory {str(directory)!r} cannot be used: {wrong}.", way_out=way_out)
+        raise PlaceError(
+            f"The directory {str(directory)!r} cannot be made: {_why(error)}.", way_out=_way_out(variable)
+        ) from error
+
+
+def check_place(directory: Path, uid: int, variable: str, *, strict: bool = False) -> None:
+    """Check a directory's owner and mode, if it is there; arguments and error as for `make_private`."""
+    try:
+        status = directory.lstat()
+        wrong = _objection(directory, status, uid, strict=strict)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        wrong = _why(error)
+    if wrong:
+        raise PlaceError(f"The directory {str(directory)!r} cannot be used: {wrong}.", way_out=_way_out(variable))
+
+
+def _way_out(variable: str) -> str:
+    return f"Mend that, or set {variable} to a directory of your own."
 
 
 def _objection(directory: Path, status: os.stat_result, uid: int, *, strict: bool) -> str:

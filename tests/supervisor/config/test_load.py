@@ -1,9 +1,12 @@
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from supervisor.config.load import MAX_BYTES, ConfigError, load, variable_path
+from supervisor.config.load import MAX_BYTES, ConfigError, Problem, load, variable_path
 from supervisor.config.model import Config
 from supervisor.protocol.words import Decision
 
@@ -217,3 +220,32 @@ def test_rules_of_ones_own_are_read(tmp_path: Path) -> None:
         tmp_path, "rules: [{name: own.x, tool: Bash, match: '^terraform', decision: block, reason: Ask.}]"
     ).rules
     assert (rule.name, rule.decision) == ("own.x", Decision.BLOCK)
+
+
+YAMLISH = st.text(st.sampled_from(list("abc:{}[]&*!-?|>#'\"%@`,<\n\t 0159.~\x00\ud800é")), max_size=60)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.one_of(st.binary(max_size=80), YAMLISH.map(lambda text: text.encode(errors="surrogatepass"))))
+def test_any_bytes_are_either_a_configuration_or_refused_with_a_sentence(tmp_path: Path, text: bytes) -> None:
+    assert all(problem.says and problem.place for problem in problems_of(lambda: read(tmp_path, text)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(["REVIEWER__ENABLED", "RULES", "AGENT", "X__Y", "__", "", "STOP__", "__STOP", "HOOKS__X__Y"]),
+    value=YAMLISH,
+)
+def test_any_variable_is_either_taken_or_refused_by_its_name(name: str, value: str) -> None:
+    environ = {"HOME": "/nowhere", f"CHAPERON_{name}": value}
+    found = problems_of(lambda: load(environ, system=Path("/nowhere/c.yaml")))
+    assert {problem.place for problem in found} <= {f"CHAPERON_{name}"}
+
+
+def problems_of(reading: Callable[[], object]) -> tuple[Problem, ...]:
+    """What is refused, or nothing; any other exception is a defect."""
+    try:
+        reading()
+    except ConfigError as error:
+        return error.problems
+    return ()

@@ -83,7 +83,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(PlaceError, match="is no directory"):
         make_private(tmp_path / "file", UID, "X")
-    with pytest.raises(PlaceError, match=r"cannot be made: .* at '.*file"):
+    with pytest.raises(PlaceError, match=r"cannot be used: Not a directory at '.*file/below'"):
         make_private(tmp_path / "file" / "below", UID, "X")
 
 

@@ -1,0 +1,285 @@
+"""What works on this machine, and how to mend the rest: a list of small checks, each of one thing."""
+
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from supervisor.config.environment import agent_environment
+from supervisor.config.load import Loaded, load
+from supervisor.config.model import Config
+from supervisor.config.paths import SYSTEM_RUNTIME, check_place, places
+from supervisor.protocol.errors import ChaperonError
+from supervisor.runtime.find_cli import MEASURED, find_cli
+from supervisor.runtime.start.chaperon import foreign
+
+OLDEST_PYTHON = (3, 11)
+"""As in pyproject.toml."""
+
+OLDEST_GIT = (2, 31)
+"""From it on GIT_CONFIG_COUNT sets options for one call, so that the user's own configuration stays untouched."""
+
+LEAST_FREE_BYTES = 1024**3
+"""Free space below which a disk is called full: checkpoints of one large repository take some hundred megabytes."""
+
+LEAST_WATCHES = 65_536
+"""inotify watches of one user. One is needed for each directory of a workspace; a web project with its dependencies has some ten thousand.
+Kernels before 5.11 allow 8,192."""
+
+ANSWER_SECONDS = 10.0
+"""How long a program that is asked may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    name: str
+    """What was looked at, in a word or two."""
+    ok: bool | None
+    """True: fine. False: chaperon does not work so. None: it works, with less."""
+    says: str
+    """What was found, with values."""
+    mend: str = ""
+    """What the reader can do; empty where nothing needs to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What checks may look at."""
+
+    environ: Mapping[str, str]
+    """The process's environment."""
+    uid: int
+    user: str
+    """The user's name."""
+    config_file: Path | None = None
+    """The file named by `--config`."""
+    containment: Callable[[], Finding] | None = None
+    """The check of control groups, brought by whoever knows them."""
+    inotify: Path = Path("/proc/sys/fs/inotify")
+    lingering: Path = Path("/var/lib/systemd/linger")
+
+    def loaded(self) -> Loaded:
+        """Read the configuration.
+
+        Raises:
+            ConfigError: Where it is refused.
+        """
+        return load(self.environ, self.config_file)
+
+    def config(self) -> Config:
+        """Return the configuration, or the defaults where it is refused: the other checks go on."""
+        try:
+            return self.loaded().config
+        except ChaperonError:
+            return Config()
+
+
+Check = Callable[[Surroundings], Finding]
+
+
+def python(_: Surroundings) -> Finding:
+    """Whether this Python is new enough."""
+    found = f"Python {platform.python_version()} at {sys.executable}"
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return Finding("python", True, found)
+    least = ".".join(map(str, OLDEST_PYTHON))
+    return Finding("python", False, found, f"Install chaperon for Python {least} or newer.")
+
+
+def package(_: Surroundings) -> Finding:
+    """Whether the package `supervisor` is ours alone."""
+    if trouble := foreign():
+        return Finding("package", False, trouble)
+    return Finding("package", True, "no other distribution owns the package 'supervisor'")
+
+
+def configuration(around: Surroundings) -> Finding:
+    """Whether the configuration is valid."""
+    loaded = around.loaded()
+    return Finding("configuration", True, ", ".join(loaded.sources) or "the defaults; no file was found")
+
+
+def claude(around: Surroundings) -> Finding:
+    """Whether there is a Claude CLI that can be used."""
+    agent = around.config().agent
+    cli = find_cli(agent.command, agent_environment(around.environ, agent.environment))
+    found = f"{cli.version_text} at {cli.path} (from {cli.source})"
+    if cli.version < MEASURED:
+        measured = ".".join(map(str, MEASURED))
+        return Finding("claude", True, f"{found}; older than {measured}, which chaperon was measured with")
+    return Finding("claude", True, found)
+
+
+def git(around: Surroundings) -> Finding:
+    """Whether there is a git for workspaces and checkpoints."""
+    path = shutil.which("git", path=around.environ.get("PATH", os.defpath))
+    answer = ask(around, path, "--version") if path else None
+    found = re.search(r"(\d+)\.(\d+)\S*", answer or "")
+    mend = f"Install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer."
+    if path is None or found is None:
+        return Finding("git", False, f"{path} gave no version" if path else "no `git` on PATH", mend)
+    ok = (int(found[1]), int(found[2])) >= OLDEST_GIT
+    return Finding("git", ok, f"{found[0]} at {path}", "" if ok else mend)
+
+
+def containment(around: Surroundings) -> Finding:
+    """Whether agents can be frozen, ended and limited as a whole."""
+    if around.containment is None:
+        return Finding("containment", None, "not looked at")
+    return around.containment()
+
+
+def state_directory(around: Surroundings) -> Finding:
+    """Whether state can be written, and to a disk with room."""
+    where = places(around.environ, around.uid)
+    check_place(where.state, around.uid, "XDG_STATE_HOME")
+    existing = next(path for path in (where.state, *where.state.parents) if path.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return Finding(
+            "state", False, f"{where.state} cannot be made: {existing} cannot be written", "Set XDG_STATE_HOME."
+        )
+    disk = os.statvfs(existing)
+    free = disk.f_bavail * disk.f_frsize
+    found = f"{where.state}, {free / 1024**3:.1f} GiB free"
+    if free < LEAST_FREE_BYTES:
+        return Finding("state", False, found, "Make room: a full disk stops the journal, and with it every agent.")
+    if disk.f_files and not disk.f_favail:
+        return Finding("state", False, f"{found}, but no inode", "Delete files: no new one can be made.")
+    return Finding("state", True, found)
+
+
+def daemon(around: Surroundings) -> Finding:
+    """Whether a daemon answers, and whether one could listen."""
+    where = places(around.environ, around.uid)
+    service = SYSTEM_RUNTIME / around.user / where.socket.name
+    for path in (where.socket, service):
+        if answers(path):
+            return Finding("daemon", True, f"one answers at {path}")
+    check_place(where.runtime, around.uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
+    if where.socket.exists():
+        says = f"none answers; {where.socket} was left by one that died"
+        return Finding(
+            "daemon", None, says, "Start it with `chaperon serve`: it takes the socket over, and the agents with it."
+        )
+    return Finding("daemon", None, f"none runs; it would listen at {where.socket}", "Start it with `chaperon serve`.")
+
+
+def answers(path: Path) -> bool:
+    """Whether somebody accepts connections at a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        channel.settimeout(1)
+        try:
+            channel.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def watches(around: Surroundings) -> Finding:
+    """Whether the kernel lets us watch large workspaces."""
+    try:
+        allowed = int((around.inotify / "max_user_watches").read_text())
+    except (OSError, ValueError):
+        return Finding("watches", None, "the kernel does not say how many files may be watched")
+    if allowed >= LEAST_WATCHES:
+        return Finding("watches", True, f"{allowed:,} directories may be watched")
+    return Finding(
+        "watches",
+        None,
+        f"only {allowed:,} directories may be watched; changes in large workspaces are then seen late",
+        f"As root: sysctl fs.inotify.max_user_watches={LEAST_WATCHES * 8}, and the same in a file below /etc/sysctl.d.",
+    )
+
+
+def systemd(around: Surroundings) -> Finding:
+    """Whether a user service would start, and live on after the logout."""
+    path = shutil.which("systemctl", path=around.environ.get("PATH", os.defpath))
+    state = (ask(around, path, "--user", "is-system-running") or "").strip() if path else ""
+    if state not in ("running", "degraded", "starting", "maintenance"):
+        mend = "Run `chaperon serve` in a terminal, or as chaperon@USER.service of the system."
+        return Finding("systemd", None, "no user manager answers, so there can be no user service", mend)
+    if not (around.lingering / around.user).exists():
+        mend = f"loginctl enable-linger {around.user}"
+        return Finding("systemd", None, "the user service would end with the last logout, and the agents with it", mend)
+    return Finding("systemd", True, f"the user manager is {state}, and stays after the logout")
+
+
+def ask(around: Surroundings, path: str, *arguments: str) -> str | None:
+    """Run a program and return what it printed; None where it cannot be run or takes too long."""
+    try:
+        done = subprocess.run(
+            [path, *arguments],
+            env=dict(around.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ANSWER_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode(errors="replace")
+
+
+CHECKS: Mapping[str, Check] = {
+    "python": python,
+    "package": package,
+    "configuration": configuration,
+    "claude": claude,
+    "git": git,
+    "containment": containment,
+    "state": state_directory,
+    "daemon": daemon,
+    "watches": watches,
+    "systemd": systemd,
+}
+"""All checks, in the order in which they are shown."""
+
+
+def examine(around: Surroundings, checks: Mapping[str, Check] = CHECKS) -> list[Finding]:
+    """Run all checks; one that fails is a finding, and the others go on."""
+    return [_found(name, check, around) for name, check in checks.items()]
+
+
+def _found(name: str, check: Check, around: Surroundings) -> Finding:
+    try:
+        return check(around)
+    except ChaperonError as error:
+        return Finding(name, False, error.what.rstrip(), error.way_out)
+    except OSError as error:
+        return Finding(name, False, f"cannot be looked at: {error}")
+
+
+def healthy(findings: Sequence[Finding]) -> bool:
+    """Whether chaperon works here."""
+    return all(finding.ok is not False for finding in findings)
+
+
+MARKS: Mapping[bool | None, str] = {True: "ok", None: "--", False: "NO"}
+"""How a finding is marked in text: words, so that it reads the same without colour."""
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """A line a finding, its remedy below it."""
+    lines = []
+    for finding in findings:
+        first, *more = finding.says.splitlines() or [""]
+        lines.append(f"{MARKS[finding.ok]}  {finding.name:<14}{first}")
+        lines += [f"{'':18}{line}" for line in more]
+        lines += [f"{'':18}-> {finding.mend}"] if finding.mend else []
+    return "\n".join(lines) + "\n"
+
+
+def as_json(findings: Sequence[Finding]) -> bytes:
+    """One object: `ok`, and the findings as they are."""
+    made = {"ok": healthy(findings), "findings": [asdict(finding) for finding in findings]}
+    return orjson.dumps(made, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,192 @@
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from supervisor.protocol.errors import ChaperonError
+from supervisor.runtime import doctor
+from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, as_text, examine, healthy
+
+
+def script(path: Path, body: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    """A user with a home of their own and nothing else."""
+    environ = {
+        "HOME": str(tmp_path / "home"),
+        "PATH": f"{tmp_path}/bin:/usr/bin:/bin",
+        "XDG_RUNTIME_DIR": str(tmp_path / "run"),
+    }
+    (tmp_path / "run").mkdir(mode=0o700)
+    return Surroundings(environ, os.getuid(), "ada", inotify=tmp_path / "inotify", lingering=tmp_path / "linger")
+
+
+def test_here_everything_that_must_work_works(around: Surroundings, tmp_path: Path) -> None:
+    script(tmp_path / "bin/claude", 'echo "2.1.400 (Claude Code)"')
+    findings = examine(around)
+    assert [finding.name for finding in findings] == list(CHECKS)
+    assert healthy(findings), as_text(findings)
+
+
+def test_nothing_is_made_by_looking(around: Surroundings, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    examine(around)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_wrong_configuration_is_told_and_the_other_checks_go_on(around: Surroundings, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("reviewr: {}")
+    file.chmod(0o600)
+    findings = {finding.name: finding for finding in examine(replace(around, config_file=file))}
+    assert findings["configuration"].ok is False
+    assert f"{file}:1:1: unknown key 'reviewr'; did you mean 'reviewer'?" in findings["configuration"].says
+    assert findings["git"].ok
+
+
+def test_the_files_that_make_up_the_configuration_are_named(around: Surroundings, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("{}")
+    assert str(file) in doctor.configuration(replace(around, config_file=file)).says
+
+
+def test_a_missing_cli_comes_with_the_way_out(around: Surroundings, tmp_path: Path) -> None:
+    script(tmp_path / "bin/claude", "exit 4")
+    (finding,) = examine(around, {"claude": doctor.claude})
+    assert finding.ok is False
+    assert "ended with exit status 4" in finding.says
+    assert "--version` by hand" in finding.mend
+
+
+def test_an_older_cli_than_the_measured_one_is_said_to_be_so(around: Surroundings, tmp_path: Path) -> None:
+    script(tmp_path / "bin/claude", 'echo "2.1.20 (Claude Code)"')
+    finding = doctor.claude(around)
+    assert finding.ok
+    assert "older than 2.1.329" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("body", "ok"),
+    [
+        ("echo git version 2.31.1", True),
+        ("echo git version 2.30.9", False),
+        ("echo git version 3.0", True),
+        ("exit 1", False),
+    ],
+)
+def test_git_must_be_new_enough(around: Surroundings, tmp_path: Path, body: str, *, ok: bool) -> None:
+    script(tmp_path / "bin/git", body)
+    finding = doctor.git(around)
+    assert finding.ok is ok
+    assert bool(finding.mend) is not ok
+
+
+def test_no_git_at_all_is_told(around: Surroundings) -> None:
+    assert doctor.git(replace(around, environ={"PATH": "/nowhere"})).says == "no `git` on PATH"
+
+
+def test_the_check_of_control_groups_is_brought_from_outside(around: Surroundings) -> None:
+    brought = Finding("containment", True, "cgroup v2")
+    assert doctor.containment(replace(around, containment=lambda: brought)) is brought
+    assert doctor.containment(around).ok is None
+
+
+def test_a_state_directory_that_cannot_be_used_is_told(around: Surroundings, tmp_path: Path) -> None:
+    assert doctor.state_directory(around).ok
+    (tmp_path / "state").write_text("a file")
+    in_the_way = replace(around, environ={"STATE_DIRECTORY": str(tmp_path / "state")})
+    (finding,) = examine(in_the_way, {"state": doctor.state_directory})
+    assert finding.ok is False
+    assert "is no directory" in finding.says
+
+
+def test_a_full_disk_is_told(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 2**80)
+    assert doctor.state_directory(around).ok is False
+
+
+def test_a_living_daemon_a_dead_one_and_none_are_told_apart(around: Surroundings, tmp_path: Path) -> None:
+    directory = tmp_path / "run/chaperon"
+    assert "none runs" in doctor.daemon(around).says
+    directory.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(directory / "chaperon.sock"))
+        listening.listen()
+        assert doctor.daemon(around).ok is True
+    assert "was left by one that died" in doctor.daemon(around).says
+
+
+def test_a_runtime_directory_that_others_can_write_is_told(around: Surroundings, tmp_path: Path) -> None:
+    (tmp_path / "run/chaperon").mkdir()
+    (tmp_path / "run/chaperon").chmod(0o777)
+    (finding,) = examine(around, {"daemon": doctor.daemon})
+    assert finding.ok is False
+    assert "lets others write" in finding.says
+
+
+@pytest.mark.parametrize(("allowed", "ok"), [("8192", None), ("1048576", True), ("many", None)])
+def test_few_watches_are_a_limitation_with_a_remedy(
+    around: Surroundings, tmp_path: Path, allowed: str, *, ok: bool | None
+) -> None:
+    (tmp_path / "inotify").mkdir()
+    (tmp_path / "inotify/max_user_watches").write_text(allowed + "\n")
+    assert doctor.watches(around).ok is ok
+
+
+def test_lingering_is_asked_for_where_a_user_manager_answers(around: Surroundings, tmp_path: Path) -> None:
+    script(tmp_path / "bin/systemctl", "echo degraded; exit 1")
+    assert doctor.systemd(around).mend == "loginctl enable-linger ada"
+    (tmp_path / "linger").mkdir()
+    (tmp_path / "linger/ada").touch()
+    assert doctor.systemd(around).ok is True
+
+
+def test_without_a_user_manager_chaperon_still_works(around: Surroundings, tmp_path: Path) -> None:
+    script(tmp_path / "bin/systemctl", "echo 'Failed to connect to bus' >&2; exit 1")
+    assert doctor.systemd(around).ok is None
+
+
+def test_a_program_that_hangs_is_not_waited_for(
+    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "ANSWER_SECONDS", 0.2)
+    script(tmp_path / "bin/git", "exec sleep 300")
+    assert "gave no version" in doctor.git(around).says
+
+
+def test_a_check_that_fails_is_a_finding_and_the_next_one_runs(around: Surroundings) -> None:
+    def refuses(_: Surroundings) -> Finding:
+        raise ChaperonError("It is so.", way_out="Do this.")
+
+    def cannot(_: Surroundings) -> Finding:
+        raise PermissionError(13, "Permission denied", "/x")
+
+    findings = examine(around, {"a": refuses, "b": cannot, "python": doctor.python})
+    assert findings[0] == Finding("a", False, "It is so.", "Do this.")
+    assert findings[1].says == "cannot be looked at: [Errno 13] Permission denied: '/x'"
+    assert findings[2].ok
+    assert not healthy(findings)
+
+
+def test_text_and_json_say_the_same() -> None:
+    findings = [
+        Finding("one", True, "fine"),
+        Finding("two", None, "less\nmuch"),
+        Finding("three", False, "broken", "Mend it."),
+    ]
+    assert as_text(findings) == (
+        "ok  one           fine\n--  two           less\n                  much\n"
+        "NO  three         broken\n                  -> Mend it.\n"
+    )
+    said = orjson.loads(as_json(findings))
+    assert said["ok"] is False
+    assert said["findings"][2] == {"name": "three", "ok": False, "says": "broken", "mend": "Mend it."}

@@ -1,0 +1,125 @@
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol.errors import NotFoundError
+from supervisor.runtime.units import UNITS, render_unit, unit_text
+
+ANALYZE = shutil.which("systemd-analyze")
+
+SERVICES = ("chaperon.service", "chaperon@.service")
+
+NEWER_KEY = "'DelegateSubgroup' in section"
+"""systemd before 254 passes that key over with a warning; the unit's comment says what happens without it."""
+
+
+def verify(directory: Path, *names: str, user: bool) -> tuple[int, list[str]]:
+    """Check units as systemd reads them; return the exit code and what it said of ours."""
+    assert ANALYZE
+    runtime = directory / "run"
+    runtime.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [ANALYZE, *(["--user"] if user else []), "--man=no", "verify", *(str(directory / name) for name in names)],
+        env={"XDG_RUNTIME_DIR": str(runtime), "HOME": str(directory), "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if "chaperon" in line and NEWER_KEY not in line]
+    return done.returncode, said
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """All units, with a command that exists."""
+    command = tmp_path / "bin dir" / "chaperon"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    for name in UNITS:
+        (tmp_path / name).write_text(render_unit(name, str(command)))
+    return tmp_path
+
+
+needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
+
+
+@needs_systemd
+def test_systemd_accepts_the_users_units(installed: Path) -> None:
+    assert verify(installed, "chaperon.service", "chaperon.socket", user=True) == (0, [])
+
+
+@needs_systemd
+def test_systemd_accepts_the_systems_units(installed: Path) -> None:
+    shutil.copy(installed / "chaperon@.service", installed / "chaperon@root.service")
+    shutil.copy(installed / "chaperon@.socket", installed / "chaperon@root.socket")
+    assert verify(installed, "chaperon@root.service", "chaperon@root.socket", user=False) == (0, [])
+
+
+@needs_systemd
+def test_systemd_accepts_the_units_as_they_are_shipped(tmp_path: Path) -> None:
+    (tmp_path / "chaperon.service").write_text(unit_text("chaperon.service"))
+    (tmp_path / "chaperon@root.service").write_text(unit_text("chaperon@.service"))
+    assert verify(tmp_path, "chaperon.service", user=True) == (0, [])
+    assert verify(tmp_path, "chaperon@root.service", user=False) == (0, [])
+
+
+@needs_systemd
+def test_a_unit_that_is_wrong_would_be_found(installed: Path) -> None:
+    unit = installed / "chaperon.service"
+    unit.write_text(unit.read_text().replace("KillMode=process", "KillMode=gently"))
+    _, said = verify(installed, "chaperon.service", user=True)
+    assert "Failed to parse kill mode specification" in said[0]
+    unit.write_text(render_unit("chaperon.service", "/nowhere/chaperon"))
+    assert verify(installed, "chaperon.service", user=True)[0] != 0
+
+
+def settings(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z]+)=(.*)$", unit_text(name), re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_agents_outlive_the_daemon_and_the_watchdog_is_on(name: str) -> None:
+    unit = settings(name)
+    asked = {"Type": "notify", "NotifyAccess": "main", "KillMode": "process", "Delegate": "yes", "OOMPolicy": "continue",
+             "Restart": "on-failure", "UMask": "0077", "DelegateSubgroup": "daemon", "WatchdogSec": "30"}  # fmt: skip
+    assert {key: unit.get(key) for key in asked} == asked
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_nothing_makes_a_mount_namespace_that_adopted_agents_would_not_share(name: str) -> None:
+    separating = {
+        "PrivateTmp", "PrivateDevices", "ProtectSystem", "ProtectHome", "ReadWritePaths", "ReadOnlyPaths", "ProtectProc",
+        "ProtectControlGroups", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs", "TemporaryFileSystem",
+        "BindPaths", "InaccessiblePaths", "DynamicUser", "PrivateUsers", "PrivateNetwork", "MemoryDenyWriteExecute",
+    }  # fmt: skip
+    assert not separating & settings(name).keys()
+
+
+def test_the_socket_lies_where_the_command_line_looks() -> None:
+    assert settings("chaperon.socket")["ListenStream"] == "%t/chaperon/chaperon.sock"
+    assert settings("chaperon@.socket")["ListenStream"] == "/run/chaperon/%i/chaperon.sock"
+    assert settings("chaperon@.service")["RuntimeDirectory"] == "chaperon/%i"
+
+
+def test_a_command_with_odd_characters_is_quoted_for_systemd() -> None:
+    assert 'ExecStart="/a b/100%%/$$x/\\"y" serve\n' in render_unit("chaperon.service", '/a b/100%/$x/"y')
+
+
+def test_every_shipped_file_is_listed_and_an_unknown_one_refused() -> None:
+    assert {path.name for path in Path(__file__).parents[2].joinpath("systemd").iterdir()} == set(UNITS)
+    with pytest.raises(NotFoundError, match=r"There are: chaperon\.service"):
+        unit_text("../pyproject.toml")
+
+
+@pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd-tmpfiles is not installed")
+def test_systemd_accepts_the_tmpfiles(tmp_path: Path) -> None:
+    file = tmp_path / "chaperon.conf"
+    file.write_text(unit_text("chaperon.tmpfiles.conf"))
+    done = subprocess.run(
+        ["systemd-tmpfiles", "--create", f"--root={tmp_path}/root", str(file)],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "root/run/chaperon").stat().st_mode & 0o777 == 0o755
