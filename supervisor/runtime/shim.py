@@ -36,6 +36,9 @@ from supervisor.runtime.shim_loop import Shim
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGTTIN", "SIGTTOU")
 """The shim outlives the terminal, and its starter; it ends with its agent."""
 
+TRIES = 5
+"""How often the shim tries to end the agent when it fails itself; beyond it the kernel kills at least the CLI."""
+
 
 def take_starter() -> socket.socket | None:
     """The connection that our starter left on descriptor 0, if it did; 0 then reads nothing."""
@@ -60,13 +63,33 @@ def serve(spec: dict[str, Any], starter: socket.socket | None, umask: int) -> in
             shim.welcome(starter)
         shim.run()
     except BaseException as error:  # noqa: BLE001 - an agent that nobody watches must not live on, whatever happened
-        import traceback  # only here: it costs 0.5 MB
-
-        log(f"The shim failed and ends the agent.\n{traceback.format_exc()}")
-        shim.finish_tree()
-        write_whole("exit.json", shim.describe_end(f"The shim failed, so the agent was ended: {error!r}."))
+        fail_closed(shim, error)
         return 1
     return 0
+
+
+def fail_closed(shim: Shim, error: BaseException) -> None:
+    """End the agent, and write down why; with as little memory as can be, for that may be what is short."""
+    log(f"The shim failed and ends the agent: {type(error).__name__}: {error}, {' < '.join(places(error))}")
+    error.__traceback__, shim.daemon = None, None  # these hold the buffers
+    for _ in range(TRIES):
+        try:
+            shim.finish_tree()
+            break
+        except (OSError, MemoryError) as again:
+            log(f"Ending the agent failed: {again!r}. Trying again.")
+    write_whole("exit.json", shim.describe_end(f"The shim failed, so the agent was ended: {error!r}."))
+
+
+def places(error: BaseException) -> list[str]:
+    """Where it went wrong, innermost first. The module `traceback` would cost 0.5 MB, and memory when there is none."""
+    found: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        found.insert(0, f"{code.co_filename}:{trace.tb_lineno} in {code.co_name}")
+        trace = trace.tb_next
+    return found
 
 
 def give_up(shim: Shim, starter: socket.socket | None, reason: str) -> None:

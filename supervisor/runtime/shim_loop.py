@@ -60,7 +60,7 @@ class Shim:
         os.chmod("shim.sock", 0o600)  # noqa: PTH101 - as in trees
         server.listen(8)
         server.setblocking(False)
-        self.watch(server, READ, lambda: self.connect(server.accept()[0]))
+        self.watch(server, READ, lambda: self.accept(server))
 
     def start(self, umask: int) -> None:
         """Start the CLI.
@@ -175,7 +175,17 @@ class Shim:
 
     # ── the daemon ──
 
-    def connect(self, connection: socket.socket) -> None:
+    def accept(self, server: socket.socket) -> None:
+        """Take a connection, if whoever asked for it still wants it."""
+        try:
+            connection = server.accept()[0]
+        except OSError as error:
+            log(f"A connection could not be taken: {error}.")
+            trees.pause()
+            return
+        self.consider(connection)
+
+    def consider(self, connection: socket.socket) -> None:
         """Speak with whoever connected, if it is a daemon of ours and no process of the agent."""
         pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid != os.geteuid() or self.tree.holds(pid):
@@ -228,7 +238,7 @@ class Shim:
             command = json.loads(line)
             do = OPERATIONS[command["op"]]
             do(self, command)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             self.tell(
                 shim_wire.FAULT, text=f"The shim passed over a command it cannot read ({error!r}): {line[:200]!r}"
             )

@@ -353,9 +353,9 @@ _FACTS: dict[int, type[Accepted | Frozen | Ended | Fault]] = {
 
 def _prepare(spec: ShimSpec) -> None:
     """Make the directory and write what to start, readable by us alone: the environment holds keys."""
-    identity = read_identity(spec.directory)
-    if identity is not None or (spec.directory / "exit.json").exists():
-        state = "still runs there" if identity is not None and is_running(identity) else "ended there"
+    identity, ended = read_identity(spec.directory), (spec.directory / "exit.json").exists()
+    if identity is not None or ended:
+        state = "still runs there" if identity is not None and is_running(identity) and not ended else "ended there"
         raise LaunchError(
             f"Agent {spec.agent!r} was not started: {spec.directory} belongs to an earlier launch, which {state}.",
             way_out="Give each launch a directory of its own.",

@@ -7,6 +7,7 @@ that moved itself out of the cgroup.
 Standard library only: the shim runs this with no packages on its path. Nothing here reaps; a zombie counts as gone.
 """
 
+import errno
 import os
 import signal
 import time
@@ -22,6 +23,9 @@ END_SECONDS = 3.0
 
 POLL_SECONDS = 0.0003
 """Pause between two looks. cgroup.events can be polled, but the kernel holds its notices back for up to 10 ms."""
+
+GONE_ERRORS = frozenset({errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.EACCES, errno.EPERM, errno.EINVAL})
+"""`/proc` says the first two of a process, a removed cgroup ENODEV; EINVAL is the environment of a zombie."""
 
 GONE = frozenset("ZX")
 STILL = frozenset("TtZX")
@@ -49,18 +53,29 @@ def pause() -> None:
 # ── what /proc says ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def expect_gone(error: OSError) -> None:
+    """Pass over the errors of a process or group that has gone, or is not ours to look at.
+
+    Raises:
+        OSError: It is any other: out of descriptors or memory, for one, and then "nobody is there" would be a lie.
+    """
+    if error.errno not in GONE_ERRORS:
+        raise error
+
+
 def read(path: str) -> str:
     """The text of a kernel file, or nothing where the process or group has gone."""
     text = b""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        expect_gone(error)
         return ""
     try:
         while part := os.read(fd, 65536):
             text += part
-    except OSError:
-        pass
+    except OSError as error:
+        expect_gone(error)
     finally:
         os.close(fd)
     return text.decode(errors="replace")
@@ -70,7 +85,8 @@ def listing(path: str) -> list[str]:
     """The names in a directory, or none where it has gone."""
     try:
         return os.listdir(path)  # noqa: PTH208 - pathlib would cost the shim 1 MB
-    except OSError:
+    except OSError as error:
+        expect_gone(error)
         return []
 
 
