@@ -1,0 +1,143 @@
+r"""The small language in which rules say which commands they mean.
+
+    git push {-f --force} !{-n --dry-run}
+    aws * delete-*
+    kubectl ... delete ns|namespace
+    psql ... /drop\s+table/
+
+The first word is the program, `a|b` for several. A plain word is the next operand, with `*` and `?` as in file names, in either case; `...`
+skips any number of operands. `{…}`: at least one of these options is given; `!{…}`: none is. An option's value may follow:
+`--mode=hard` is met by `--mode=hard` and by `--mode hard`. `/…/` is a regular expression, sought in all words joined by blanks,
+without regard to case. Operands behind those named do not matter.
+"""
+
+import re
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+
+from monitors.review.shell.invocation import Arg, Invocation
+
+_TOKEN = re.compile(r"!?\{[^{}]*\}|/.+?/(?=\s|\Z)|\S+")
+_SHORT = re.compile(r"-[A-Za-z0-9]\Z")
+
+
+class PatternError(ValueError):
+    """A pattern that says nothing sensible; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A group of options, of which one must, or none may, be given."""
+
+    names: tuple[str, ...]
+    wanted: bool
+
+    def given(self, args: list[Arg]) -> bool:
+        """Whether one of the options stands among the words."""
+        for index, word in enumerate(args):
+            if word == "--":
+                return False
+            if word[:1] in "-/+" and any(_is(name, word, args, index) for name in self.names):
+                return True
+        return False
+
+
+def _is(name: str, word: str, args: list[Arg], index: int) -> bool:
+    option, equals, value = name.partition("=")
+    if equals:
+        return (
+            word == name
+            or (word == option and index + 1 < len(args) and args[index + 1] == value)
+            or (bool(_SHORT.match(option)) and word == option + value)
+        )
+    if word == option or (word.startswith(option + "=") and option[:1] == "-"):
+        return True
+    return (
+        bool(_SHORT.match(option))
+        and word[:2] != "--"
+        and word[:1] == "-"
+        and option[1] in word[1:]
+        and _CLUSTER.match(word) is not None
+    )
+
+
+_CLUSTER = re.compile(r"-[A-Za-z0-9]{2,8}(?:=.*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern."""
+
+    text: str
+    programs: tuple[str, ...]
+    operands: tuple[re.Pattern[str] | None, ...]
+    """None stands for `...`."""
+    options: tuple[Options, ...]
+    regexes: tuple[re.Pattern[str], ...]
+
+    def matches(self, invocation: Invocation, operands: list[Arg]) -> bool:
+        """Whether the invocation is meant; its program is already known to be one of `programs`."""
+        if not _in_order(self.operands, operands):
+            return False
+        for group in self.options:
+            if group.given(invocation.args) != group.wanted:
+                return False
+        if self.regexes:
+            text = " ".join(invocation.args)
+            return all(regex.search(text) for regex in self.regexes)
+        return True
+
+
+def _in_order(wanted: tuple[re.Pattern[str] | None, ...], operands: list[Arg]) -> bool:
+    at, skipping = 0, False
+    for want in wanted:
+        if want is None:
+            skipping = True
+            continue
+        while True:
+            if at >= len(operands):
+                return False
+            met = want.match(operands[at])
+            at += 1
+            if met:
+                skipping = False
+                break
+            if not skipping:
+                return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def compiled(text: str) -> Pattern:
+    """Compile a pattern.
+
+    Raises:
+        PatternError: where it cannot be read.
+    """
+    tokens = _TOKEN.findall(text)
+    if not tokens or tokens[0][0] in "{!/":
+        raise PatternError(f"`{text}`: a pattern begins with the name of a program")
+    operands: list[re.Pattern[str] | None] = []
+    options: list[Options] = []
+    regexes: list[re.Pattern[str]] = []
+    for piece in tokens[1:]:
+        if piece[0] == "{" or piece[:2] == "!{":
+            names = tuple(piece.strip("!{}").split())
+            if not names:
+                raise PatternError(f"`{text}`: an empty group of options")
+            options.append(Options(names, wanted=piece[0] == "{"))
+        elif piece[0] == "/" and piece[-1] == "/" and len(piece) > 2:
+            regexes.append(_regex(piece[1:-1], text))
+        elif piece == "...":
+            operands.append(None)
+        else:
+            operands.append(re.compile("|".join(translate(word) for word in piece.split("|")), re.IGNORECASE))
+    return Pattern(text, tuple(tokens[0].split("|")), tuple(operands), tuple(options), tuple(regexes))
+
+
+def _regex(written: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(written, re.IGNORECASE)
+    except re.error as error:
+        raise PatternError(f"`{pattern}`: `/{written}/` is no regular expression: {error}") from None

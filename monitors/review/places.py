@@ -1,0 +1,217 @@
+"""Where a path lies, and what that means for whoever writes, deletes or reads there."""
+
+import posixpath
+import re
+from enum import StrEnum
+from fnmatch import fnmatch
+
+from monitors.review.facts import Facts
+from monitors.review.shell.invocation import Arg
+from supervisor.protocol.actions import Action, Context
+
+HERE = "/?/?/?/?/?/?"
+"""The working directory where none is known: deep enough that `..` does not look like the root."""
+TMPDIR = "/?/TMPDIR"
+"""What an unchanged `$TMPDIR` stands for where its value is not known."""
+MAX_PATH = 4096
+"""Longest path looked at, in characters: Linux's own PATH_MAX."""
+
+
+class Place(StrEnum):
+    """Kinds of places, told apart by what harm can be done there."""
+
+    NOWHERE = "nowhere"
+    """`/dev/null`, a terminal, standard streams: nothing is kept."""
+    SCRATCH = "scratch space"
+    WORKSPACE = "the workspace"
+    HERE = "the working directory"
+    """Below the working directory, where there is no workspace."""
+    HOME = "the home directory"
+    OTHER = "outside the workspace"
+    SYSTEM = "the system"
+    STARTUP = "what starts by itself"
+    """Files that are run at login, at boot or by a timer, and that say who may log in."""
+    TOP = "a whole home or system directory"
+    """`/`, `/etc`, `/home/user`, `~`: deleting it ends the account or the machine."""
+    DEVICE = "a device"
+    PROTECTED = "chaperon's own files"
+    UNKNOWN = "a place not known"
+
+
+_TOPS = frozenset(
+    {
+        "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root", "/run", "/sbin", "/snap", "/srv", "/sys", "/tmp", "/usr", "/var", "/usr/bin",  # noqa: S108 — names of places, never written to
+        "/usr/lib", "/usr/lib64", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/include", "/usr/src", "/var/lib", "/var/log", "/var/tmp", "/var/www", "/var/spool",  # noqa: S108 — names of places, never written to
+        "/var/cache", "/var/mail", "/var/db", "/var/backups", "/Users", "/System", "/Library", "/Applications", "/Volumes", "/private", "/private/var", "/private/etc", "/private/tmp",
+    }
+)  # fmt: skip
+_SYSTEM = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var", "/snap", "/System", "/Library", "/Applications", "/private", "/nix", "/efi")  # fmt: skip
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/console", "/dev/ptmx"})  # fmt: skip
+_STARTUP = re.compile(
+    r"/etc/(?:cron|anacron|init\.d|rc[.\d]|systemd/|profile|bash\.?|zsh|sudoers|pam\.|ld\.so|passwd|shadow|gshadow|group|ssh/|xdg/autostart|modules|modprobe\.d|udev/|environment|inittab|security/|polkit-1/|dbus-1/)"
+    r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/usr/local/s?bin/|/etc/update-motd\.d"
+    r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
+    r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|gnupg/|netrc|pypirc|npmrc|pam_environment)"
+    r"|/\.git/(?:hooks/|config$|info/attributes)|/LaunchAgents/|/LaunchDaemons/"
+)
+_HOOK_SETTINGS = re.compile(
+    r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+)
+_OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
+_DEVICE = re.compile(
+    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md|sr|mem$|kmem$|port$|nbd|rdisk|fb\d|mtd|i2c|tty[SU])"
+)
+
+_SECRETS = (
+    (re.compile(r"^/etc/(?:shadow|gshadow|sudoers|master\.passwd|security/opasswd)(?:[-.~].*)?$"), "password hashes"),
+    (
+        re.compile(r"^/etc/(?:ssh/ssh_host_[^/]*_key|ssl/private|krb5\.keytab|ipsec\.secrets|wireguard)(?:/|$)"),
+        "private keys of the machine",
+    ),
+    (
+        re.compile(r"/\.ssh/(?:id_[a-z0-9_]+|identity|[^/]*\.pem|[^/]*_rsa|[^/]*_ed25519|\*|id_\*)$|/\.ssh/?$"),
+        "private SSH keys",
+    ),
+    (
+        re.compile(
+            r"/\.(?:aws/(?:credentials|sso)|netrc|_netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|vault-token|docker/config\.json|kube/config|config/gcloud|azure/|config/gh/hosts\.yml|terraform\.d/credentials|cargo/credentials|gem/credentials|boto|s3cfg|config/hub|config/rclone|password-store|htpasswd)"
+        ),
+        "stored credentials",
+    ),
+    (re.compile(r"/\.gnupg(?:/|$)"), "private GnuPG keys"),
+    (re.compile(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
+    (
+        re.compile(r"^/proc/(?:self|\d+|\*|\$\$)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"),
+        "the memory of processes",
+    ),
+    (
+        re.compile(
+            r"/(?:Login Data|cookies\.sqlite|key[34]\.db|logins\.json|Cookies|wallet\.dat|keychain-db)$|/\.(?:mozilla|config/google-chrome|bitcoin|ethereum)/|/Keychains/"
+        ),
+        "a browser's or wallet's secrets",
+    ),
+    (re.compile(r"^/(?:var/run|run)/secrets(?:/|$)"), "secrets given to a container"),
+    (
+        re.compile(
+            r"^/var/lib/(?:sss|AccountsService)/|^/etc/NetworkManager/system-connections|^/(?:var/lib|etc)/samba/private"
+        ),
+        "stored passwords",
+    ),
+)
+_PROJECT_SECRET = re.compile(
+    r"(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|test)[\w.-]+)?|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)|credentials\.json|service-account[^/]*\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|ed25519|ecdsa|dsa))$"
+)
+
+
+class Places:
+    """Knows the places of one action."""
+
+    def __init__(
+        self, action: Action, context: Context, facts: Facts, *, strict: bool, writable: tuple[str, ...] = ()
+    ) -> None:
+        self.home = _clean(context.home)
+        self.workspace = "" if strict else _clean(action.workspace)
+        self.cwd = _clean(action.cwd) or self.workspace or HERE
+        self.protected = tuple(filter(None, (_clean(path) for path in context.protected)))
+        self.facts = facts
+        self.tmpdir = _clean(context.environment.get("TMPDIR", "")) or TMPDIR
+        self.scratch = ("/tmp", "/var/tmp", "/private/tmp", self.tmpdir)  # noqa: S108 — classified, never written
+        self.writable = tuple(filter(None, map(_clean, writable)))
+
+    def absolute(self, path: str, cwd: str = "") -> str:
+        """The path with cwd, `~` and `..` worked in; links are not followed."""
+        path = path[:MAX_PATH]
+        if path[:1] == "~":
+            path = self._tilde(path)
+        elif path[:1] != "/":
+            path = posixpath.join(cwd or self.cwd, path)
+        return _clean(path)
+
+    def _tilde(self, path: str) -> str:
+        user, slash, rest = path[1:].partition("/")
+        if user:
+            return f"/home/{user}{slash}{rest}" if user not in ("+", "-") else self.cwd + slash + rest
+        return (self.home or "~") + slash + rest
+
+    def of(self, word: Arg, cwd: str = "") -> Place:
+        """Where a path given to a command lies; links followed."""
+        if not word.known and word[:1] in "$`":
+            return Place.UNKNOWN
+        return self.place(self.absolute(word, cwd))
+
+    def place(self, path: str) -> Place:
+        """Where an absolute path lies, the worse of the path as written and where its links lead."""
+        lexical = self._place(path)
+        real = self.facts.real(path)
+        return lexical if real == path else max(lexical, self._place(real), key=_WORSE.__getitem__)
+
+    def _place(self, path: str) -> Place:
+        if path in _NOWHERE or path.startswith(("/dev/fd/", "/dev/pts/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/")):
+            return Place.NOWHERE
+        if self.is_protected(path):
+            return Place.PROTECTED
+        inside = self.workspace and _below(path, self.workspace)
+        if _STARTUP.search(path):
+            return Place.STARTUP
+        if inside:
+            return Place.WORKSPACE
+        bare = path.rstrip("*").rstrip("/") or "/"
+        if any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/"):  # noqa: S108
+            return Place.SCRATCH
+        if bare in _TOPS or path in ("~", "$HOME") or bare in ("~", self.home) or (bare == path[:-2] and bare in _TOPS):
+            return Place.TOP
+        if _OWN_HOME.fullmatch(bare):
+            return Place.TOP
+        if _DEVICE.match(path):
+            return Place.DEVICE
+        if any(_below(path, top) for top in self.writable):
+            return Place.WORKSPACE
+        if path[:1] == "~" or (self.home and _below(path, self.home)) or _OWN_HOME.match(path):
+            return Place.HOME
+        if path.startswith(_SYSTEM) and any(_below(path, top) for top in _SYSTEM):
+            return Place.SYSTEM
+        if not self.workspace and _below(path, self.cwd):
+            return Place.HERE
+        return Place.OTHER
+
+    def is_protected(self, path: str) -> bool:
+        """Whether the path is chaperon's own, or the hook settings of the CLI."""
+        return any(_below(path, top) for top in self.protected) or _HOOK_SETTINGS.search(path) is not None
+
+    def holds_protected(self, path: str) -> bool:
+        """Whether something of chaperon's own lies below the path."""
+        return any(_below(top, path) for top in self.protected)
+
+    def secret(self, path: str) -> str:
+        """What secret the path holds, or empty: never meant to be read by an agent."""
+        for pattern, what in _SECRETS:
+            if pattern.search(path):
+                return what
+        return ""
+
+    def project_secret(self, path: str) -> bool:
+        """Whether the path looks like a project's own secrets: `.env`, a private key."""
+        return _PROJECT_SECRET.search(path) is not None
+
+    def shown(self, path: str) -> str:
+        """The path for people."""
+        return path.replace(HERE + "/", "").replace(HERE, ".").replace(TMPDIR, "$TMPDIR")
+
+
+_WORSE = {place: rank for rank, place in enumerate(Place)}
+
+
+def _clean(path: object) -> str:
+    if not isinstance(path, str) or not path:
+        return ""
+    cleaned = posixpath.normpath(path[:MAX_PATH])
+    return cleaned[1:] if cleaned.startswith("//") else cleaned
+
+
+def _below(path: str, top: str) -> bool:
+    return path == top or (path.startswith(top) and (top == "/" or path[len(top) : len(top) + 1] == "/"))
+
+
+def could_name(pattern: str, names: tuple[str, ...]) -> bool:
+    """Whether a glob could stand for one of the names."""
+    return any(fnmatch(name, pattern) for name in names)

@@ -1,0 +1,125 @@
+"""The core tools that change files: what they are given decides."""
+
+from collections.abc import Callable, Iterator
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect
+from monitors.review.programs.deleting import deletes
+from monitors.review.programs.writing import writes
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation, arg
+
+Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
+"""Says what an invocation of one program would do."""
+
+
+def has(invocation: Invocation, *names: str) -> bool:
+    """Whether one of the options is given; short ones also in a cluster."""
+    for word in invocation.options():
+        if word in names or word.partition("=")[0] in names:
+            return True
+        if word[:2] != "--" and any(len(name) == 2 and name[1] in word[1:] for name in names):
+            return True
+    return False
+
+
+def value(invocation: Invocation, *names: str) -> Arg | None:
+    """The value of the first of these options that is given: `-o x`, `-ox`, `--out x`, `--out=x`."""
+    for index, word in enumerate(invocation.args):
+        for name in names:
+            if word == name and index + 1 < len(invocation.args):
+                return invocation.args[index + 1]
+            if name[:2] == "--" and word.startswith(name + "="):
+                return arg(word[len(name) + 1 :], known=word.known)
+            if len(name) == 2 and word[:2] == name and len(word) > 2:
+                return arg(word[2:].removeprefix("="), known=word.known)
+    return None
+
+
+def operands(invocation: Invocation, values: str = "") -> list[Arg]:
+    """The words that are no options and not the values of those named."""
+    taking = values.split()
+    found: list[Arg] = []
+    skip = False
+    for index, word in enumerate(invocation.args):
+        if skip:
+            skip = False
+        elif word == "--":
+            return [*found, *invocation.args[index + 1 :]]
+        elif word[:1] == "-" and len(word) > 1:
+            skip = word in taking
+        else:
+            found.append(word)
+    return found
+
+
+def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rm`: each operand by itself."""
+    if has(invocation, "--help", "--version"):
+        return
+    recursive, forced = has(invocation, "-r", "-R", "--recursive"), has(invocation, "-f", "--force")
+    named = operands(invocation)
+    plain = len(named) <= 20 and not any(word.glob or not word.known for word in named) and not invocation.via
+    for word in named:
+        yield deletes(scene, invocation, word, recursive=recursive, forced=forced, rewrite="trash" if plain else "")
+    if has(invocation, "--no-preserve-root"):
+        yield Finding(
+            "files.delete-top",
+            levels.DOOM,
+            "takes away the guard of the root directory",
+            effect=effect("file_delete", "deletes the root directory"),
+        )
+
+
+def rmdir(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rmdir` deletes what is empty."""
+    for word in operands(invocation):
+        yield Finding(
+            "files.delete-empty",
+            levels.NOTED,
+            "",
+            effect=effect("file_delete", f"deletes the empty directory {word}", reversible=True, target=word),
+        )
+
+
+def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`cp`, `install`, `ln`: write to the last operand or to `-t`."""
+    target = value(invocation, "-t", "--target-directory")
+    named = operands(invocation, "-t --target-directory -m --mode -o --owner -g --group -S --suffix")
+    if target is None and len(named) > 1:
+        target = named[-1]
+    if target is not None:
+        yield writes(scene, invocation, target)
+
+
+def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`mv` writes to its target and takes its sources away."""
+    yield from copy(scene, invocation)
+    target = value(invocation, "-t", "--target-directory")
+    named = operands(invocation, "-t --target-directory -S --suffix")
+    for word in named if target is not None else named[:-1]:
+        yield _taken(scene, invocation, word)
+
+
+def _taken(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
+    found = deletes(scene, invocation, word, recursive=False, forced=False)
+    return found if found and (found.risk >= levels.CARE or found.stop) else None
+
+
+def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`tee`, `touch`, `mkdir`, `truncate`, `mkfifo`: write to each operand."""
+    for word in operands(invocation, "-m --mode -d --date -r --reference -s --size -t"):
+        yield writes(scene, invocation, word, how="writes")
+
+
+def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`dd` writes to `of=`."""
+    for word in invocation.args:
+        if word.startswith("of="):
+            yield writes(scene, invocation, arg(word[3:], known=word.known))
+
+
+MODELS: dict[str, Model] = {
+    "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
+    "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
+}  # fmt: skip

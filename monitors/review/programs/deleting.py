@@ -1,0 +1,165 @@
+"""Deleting: decided for each operand, and the worst counts."""
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect, severity_of
+from monitors.review.places import HERE, Place
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation
+from supervisor.protocol.actions import SideEffect
+
+REGENERATED = frozenset(
+    {
+        "node_modules", "build", "dist", "target", "out", ".cache", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".venv", "venv", ".next", ".nuxt", ".turbo", ".parcel-cache", "coverage", "htmlcov",
+        ".gradle", ".eggs", ".nyc_output", ".hypothesis", "tmp",
+    }
+)  # fmt: skip
+"""Directories that a build makes again. Inside a workspace, ignored by git, they are no loss."""
+
+
+def deletes(
+    scene: Scene, invocation: Invocation, word: Arg, *, recursive: bool, forced: bool, rewrite: str = ""
+) -> Finding | None:
+    """What it means that the invocation deletes what the word names."""
+    path = scene.path(word, invocation)
+    if invocation.inside:
+        risk = levels.HARM if recursive and path.count("/") < 3 else levels.CARE if recursive else levels.NOTED
+        return _found(
+            "files.delete-elsewhere",
+            risk,
+            f"deletes {path} in {invocation.inside}",
+            "Name exactly what is to go, and look at it first.",
+            path,
+            invocation,
+        )
+    if not word.known and word[:1] in "$`":
+        return _unknown(word, invocation, recursive=recursive and forced)
+    return deletes_path(scene, path, invocation, recursive=recursive, forced=forced, glob=word.glob, rewrite=rewrite)
+
+
+def deletes_path(
+    scene: Scene,
+    path: str,
+    invocation: Invocation,
+    *,
+    recursive: bool,
+    forced: bool,
+    glob: bool = False,
+    rewrite: str = "",
+) -> Finding | None:
+    """The same for a path already worked out."""
+    place = scene.places.place(path)
+    shown = scene.places.shown(path)
+    if place is Place.NOWHERE:
+        return None
+    scene.touch(path, "delete")
+    if place is Place.PROTECTED or (recursive and scene.places.holds_protected(path)):
+        return Finding(
+            "chaperon.self-protection",
+            1.0,
+            f"would delete the guard that watches this agent: {shown}",
+            "Leave chaperon's files alone; ask a person.",
+            effect=_effect(shown, 1.0),
+            stop=True,
+        )
+    if place is Place.TOP or (
+        place is Place.WORKSPACE and path in (scene.places.workspace, scene.places.workspace + "/.git")
+    ):
+        return _found(
+            "files.delete-top",
+            levels.DOOM if recursive or glob else levels.CARE,
+            f"deletes {shown}, a whole home, system or repository directory",
+            "Name exactly what is to go.",
+            shown,
+            invocation,
+        )
+    if place is Place.DEVICE:
+        return _found(
+            "files.delete-device", levels.HARM, f"deletes the device {shown}", "Leave devices alone.", shown, invocation
+        )
+    if place in (Place.SYSTEM, Place.STARTUP):
+        return _found(
+            "files.delete-system",
+            levels.HARM,
+            f"deletes {shown} of the system",
+            "Let a person remove it, or the package manager.",
+            shown,
+            invocation,
+        )
+    if place is Place.SCRATCH:
+        return Finding("files.delete-scratch", levels.NOTED, "", effect=_effect(shown, levels.NOTED, reversible=True))
+    if place is Place.WORKSPACE:
+        return _in_workspace(scene, path, shown, invocation, recursive=recursive)
+    if scene.places.workspace:
+        risk = levels.HARM if recursive or place is Place.OTHER else levels.CARE
+        return _found(
+            "files.delete-outside",
+            risk,
+            f"deletes {shown}, outside the workspace, where no checkpoint reaches",
+            "Delete only inside the workspace or in /tmp.",
+            shown,
+            invocation,
+        )
+    return _without_workspace(shown, path, invocation, recursive=recursive, forced=forced, rewrite=rewrite)
+
+
+def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *, recursive: bool) -> Finding:
+    name = path.rsplit("/", 1)[-1]
+    if recursive and scene.facts.ignored(path) and name not in REGENERATED:
+        return Finding(
+            "files.delete-ignored",
+            levels.HARM,
+            f"deletes {shown}, which git ignores and so no checkpoint has",
+            "Move it to /var/tmp instead.",
+            effect=_effect(shown, levels.HARM),
+            rewrite="trash",
+            elevated=invocation.elevated,
+        )
+    risk = levels.HARM if recursive else levels.NOTED
+    return Finding(
+        "files.delete",
+        risk,
+        f"deletes {shown} and all below" if recursive else "",
+        effect=_effect(shown, levels.NOTED, reversible=True),
+        undo="files",
+        elevated=invocation.elevated,
+    )
+
+
+def _without_workspace(
+    shown: str, path: str, invocation: Invocation, *, recursive: bool, forced: bool, rewrite: str
+) -> Finding:
+    if recursive and forced:
+        harmless = rewrite if path.startswith(HERE + "/") and not path.endswith("*") else ""
+        return Finding(
+            "files.delete-recursive", levels.HARM, f"deletes {shown} and all below, with nothing to bring it back", "Move it to /var/tmp, or delete single files by name.",
+            effect=_effect(shown, levels.HARM), rewrite=harmless, elevated=invocation.elevated,
+        )  # fmt: skip
+    risk = levels.CARE if recursive else levels.MODERATE
+    return _found(
+        "files.delete-recursive" if recursive else "files.delete",
+        risk,
+        f"deletes {shown}" + (" and all below" if recursive else ""),
+        "",
+        shown,
+        invocation,
+    )
+
+
+def _unknown(word: Arg, invocation: Invocation, *, recursive: bool) -> Finding:
+    why = f"deletes what {word} stands for, which is not known" + (" and may be empty" if recursive else "")
+    return _found(
+        "files.delete-unknown",
+        levels.HARM if recursive else levels.MODERATE,
+        why,
+        "Write the path out.",
+        word,
+        invocation,
+    )
+
+
+def _found(rule: str, risk: float, why: str, instead: str, shown: str, invocation: Invocation) -> Finding:
+    return Finding(rule, risk, why, instead, effect=_effect(shown, risk), elevated=invocation.elevated)
+
+
+def _effect(shown: str, risk: float, *, reversible: bool = False) -> SideEffect:
+    return effect("file_delete", f"deletes {shown}", severity=severity_of(risk), reversible=reversible, target=shown)

@@ -1,0 +1,115 @@
+"""Writing to a path, by whatever program: what it means depends on the place."""
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect, severity_of
+from monitors.review.places import Place
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation
+
+_STARTUP_HINT = "Put the setting where only this project reads it, or ask the person to change it."
+
+
+def writes(scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes") -> Finding | None:
+    """What it means that the invocation writes to the path."""
+    return writes_path(
+        scene,
+        scene.path(word, invocation),
+        known=word.known,
+        how=how,
+        elevated=invocation.elevated,
+        inside=invocation.inside,
+    )
+
+
+def writes_path(
+    scene: Scene, path: str, *, known: bool = True, how: str = "writes", elevated: bool = False, inside: str = ""
+) -> Finding | None:
+    """The same for a path already worked out."""
+    if inside:
+        return Finding(
+            "files.write-elsewhere",
+            levels.NOTED,
+            "",
+            effect=effect("file_write", f"{how} {path} in {inside}", target=path),
+        )
+    place = scene.places.place(path)
+    if place is Place.NOWHERE:
+        return None
+    if place is Place.TOP:
+        place = _into(scene, path)
+    scene.touch(path, "write")
+    risk, rule, why, instead = _MEANING[place]
+    if place in (Place.OTHER, Place.HOME) and scene.places.workspace:
+        risk, rule, why, instead = (
+            levels.HARM,
+            "files.write-outside",
+            "writes outside the workspace, where no checkpoint reaches",
+            "Write inside the workspace or to /tmp.",
+        )
+    if not known and place in (Place.HERE, Place.OTHER, Place.HOME):
+        risk = levels.NOTED
+    shown = scene.places.shown(path)
+    made = effect(
+        "file_write",
+        f"{how} {shown}, {place.value}",
+        severity=severity_of(risk),
+        reversible=place in (Place.SCRATCH, Place.WORKSPACE),
+        target=shown,
+        mitigation=instead,
+    )
+    return Finding(
+        rule,
+        risk,
+        f"{why}: {shown}" if why else "",
+        instead,
+        effect=made,
+        undo="files" if place is Place.WORKSPACE else "",
+        stop=place is Place.PROTECTED,
+        elevated=elevated,
+    )
+
+
+def _into(scene: Scene, path: str) -> Place:
+    """Where a file lands that is written under its own name into a whole directory."""
+    place = scene.places.place(path.rstrip("/") + "/x")
+    return Place.SYSTEM if place is Place.TOP else place
+
+
+_MEANING = {
+    Place.SCRATCH: (levels.NOTED, "files.write", "", ""),
+    Place.WORKSPACE: (levels.NOTED, "files.write", "", ""),
+    Place.HERE: (levels.NOTED, "files.write", "", ""),
+    Place.HOME: (levels.NOTED, "files.write", "", ""),
+    Place.OTHER: (levels.NOTED, "files.write", "", ""),
+    Place.UNKNOWN: (levels.NOTED, "files.write", "", ""),
+    Place.SYSTEM: (
+        levels.HARM,
+        "files.write-system",
+        "changes a file of the system",
+        "Write inside the workspace, and let a person install it.",
+    ),
+    Place.STARTUP: (
+        levels.HARM,
+        "files.write-startup",
+        "changes what starts by itself or who may log in",
+        _STARTUP_HINT,
+    ),
+    Place.TOP: (
+        levels.HARM,
+        "files.write-system",
+        "writes over a whole directory's name",
+        "Name a file inside the workspace.",
+    ),
+    Place.DEVICE: (
+        levels.DOOM,
+        "files.write-device",
+        "writes straight to a device, over whatever is on it",
+        "Write to an image file inside the workspace.",
+    ),
+    Place.PROTECTED: (
+        1.0,
+        "chaperon.self-protection",
+        "would change the guard that watches this agent",
+        "Leave chaperon's files alone; ask a person.",
+    ),
+}

@@ -1,0 +1,169 @@
+"""Rules: what is known of one use of a program, with the commands that show it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect, severity_of
+from monitors.review.patterns import Pattern, compiled
+from monitors.review.shell.invocation import Arg, Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of the knowledge."""
+
+    name: str
+    """Family and what is done. Example: `git.push-force`."""
+    match: tuple[str, ...]
+    """Patterns, of which one must match; see `patterns` for their language."""
+    risk: float
+    """Base risk; see `levels`."""
+    why: str
+    """What is the matter, as a clause: `rewrites the remote branch`. For a reading, empty."""
+    instead: str = ""
+    """What to do instead."""
+    alternative: str = ""
+    """A command to run instead; reviewed as allow, which the tests check."""
+    effect: str = "system_call"
+    """Type of the side effect; empty where nothing changes."""
+    rewrite: str = ""
+    """Name of a rewrite; see `rewrites`."""
+    undo: str = ""
+    """`files` or `git`, where that brings it back; see `findings`."""
+    yes: tuple[str, ...] = ()
+    """Commands that must match."""
+    no: tuple[str, ...] = ()
+    """Commands that must not match."""
+
+    def finding(self, invocation: Invocation) -> Finding:
+        """What the rule has to say of an invocation that it matches."""
+        made = (
+            effect(
+                self.effect,
+                f"{self.why or 'runs'}: `{invocation.text()}`",
+                severity=severity_of(self.risk),
+                reversible=bool(self.undo),
+                mitigation=self.instead,
+            )
+            if self.effect
+            else None
+        )
+        return Finding(
+            self.name,
+            self.risk,
+            self.why,
+            self.instead,
+            self.alternative,
+            made,
+            self.rewrite,
+            self.undo,
+            elevated=invocation.elevated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is known of a program as a whole."""
+
+    names: str
+    """Its names, separated by blanks."""
+    values: str = ""
+    """Options that take a value as the next word, so that the value is not taken for an operand."""
+    reads: tuple[str, ...] = ()
+    """Patterns, without the program, of uses that change nothing. `*` for all of them."""
+    effect: str = ""
+    """Type of the side effect of all other uses; empty where only rules and models say."""
+    details: str = ""
+    """What that side effect is, as a clause."""
+    risk: float = levels.NOTED
+    """Base risk of those uses."""
+    data: bool = False
+    """Whether its operands are text to it: a path or a command among them is neither read nor run."""
+    yes: tuple[str, ...] = ()
+    """Commands that are among `reads`."""
+    no: tuple[str, ...] = ()
+    """Commands that are not."""
+
+
+class RuleBook:
+    """Rules and programs, found by program name."""
+
+    def __init__(self, programs: Iterable[Program], rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self.programs: dict[str, Program] = {}
+        self._values: dict[str, frozenset[str]] = {}
+        self._reads: dict[str, tuple[Pattern, ...]] = {}
+        self._rules: dict[str, list[tuple[Pattern, Rule]]] = {}
+        for program in programs:
+            self._add_program(program)
+        for rule in self.rules:
+            for text in rule.match:
+                pattern = compiled(text)
+                for name in pattern.programs:
+                    self._rules.setdefault(name, []).append((pattern, rule))
+
+    def _add_program(self, program: Program) -> None:
+        values = frozenset(program.values.split())
+        for name in program.names.split():
+            self.programs[name] = program
+            self._values[name] = values
+        reads = tuple(compiled(f"x {text}") if text != "*" else compiled("x") for text in program.reads)
+        for name in program.names.split():
+            self._reads[name] = reads
+
+    def operands(self, invocation: Invocation) -> list[Arg]:
+        """The words that are no options and no options' values."""
+        values = self._values.get(invocation.name, _NO_VALUES)
+        found: list[Arg] = []
+        skip = False
+        for index, word in enumerate(invocation.args):
+            if skip:
+                skip = False
+            elif word == "--":
+                found.extend(invocation.args[index + 1 :])
+                break
+            elif word[:1] == "-" and len(word) > 1:
+                skip = word in values
+            else:
+                found.append(word)
+        return found
+
+    def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
+        """The rules that mean this invocation, each once, in their order."""
+        entries = self._rules.get(invocation.name)
+        if not entries:
+            return []
+        found: dict[str, Rule] = {}
+        loose = loose_operands(invocation)
+        for pattern, rule in entries:
+            if rule.name not in found and (
+                pattern.matches(invocation, operands) or (loose != operands and pattern.matches(invocation, loose))
+            ):
+                found[rule.name] = rule
+        return list(found.values())
+
+    def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
+        """Whether this use of the program is known to change nothing."""
+        return any(pattern.matches(invocation, operands) for pattern in self._reads.get(invocation.name, ()))
+
+    def known(self) -> Mapping[str, Program]:
+        """Every program known as a whole, by name."""
+        return self.programs
+
+
+_NO_VALUES: frozenset[str] = frozenset()
+
+
+def loose_operands(invocation: Invocation) -> list[Arg]:
+    """The operands where every long option without `=` takes a value: the other way to read what is not known."""
+    found: list[Arg] = []
+    skip = False
+    for word in invocation.args:
+        if word[:1] == "-" and len(word) > 1:
+            skip = "=" not in word and word != "--"
+        elif skip:
+            skip = False
+        else:
+            found.append(word)
+    return found

@@ -1,0 +1,26 @@
+"""What a person may set about reviews."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from monitors.review.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """How strict reviews are, and what is added to the built-in knowledge."""
+
+    threshold: float = 0.7
+    """Risk from which an action is blocked, 0 to 1."""
+    mode: Literal["blocking", "async"] = "blocking"
+    """`async` lets an action of low risk run at once; its review is journalled all the same."""
+    sensitivity: Literal["low", "medium", "high"] = "medium"
+    """How early a warning comes; blocks are the threshold's."""
+    profile: Literal["standard", "strict"] = "standard"
+    """`strict`: nothing is inside a workspace and nothing is reversible."""
+    rules: tuple[Rule, ...] = ()
+    """Rules of the user's own, tried before the built-in ones."""
+    disabled: frozenset[str] = frozenset()
+    """Names of rules that do not count. The rules that protect chaperon itself cannot be disabled."""
+    writable: tuple[str, ...] = ()
+    """Absolute paths beside the workspace that an agent may write to, such as a shared cache."""

@@ -1,0 +1,158 @@
+"""What simple commands print, where that follows from the text alone: `echo`, `printf`, and the filters that hide words.
+
+It undoes what is used to assemble a command out of sight: `$(echo rm)`, `base64 -d <<< …`, `rev`, `tr`, `xxd -r -p`.
+"""
+
+import base64
+import binascii
+import codecs
+import re
+from collections.abc import Callable
+
+from monitors.review.shell.invocation import Invocation, program_name
+from monitors.review.shell.reader import decode_ansi
+
+MAX_PRINTED = 65_536
+"""Longest text kept of what a command prints, in characters."""
+
+_FORMAT = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?([sdbqcx%])")
+
+
+def printed(invocation: Invocation) -> str | None:
+    """The text on its standard output, or None where that is not known."""
+    say = _PRINTERS.get(invocation.name)
+    if say is None or invocation.inside or not all(word.known and not word.glob for word in invocation.args):
+        return None
+    text = say(invocation)
+    return text if text is None or len(text) <= MAX_PRINTED else None
+
+
+def _echo(invocation: Invocation) -> str | None:
+    args = list(invocation.args)
+    escapes, newline = False, "\n"
+    while args and re.fullmatch(r"-[neE]+", args[0]):
+        escapes = escapes or "e" in args[0]
+        newline = "" if "n" in args[0] else newline
+        args.pop(0)
+    text = " ".join(args)
+    return (decode_ansi(text) if escapes else text) + newline
+
+
+def _printf(invocation: Invocation) -> str | None:
+    if not invocation.args or invocation.args[0].startswith("-"):
+        return None
+    values = iter(invocation.args[1:])
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1] == "%":
+            return "%"
+        value = str(next(values, ""))
+        return decode_ansi(value) if match[1] == "b" else value
+
+    text = _FORMAT.sub(replace, decode_ansi(invocation.args[0]))
+    rest = list(values)
+    return text + "".join(rest) if rest and "%s" in invocation.args[0] else text
+
+
+def _filter(change: Callable[[str], str]) -> Callable[[Invocation], str | None]:
+    def say(invocation: Invocation) -> str | None:
+        text = invocation.input.text
+        return None if text is None else change(text)
+
+    return say
+
+
+def _cat(invocation: Invocation) -> str | None:
+    return invocation.input.text if not [word for word in invocation.args if word[:1] != "-"] else None
+
+
+def _base64(invocation: Invocation) -> str | None:
+    text = invocation.input.text
+    if text is None or [word for word in invocation.args if word[:1] != "-"]:
+        return None
+    raw = text.encode("utf-8", "surrogateescape")
+    if not {"-d", "-D", "--decode", "-di", "-id"}.intersection(invocation.args):
+        return None
+    try:
+        decoded = base64.b32decode(raw.strip()) if invocation.name == "base32" else base64.b64decode(raw + b"===")
+    except (binascii.Error, ValueError):
+        return None
+    return decoded.decode("utf-8", "replace")
+
+
+def _xxd(invocation: Invocation) -> str | None:
+    text = invocation.input.text
+    flags = "".join(word for word in invocation.args if word[:1] == "-")
+    if text is None or "r" not in flags or "p" not in flags:
+        return None
+    try:
+        return bytes.fromhex(re.sub(r"\s", "", text)).decode("utf-8", "replace")
+    except ValueError:
+        return None
+
+
+def _tr(invocation: Invocation) -> str | None:
+    text = invocation.input.text
+    if text is None:
+        return None
+    if invocation.args[:1] == ["-d"] and len(invocation.args) == 2:
+        removed = _letters(invocation.args[1])
+        return None if removed is None else "".join(char for char in text if char not in removed)
+    if len(invocation.args) != 2:
+        return None
+    old, new = _letters(invocation.args[0]), _letters(invocation.args[1])
+    if not old or not new:
+        return None
+    return text.translate(str.maketrans(old, new.ljust(len(old), new[-1])[: len(old)]))
+
+
+def _letters(written: str) -> str | None:
+    written = decode_ansi(written)
+    if "[" in written:
+        return None
+    return re.sub(
+        r"(.)-(.)",
+        lambda span: "".join(map(chr, range(ord(span[1]), min(ord(span[2]) + 1, ord(span[1]) + 128)))),
+        written,
+    )
+
+
+def _head(invocation: Invocation) -> str | None:
+    text = invocation.input.text
+    if text is None or any(word[:1] != "-" for word in invocation.args):
+        return None
+    return text if len(text.splitlines()) <= 1 else None
+
+
+def _which(invocation: Invocation) -> str | None:
+    names = [word for word in invocation.args if word[:1] != "-"]
+    return names[0] if len(names) == 1 else None
+
+
+def _command(invocation: Invocation) -> str | None:
+    return invocation.args[1] if len(invocation.args) == 2 and invocation.args[0] == "-v" else None
+
+
+def _basename(invocation: Invocation) -> str | None:
+    return program_name(invocation.args[0]) if len(invocation.args) == 1 else None
+
+
+_PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
+    "echo": _echo,
+    "printf": _printf,
+    "cat": _cat,
+    "tee": _filter(str),
+    "base64": _base64,
+    "base32": _base64,
+    "rev": _filter(lambda text: "\n".join(line[::-1] for line in text.split("\n"))),
+    "rot13": _filter(lambda text: codecs.encode(text, "rot13")),
+    "xxd": _xxd,
+    "tr": _tr,
+    "head": _head,
+    "tail": _head,
+    "which": _which,
+    "command": _command,
+    "basename": _basename,
+    "sort": _head,
+    "uniq": _head,
+}

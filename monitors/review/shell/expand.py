@@ -1,0 +1,229 @@
+"""Expansion: what a word becomes once variables, substitutions and braces are replaced, as far as that is known."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.tree import Node, Part, Word
+
+MAX_FIELDS = 64
+"""Most words that braces and splitting make of one; `{1..100000}` is cut, and what is cut counts as not known."""
+
+Value = list[Arg]
+"""A variable's value: one word, or an array's."""
+Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
+"""Runs a substitution's script and says what it prints, where that is known, and by which commands."""
+
+_SPLIT = re.compile(r"[ \t\n]+")
+_BRACES = re.compile(r"\{([^{}\s]*(?:,|\.\.)[^{}\s]*)\}")
+_RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
+_GLOB = re.compile(r"[*?\[]")
+
+
+class _Field:
+    """A word in the making."""
+
+    __slots__ = ("braces", "glob", "known", "source", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.known = True
+        self.glob = False
+        self.braces = False
+        self.source: tuple[Invocation, ...] = ()
+
+    def made(self) -> Arg:
+        return arg(self.text, known=self.known, glob=self.glob, source=self.source)
+
+
+def expand(word: Word, variables: Mapping[str, Value], substitute: Substitution) -> list[Arg]:
+    """The words that a command gets for this one; mostly exactly one."""
+    if word.parts is None:
+        return [arg(word.text)]
+    fields = _fields(word.parts, variables, substitute)
+    made: list[Arg] = []
+    for field in fields:
+        if field.braces:
+            made.extend(_braces(field))
+        else:
+            made.append(field.made())
+    return made[:MAX_FIELDS]
+
+
+def expand_one(word: Word, variables: Mapping[str, Value], substitute: Substitution) -> Arg:
+    """The same where the shell does not split: assignments, redirections, here-documents."""
+    if word.parts is None:
+        return arg(word.text)
+    fields = _fields([_as_quoted(part) for part in word.parts], variables, substitute)
+    return fields[0].made() if fields else arg("")
+
+
+def _as_quoted(part: Part) -> Part:
+    if part.quoted or part.kind == "text":
+        return part
+    return Part(
+        part.kind,
+        part.text,
+        quoted=True,
+        name=part.name,
+        operator=part.operator,
+        default=part.default,
+        script=part.script,
+    )
+
+
+def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Substitution) -> list[_Field]:
+    fields: list[_Field] = []
+    field = _Field()
+    exists = False
+    for part in parts:
+        if part.kind in ("text", "quoted"):
+            exists = True
+            field.text += part.text
+            if part.kind == "text":
+                field.glob = field.glob or bool(_GLOB.search(part.text))
+                field.braces = field.braces or "{" in part.text or field.braces
+            continue
+        values, source = _values(part, variables, substitute)
+        if values is None:
+            exists = True
+            field.text += part.text
+            field.known = False
+            field.source = (*field.source, *source)
+            continue
+        for index, value in enumerate(values[:MAX_FIELDS]):
+            if index:
+                fields.append(field)
+                field = _Field()
+            field.text += value
+            field.known = field.known and value.known
+            field.source = (*field.source, *value.source)
+            field.glob = field.glob or (value.glob and not part.quoted)
+            exists = True
+    if exists:
+        fields.append(field)
+    return fields
+
+
+def _values(
+    part: Part, variables: Mapping[str, Value], substitute: Substitution
+) -> tuple[list[Arg] | None, tuple[Invocation, ...]]:
+    if part.kind == "variable":
+        value = _variable(part, variables, substitute)
+        if value is None:
+            return None, ()
+        return (value if part.quoted or part.name in ("@", "*") else list(_split(value))), ()
+    if part.kind == "arithmetic":
+        if part.default is not None:
+            expand_one(part.default, variables, substitute)
+        return None, ()
+    text, source = substitute(part.script or [])
+    if part.kind == "process" or text is None:
+        return None, source
+    text = text.rstrip("\n")
+    if part.quoted:
+        return [arg(text)], ()
+    return [arg(word) for word in _SPLIT.split(text) if word], ()
+
+
+def _split(value: list[Arg]) -> Iterator[Arg]:
+    for word in value:
+        if " " not in word and "\t" not in word and "\n" not in word:
+            if word or len(value) > 1:
+                yield word if not _GLOB.search(word) else arg(word, known=word.known, glob=True, source=word.source)
+            continue
+        for piece in _SPLIT.split(word):
+            if piece:
+                yield arg(piece, known=word.known, glob=bool(_GLOB.search(piece)), source=word.source)
+
+
+def _variable(part: Part, variables: Mapping[str, Value], substitute: Substitution) -> list[Arg] | None:
+    name, _, index = part.name.partition("[")
+    if name[:1] == "#" and len(name) > 1:
+        return None
+    if name[:1] == "!" and len(name) > 1:
+        pointer = variables.get(name[1:])
+        name = pointer[0] if pointer else name
+    value = variables.get(name)
+    if value is not None and index:
+        value = _element(value, index)
+    if not part.operator:
+        return value
+    return _operated(part, value, variables, substitute)
+
+
+def _element(value: Value, index: str) -> Value | None:
+    index = index.rstrip("]")
+    if index in ("@", "*"):
+        return value
+    return [value[int(index)]] if index.isdigit() and int(index) < len(value) else None
+
+
+def _operated(
+    part: Part, value: Value | None, variables: Mapping[str, Value], substitute: Substitution
+) -> list[Arg] | None:
+    operator = part.operator
+    given = expand_one(part.default, variables, substitute) if part.default is not None else arg("")
+    if operator in (":-", "-", ":=", "="):
+        return value if value and (value[0] or operator in ("-", "=")) else [given]
+    if operator in (":+", "+"):
+        return [given] if value else value
+    if operator in (":?", "?") or value is None or len(value) != 1 or not value[0].known:
+        return value
+    text = _edited(operator, str(value[0]), str(given), part.text)
+    return None if text is None else [arg(text)]
+
+
+def _edited(operator: str, text: str, given: str, written: str) -> str | None:
+    """`${x:1:2}`, `${x//a/b}`, `${x^^}`, `${x#a}` and the like, where plain text decides."""
+    if operator[0] == ":":
+        numbers = written.rstrip("}").split(":")[1:]
+        if not all(number.strip().lstrip("-").isdigit() for number in numbers) or len(numbers) > 2:
+            return None
+        start = int(numbers[0])
+        stop = start + int(numbers[1]) if len(numbers) == 2 else None
+        return text[start:stop]
+    if operator == "/":
+        everywhere = given[:1] == "/"
+        old, _, new = (given[1:] if everywhere else given).partition("/")
+        return None if _GLOB.search(old) else text.replace(old, new, -1 if everywhere else 1) if old else text
+    if operator in ("^", ","):
+        change = str.upper if operator == "^" else str.lower
+        return change(text) if given[:1] == operator else change(text[:1]) + text[1:]
+    if operator == "#" and not _GLOB.search(given):
+        return text.removeprefix(given.lstrip("#"))
+    if operator == "%" and not _GLOB.search(given):
+        return text.removesuffix(given.lstrip("%"))
+    return None
+
+
+def _braces(field: _Field) -> Iterator[Arg]:
+    pending = [field.text]
+    made = 0
+    while pending and made < MAX_FIELDS:
+        text = pending.pop(0)
+        match = _BRACES.search(text)
+        alternatives = _alternatives(match[1]) if match else None
+        if match is None or alternatives is None:
+            made += 1
+            yield arg(text, known=field.known, glob=field.glob, source=field.source)
+            continue
+        before, after = text[: match.start()], text[match.end() :]
+        pending[:0] = [before + middle + after for middle in alternatives[:MAX_FIELDS]]
+        del pending[MAX_FIELDS:]
+
+
+def _alternatives(inside: str) -> list[str] | None:
+    span = _RANGE.fullmatch(inside)
+    if span is None:
+        return inside.split(",") if "," in inside else None
+    first, last = span[1], span[2]
+    if first.lstrip("-").isdigit() and last.lstrip("-").isdigit():
+        low, high = int(first), int(last)
+        step = 1 if high >= low else -1
+        count = min(abs(high - low) + 1, MAX_FIELDS)
+        return [str(low + step * index) for index in range(count)]
+    if len(first) == len(last) == 1:
+        step = 1 if last >= first else -1
+        return [chr(code) for code in range(ord(first), ord(last) + step, step)]
+    return None

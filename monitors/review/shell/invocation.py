@@ -1,0 +1,144 @@
+"""One command that would run, with everything the reviewer asks of it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Arg(str):
+    """A word after expansion."""
+
+    __slots__ = ("glob", "known", "source")
+
+    known: bool
+    """Whether this is exactly what the program would get. Where not, unresolved parts stand as they were written."""
+    glob: bool
+    """Whether it has unquoted `*`, `?` or `[`: it stands for the paths that match."""
+    source: "tuple[Invocation, ...]"
+    """The commands whose output is in it, where that output is not known."""
+
+
+def arg(text: str, *, known: bool = True, glob: bool = False, source: "tuple[Invocation, ...]" = ()) -> Arg:
+    """Make a word."""
+    made = Arg(text)
+    made.known = known
+    made.glob = glob
+    made.source = source
+    return made
+
+
+class Redirection:
+    """A file that the shell opens for a command."""
+
+    __slots__ = ("fd", "operator", "target")
+
+    def __init__(self, operator: str, fd: str, target: Arg) -> None:
+        self.operator = operator
+        self.fd = fd
+        self.target = target
+
+    @property
+    def writes(self) -> bool:
+        """Whether it creates, empties or appends to a file."""
+        return ">" in self.operator and not (
+            self.operator in (">&", "<&") and (self.target.isdigit() or self.target == "-")
+        )
+
+    @property
+    def reads(self) -> bool:
+        """Whether it opens a file for reading."""
+        return self.operator in ("<", "<>")
+
+
+class Input:
+    """What a command finds on its standard input."""
+
+    __slots__ = ("source", "text")
+
+    def __init__(self, text: str | None = None, source: "tuple[Invocation, ...]" = ()) -> None:
+        self.text = text
+        """The text, where it is known."""
+        self.source = source
+        """The commands that write it, where it comes from a pipe."""
+
+
+NO_INPUT = Input()
+
+
+class Setting(NamedTuple):
+    """Where and as whom a command runs."""
+
+    cwd: str = ""
+    """Absolute where known, else relative to where the action starts."""
+    via: tuple[str, ...] = ()
+    """The launchers it was seen through, outermost first. Example: `("sudo", "env")`."""
+    elevated: bool = False
+    """Whether it runs with another user's rights."""
+    inside: str = ""
+    """Where it runs instead of here: `container` or `host NAME`; empty for here."""
+    depth: int = 0
+    """How many scripts deep it stands: 0 for what was typed."""
+
+
+HERE = Setting()
+"""Typed by the agent, in the directory where it works."""
+
+
+class Invocation:
+    """A program with its arguments, as it would be started."""
+
+    __slots__ = (
+        "args",
+        "assignments",
+        "cwd",
+        "depth",
+        "elevated",
+        "input",
+        "inside",
+        "name",
+        "program",
+        "redirects",
+        "via",
+    )
+
+    def __init__(
+        self,
+        program: Arg,
+        args: list[Arg],
+        setting: Setting = HERE,
+        *,
+        assignments: dict[str, Arg] | None = None,
+        redirects: list[Redirection] | None = None,
+        stdin: Input = NO_INPUT,
+    ) -> None:
+        self.program = program
+        """The program as written, after expansion; empty where the command is redirections or assignments alone."""
+        self.name = program_name(program)
+        """What the knowledge knows it by: the last part of its path, in lower case, without `.exe`."""
+        self.args = args
+        self.cwd, self.via, self.elevated, self.inside, self.depth = setting
+        self.assignments = assignments or {}
+        """Variables set for this command alone, or exported before it in the same script."""
+        self.redirects = redirects or []
+        self.input = stdin
+
+    def text(self) -> str:
+        """The command in one line, for people."""
+        line = " ".join(word for word in (self.program, *self.args) if word)
+        return line if len(line) <= 160 else line[:157] + "..."
+
+    def options(self) -> Iterable[Arg]:
+        """Its words that begin with a dash, up to `--`."""
+        for word in self.args:
+            if word == "--":
+                return
+            if word[:1] == "-" and len(word) > 1:
+                yield word
+
+
+def program_name(program: str) -> str:
+    """The name by which a program is known, whatever path or spelling it is started by."""
+    name = program.rstrip("/").rsplit("/", 1)[-1]
+    if "\\" in name:
+        name = name.rsplit("\\", 1)[-1]
+    name = name.lower() if name.isascii() else name
+    return name[:-4] if name.endswith((".exe", ".cmd", ".bat")) and len(name) > 4 else name

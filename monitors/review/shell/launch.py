@@ -1,0 +1,159 @@
+"""Looking through launchers: from `sudo env A=b timeout 5 rm x` to `rm x`."""
+
+import re
+from dataclasses import dataclass
+
+from monitors.review.knowledge.launchers import LAUNCHERS, Launcher
+from monitors.review.shell.invocation import Arg, Invocation, arg
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a launcher starts: words, or a script for a shell, or a shell with nothing to do."""
+
+    launcher: Launcher
+    words: tuple[Arg, ...] = ()
+    script: Arg | None = None
+    alone: bool = False
+    assignments: tuple[tuple[str, Arg], ...] = ()
+    inside: str = ""
+
+
+def _index() -> dict[str, tuple[tuple[tuple[str, ...], Launcher], ...]]:
+    found: dict[str, list[tuple[tuple[str, ...], Launcher]]] = {}
+    for launcher in LAUNCHERS:
+        name, *subcommand = launcher.command.split()
+        found.setdefault(name, []).append((tuple(subcommand), launcher))
+    return {name: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for name, entries in found.items()}
+
+
+_BY_NAME = _index()
+
+
+def started(invocation: Invocation) -> Started | None:
+    """What the invocation starts, or None where its program is no launcher, or starts nothing."""
+    if invocation.name == "find" or invocation.name == "fd":
+        return _found(invocation)
+    for subcommand, launcher in _BY_NAME.get(invocation.name, ()):
+        at = _behind(subcommand, invocation.args, launcher)
+        if at is not None:
+            return _read(launcher, invocation.args, at)
+    return None
+
+
+def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: Launcher) -> int | None:
+    """Where the words behind the subcommand begin, or None where it is another."""
+    at = 0
+    values = launcher.values.split()
+    for word in subcommand:
+        while at < len(args) and args[at][:1] == "-":
+            at += 2 if args[at] in values else 1
+        if at >= len(args) or args[at] != word:
+            return None
+        at += 1
+    return at
+
+
+def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
+    values, codes, unless = launcher.values.split(), launcher.code.split(), launcher.unless.split()
+    assignments: list[tuple[str, Arg]] = []
+    skip, place = launcher.skip, ""
+    dashes = False
+    while at < len(args):
+        word = args[at]
+        if word == "--" and not dashes:
+            dashes = True
+            at += 1
+            continue
+        if word[:1] == "-" and len(word) > 1 and not dashes:
+            if word in unless:
+                return None
+            code = _code(word, args, at, codes)
+            if code is not None:
+                return _script(launcher, code, args, at, place)
+            at += 2 if word in values else 1
+            continue
+        if launcher.assigns and _ASSIGNMENT.match(word):
+            name, _, value = word.partition("=")
+            assignments.append((name, arg(value, known=word.known, source=word.source)))
+            at += 1
+            continue
+        if skip:
+            skip -= 1
+            place = word
+            at += 1
+            continue
+        if launcher.dashes and not dashes:
+            at += 1
+            continue
+        if launcher.code and launcher.elevates and launcher.command == "su":
+            at += 1
+            continue
+        break
+    inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
+    words = tuple(args[at:])
+    if not words:
+        return Started(launcher, alone=True, inside=inside) if launcher.alone else None
+    if launcher.joined:
+        return Started(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
+    return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
+
+
+def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
+    for option in codes:
+        if word == option:
+            return args[at + 1] if at + 1 < len(args) else None
+        if option[:2] == "--" and word.startswith(option + "="):
+            return arg(word[len(option) + 1 :], known=word.known, source=word.source)
+        if len(option) == 2 and word[:2] == option and len(word) > 2:
+            return arg(word[2:], known=word.known, source=word.source)
+        if len(option) == 2 and word[:2] != "--" and word[-1] == option[1] and len(word) > 2:
+            return args[at + 1] if at + 1 < len(args) else None
+    return None
+
+
+def _script(launcher: Launcher, code: Arg, args: list[Arg], at: int, place: str) -> Started:
+    inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
+    if launcher.command == "env":
+        rest = " ".join(args[at + 2 :])
+        code = arg(f"{code} {rest}".strip(), known=code.known, source=code.source)
+    return Started(launcher, script=code, inside=inside)
+
+
+def _joined(words: tuple[Arg, ...]) -> Arg:
+    return arg(
+        " ".join(words), known=all(word.known for word in words), source=tuple(s for word in words for s in word.source)
+    )
+
+
+_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
+
+
+def _found(invocation: Invocation) -> Started | None:
+    """The command of `find -exec` and `fd -x`; several of them become one script."""
+    scripts: list[tuple[Arg, ...]] = []
+    words: list[Arg] | None = None
+    for word in invocation.args:
+        if words is None:
+            if word in _EXEC and (invocation.name == "fd" or word[1] != "-"):
+                words = []
+        elif word in (";", "\\;") or (word == "+" and words and words[-1] == "{}"):
+            scripts.append(tuple(words))
+            words = None
+        else:
+            words.append(word)
+    if words:
+        scripts.append(tuple(words))
+    if not scripts:
+        return None
+    return Started(_FIND, words=scripts[0]) if len(scripts) == 1 else Started(_FIND, script=_several(scripts))
+
+
+_FIND = Launcher("find")
+
+
+def _several(scripts: list[tuple[Arg, ...]]) -> Arg:
+    lines = ["'" + "' '".join(word.replace("'", "'\\''") for word in words) + "'" for words in scripts]
+    return arg("\n".join(lines), known=all(word.known for words in scripts for word in words))

@@ -1,0 +1,79 @@
+"""How a shell is used: for a script in its arguments, in a file, on its input, or for a person to type at."""
+
+import re
+
+from monitors.review.shell.invocation import Arg, Invocation
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh", "yash", "posh", "rbash", "rksh", "rzsh", "bash-static", "sash", "elvish", "xonsh", "nu", "rc", "es", "osh", "pwsh", "powershell", "cmd"})  # fmt: skip
+"""Programs that read commands."""
+
+_VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_CLUSTER = re.compile(r"[-+][A-Za-z]+\Z")
+
+
+class ShellUse:
+    """What a shell is given to run. Exactly one of text, file, piped and interactive says so."""
+
+    __slots__ = ("file", "interactive", "parameters", "piped", "source", "text")
+
+    def __init__(self) -> None:
+        self.text: Arg | str | None = None
+        self.file: Arg | None = None
+        self.piped = False
+        """Whether it runs what comes down a pipe and is not known."""
+        self.interactive = False
+        """Whether it waits for somebody to type."""
+        self.source: tuple[Invocation, ...] = ()
+        """The commands whose unknown output it would run."""
+        self.parameters: list[Arg] = []
+
+
+def shell_use(invocation: Invocation) -> ShellUse | None:
+    """How the invocation uses a shell, or None where its program is no shell."""
+    if invocation.name not in SHELLS:
+        return None
+    use = ShellUse()
+    args = invocation.args
+    at, code = _options(args)
+    if code:
+        if at < len(args):
+            use.text, use.source, use.parameters = args[at], args[at].source, args[at + 1 :]
+        return use
+    if at < len(args) and "-s" not in args[:at]:
+        use.file, use.source, use.parameters = args[at], args[at].source, args[at:]
+        if args[at] in ("/dev/stdin", "-") and invocation.input.text is not None:
+            use.text = invocation.input.text
+        return use
+    if any(word in ("--version", "--help", "-V", "-h") for word in args):
+        return use
+    _from_input(use, invocation)
+    return use
+
+
+def _options(args: list[Arg]) -> tuple[int, bool]:
+    """Where the options end, and whether one of them says that a script follows."""
+    at, code = 0, False
+    while at < len(args):
+        word = args[at]
+        if word == "--":
+            return at + 1, code
+        if word in ("-", "+") or word[:1] not in "-+" or not word:
+            break
+        lowered = word.lower()
+        if lowered in ("-command", "--command", "-commands", "/c") or (
+            _CLUSTER.match(word) and word[0] == "-" and "c" in word and not word.startswith("--")
+        ):
+            code = True
+        at += 2 if word in _VALUES else 1
+    return at, code
+
+
+def _from_input(use: ShellUse, invocation: Invocation) -> None:
+    stdin = invocation.input
+    if stdin.text is not None and stdin.text:
+        use.text, use.source = stdin.text, stdin.source
+    elif stdin.source or any(redirect.reads for redirect in invocation.redirects):
+        use.piped, use.source = True, stdin.source
+        use.file = next((redirect.target for redirect in invocation.redirects if redirect.reads), None)
+    else:
+        use.interactive = True

@@ -1,0 +1,129 @@
+"""What the reader makes of a script: words in parts, simple commands, and the constructs around them.
+
+Plain slotted classes and no frozen dataclasses: a review makes some dozens of these in microseconds, and nobody
+outside this package holds one.
+"""
+
+from typing import Literal
+
+PartKind = Literal["text", "quoted", "variable", "command", "process", "arithmetic"]
+
+
+class Part:
+    """A piece of a word."""
+
+    __slots__ = ("default", "kind", "name", "operator", "quoted", "script", "text")
+
+    def __init__(
+        self,
+        kind: PartKind,
+        text: str = "",
+        *,
+        quoted: bool = False,
+        name: str = "",
+        operator: str = "",
+        default: "Word | None" = None,
+        script: "list[Node] | None" = None,
+    ) -> None:
+        self.kind = kind
+        self.text = text
+        """Literal text; for the other kinds the text as written, which stands in where the value is unknown."""
+        self.quoted = quoted
+        self.name = name
+        self.operator = operator
+        self.default = default
+        self.script = script
+
+
+class Word:
+    """One word of a command, before expansion. `parts` is None where the text is all there is to it."""
+
+    __slots__ = ("parts", "text")
+
+    def __init__(self, text: str, parts: list[Part] | None = None) -> None:
+        self.text = text
+        self.parts = parts
+
+
+class Redirect:
+    """One redirection. A here-document's or here-string's text is in `body`."""
+
+    __slots__ = ("body", "fd", "operator", "target")
+
+    def __init__(self, operator: str, target: Word, fd: str = "", body: Word | None = None) -> None:
+        self.operator = operator
+        self.target = target
+        self.fd = fd
+        self.body = body
+
+
+class Assignment:
+    """`NAME=value` before a command, or alone. `values` has more than one word for an array."""
+
+    __slots__ = ("appends", "name", "values")
+
+    def __init__(self, name: str, values: list[Word], *, appends: bool) -> None:
+        self.name = name
+        self.values = values
+        self.appends = appends
+
+
+class Simple:
+    """A simple command."""
+
+    __slots__ = ("assignments", "redirects", "words")
+
+    def __init__(self) -> None:
+        self.assignments: list[Assignment] = []
+        self.words: list[Word] = []
+        self.redirects: list[Redirect] = []
+
+
+class Pipeline:
+    """Commands joined by `|` or `|&`."""
+
+    __slots__ = ("stages",)
+
+    def __init__(self, stages: "list[Node]") -> None:
+        self.stages = stages
+
+
+class Group:
+    """Any compound command: its words are evaluated, its body runs."""
+
+    __slots__ = ("body", "kind", "redirects", "variable", "words")
+
+    def __init__(self, kind: str, body: "list[Node]", words: list[Word] | None = None, variable: str = "") -> None:
+        self.kind = kind
+        """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`."""
+        self.body = body
+        self.words = words or []
+        self.variable = variable
+        """The loop variable of `for` and `select`."""
+        self.redirects: list[Redirect] = []
+
+
+class Function:
+    """A function's definition; its body runs where it is called."""
+
+    __slots__ = ("body", "name")
+
+    def __init__(self, name: str, body: "list[Node]") -> None:
+        self.name = name
+        self.body = body
+
+
+Node = Simple | Pipeline | Group | Function
+
+
+class Script:
+    """A text as read."""
+
+    __slots__ = ("nodes", "problem", "too_much")
+
+    def __init__(self, nodes: list[Node], problem: str, too_much: str) -> None:
+        self.nodes = nodes
+        self.problem = problem
+        """What is not proper shell in it; empty where all is. What could be read was read all the same."""
+        self.too_much = too_much
+        """Which cap was passed; empty where none was. What stands behind it was not read."""

@@ -1,0 +1,375 @@
+"""Goes through a script in the order it would run, and hands over each command that would start.
+
+It carries along what a reader of the script would: variables, the working directory, functions, files written on the way and
+used later. Both branches of an `if` run, loops run once, and what a launcher or an inner shell starts is gone through too.
+"""
+
+import posixpath
+from collections.abc import Callable, Mapping
+
+from monitors.review.shell.constant import printed
+from monitors.review.shell.expand import Value, expand, expand_one
+from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
+from monitors.review.shell.launch import Started, started
+from monitors.review.shell.reader import read
+from monitors.review.shell.shells import ShellUse, shell_use
+from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
+
+MAX_INVOCATIONS = 2_000
+"""Most commands gone through for one action."""
+MAX_SCRIPTS = 12
+"""Deepest nesting of scripts in scripts (`sh -c "sh -c …"`), and of functions that call functions."""
+
+Output = tuple[str | None, tuple[Invocation, ...]]
+"""What is printed, where known, and the commands that print it."""
+Code = Callable[[Invocation], list[str]]
+"""Finds the shell scripts inside the code that an invocation gives to an interpreter."""
+
+_LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
+
+
+class Walk:
+    """One pass over one action's script."""
+
+    def __init__(self, *, cwd: str, variables: Mapping[str, str], code: Code) -> None:
+        self.invocations: list[Invocation] = []
+        """Every command that would start, launchers and what they start both, in order."""
+        self.unclear: list[str] = []
+        """What was not understood, as phrases."""
+        self.too_much = ""
+        """The cap that was passed, if one was."""
+        self.files: dict[str, str] = {}
+        """Files that the script writes with known text, by path."""
+        self.bomb = ""
+        """The function that starts itself twice, if one does."""
+        self._copies: dict[str, str] = {}
+        self._cwd = cwd
+        self._variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
+        self._exported: dict[str, Arg] = {}
+        self._functions: dict[str, list[Node]] = {}
+        self._called: set[str] = set()
+        self._active: list[str] = []
+        self._code = code
+        self._depth = 0
+        self._via: tuple[str, ...] = ()
+        self._elevated = False
+        self._inside = ""
+
+    # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def script(self, text: str) -> Output:
+        """Go through a script given as text."""
+        if self._depth >= MAX_SCRIPTS:
+            self.too_much = self.too_much or f"scripts nested deeper than {MAX_SCRIPTS}"
+            return None, ()
+        script = read(text, self._depth)
+        if script.problem:
+            self.unclear.append(script.problem)
+        if script.too_much:
+            self.too_much = self.too_much or script.too_much
+        self._depth += 1
+        output = self._nodes(script.nodes, NO_INPUT)
+        self._depth -= 1
+        if self._depth == 0:
+            self._uncalled()
+        return output
+
+    def _uncalled(self) -> None:
+        for name, body in list(self._functions.items()):
+            if name not in self._called:
+                self._nodes(body, NO_INPUT)
+
+    def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
+        texts: list[str | None] = []
+        source: list[Invocation] = []
+        for node in nodes:
+            text, invocations = self._node(node, stdin)
+            texts.append(text)
+            source.extend(invocations)
+        known = all(text is not None for text in texts)
+        return ("".join(text or "" for text in texts) if known else None), tuple(source)
+
+    def _node(self, node: Node, stdin: Input) -> Output:
+        if isinstance(node, Simple):
+            return self._simple(node, stdin)
+        if isinstance(node, Pipeline):
+            return self._pipeline(node, stdin)
+        if isinstance(node, Function):
+            self._functions[node.name] = node.body
+            return "", ()
+        return self._group(node, stdin)
+
+    def _pipeline(self, node: Pipeline, stdin: Input) -> Output:
+        output: Output = (None, ())
+        before = (self._cwd, dict(self._variables))
+        for stage in node.stages:
+            output = self._node(stage, stdin)
+            self._cwd, self._variables = before[0], dict(before[1])
+            stdin = Input(output[0], output[1])
+        return output
+
+    def _group(self, group: Group, stdin: Input) -> Output:
+        words = [word for written in group.words for word in expand(written, self._variables, self._substitute)]
+        redirects, opened = self._redirects(group.redirects)
+        if group.variable:
+            self._loop_variable(group.variable, words)
+        before = (self._cwd, dict(self._variables)) if group.kind == "(" else None
+        text, source = self._nodes(group.body, opened or stdin)
+        if before:
+            self._cwd, self._variables = before
+        if redirects:
+            self._add(Invocation(arg(""), [], self._setting(), redirects=redirects, stdin=Input(text, source)))
+            text = self._kept(text, redirects)
+        return text, source
+
+    def _loop_variable(self, name: str, words: list[Arg]) -> None:
+        if len(words) == 1:
+            self._variables[name] = words
+        else:
+            # A loop's variable is each of its words in turn: commands see all of them at once, which is the worst of them.
+            self._variables[name] = words or [arg(f"${name}", known=False)]
+
+    # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _simple(self, command: Simple, stdin: Input) -> Output:
+        assignments = {made.name: self._assigned(made) for made in command.assignments}
+        declared = command.words and command.words[0].text in _LEAVES_VARIABLES
+        before = {name: self._variables.get(name) for name in assignments}
+        self._variables.update(assignments)
+        words = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
+        redirects, opened = self._redirects(command.redirects)
+        own = {name: value[0] for name, value in assignments.items() if value}
+        if words and not declared:
+            self._forget(before)
+        elif declared:
+            self._exported.update(own)
+        invocation = Invocation(
+            words[0] if words else arg(""),
+            words[1:],
+            self._setting(),
+            assignments={**self._exported, **own},
+            redirects=redirects,
+            stdin=opened or stdin,
+        )
+        text, source = self._start(invocation)
+        return self._kept(text, redirects), source
+
+    def _forget(self, before: dict[str, Value | None]) -> None:
+        for name, value in before.items():
+            if value is None:
+                self._variables.pop(name, None)
+            else:
+                self._variables[name] = value
+
+    def _setting(self) -> Setting:
+        return Setting(self._cwd, self._via, self._elevated, self._inside, self._depth - 1)
+
+    def _assigned(self, made: Assignment) -> Value:
+        if len(made.values) == 1:
+            values = [expand_one(made.values[0], self._variables, self._substitute)]
+        else:
+            values = [word for written in made.values for word in expand(written, self._variables, self._substitute)]
+        old = self._variables.get(made.name) if made.appends else None
+        if old and len(values) == 1 and len(old) == 1:
+            return [arg(old[0] + values[0], known=old[0].known and values[0].known, source=values[0].source)]
+        return [*(old or []), *values]
+
+    def _redirects(self, written: list[Redirect]) -> tuple[list[Redirection], Input | None]:
+        made: list[Redirection] = []
+        opened: Input | None = None
+        for redirect in written:
+            if redirect.body is not None:
+                text = expand_one(redirect.body, self._variables, self._substitute)
+                newline = "\n" if redirect.operator == "<<<" else ""
+                opened = Input(text + newline if text.known else text, text.source)
+                continue
+            target = expand(redirect.target, self._variables, self._substitute)
+            made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
+            if redirect.operator == "<" and made[-1].target.known:
+                path = self._path(made[-1].target)
+                opened = Input(self.files.get(path), target[0].source)
+            elif redirect.operator == "<":
+                opened = Input(None, made[-1].target.source)
+        return made, opened
+
+    def _kept(self, text: str | None, redirects: list[Redirection]) -> str | None:
+        """Remember what goes to a file; what is left for the pipe is the rest."""
+        for redirect in redirects:
+            if redirect.writes and redirect.fd in ("", "1"):
+                if text is not None and redirect.target.known:
+                    path = self._path(redirect.target)
+                    self.files[path] = (self.files.get(path, "") if ">>" in redirect.operator else "") + text
+                return ""
+        return text
+
+    def _path(self, target: str) -> str:
+        return posixpath.normpath(posixpath.join(self._cwd or "/", target)) if target[:1] != "~" else target
+
+    def _substitute(self, nodes: list[Node]) -> Output:
+        before = (self._cwd, dict(self._variables))
+        output = self._nodes(nodes, NO_INPUT)
+        self._cwd, self._variables = before
+        return output
+
+    # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _add(self, invocation: Invocation) -> bool:
+        if len(self.invocations) >= MAX_INVOCATIONS:
+            self.too_much = self.too_much or f"more than {MAX_INVOCATIONS} commands"
+            return False
+        self.invocations.append(invocation)
+        return True
+
+    def _start(self, invocation: Invocation) -> Output:
+        copied = self._copies.get(self._path(invocation.program)) if self._copies and invocation.program else None
+        if copied:
+            invocation.name = copied
+        if invocation.program in self._functions and not invocation.via:
+            return self._call(invocation)
+        if not self._add(invocation):
+            return None, ()
+        if not invocation.program:
+            return "", ()
+        inner = self._inner(invocation)
+        if inner is not None:
+            return inner
+        self._builtin(invocation)
+        return printed(invocation), (invocation,)
+
+    def _call(self, invocation: Invocation) -> Output:
+        name = str(invocation.program)
+        self._called.add(name)
+        if self._active.count(name):
+            self.bomb = name if self._twice(name) else self.bomb
+            return None, ()
+        if len(self._active) >= MAX_SCRIPTS:
+            self.too_much = self.too_much or f"functions nested deeper than {MAX_SCRIPTS}"
+            return None, ()
+        before = dict(self._variables)
+        self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})
+        self._variables["@"] = self._variables["*"] = list(invocation.args)
+        self._active.append(name)
+        output = self._nodes(self._functions[name], invocation.input)
+        self._active.pop()
+        self._variables = before
+        return output
+
+    def _twice(self, name: str) -> bool:
+        return sum(1 for node in _simples(self._functions[name]) if node.words and node.words[0].text == name) > 1
+
+    def _inner(self, invocation: Invocation) -> Output | None:
+        """Go through what the invocation starts in turn, or None where it starts nothing."""
+        use = shell_use(invocation)
+        if use is not None:
+            return self._shell(invocation, use)
+        if invocation.name in _CODE_BUILTINS or invocation.name in ("source", "."):
+            return self._code_builtin(invocation)
+        for code in self._code(invocation):
+            self._deeper(invocation, code)
+        inner = started(invocation)
+        return None if inner is None else self._launched(invocation, inner)
+
+    def _shell(self, invocation: Invocation, use: ShellUse) -> Output:
+        text = use.text
+        if text is None and use.file:
+            text = self.files.get(self._path(use.file))
+        if text is None:
+            return None, (invocation,)
+        before = (self._cwd, dict(self._variables))
+        self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
+        output = self._deeper(invocation, text)
+        self._cwd, self._variables = before
+        return output
+
+    def _deeper(self, invocation: Invocation, text: str) -> Output:
+        before = (self._elevated, self._inside)
+        self._elevated, self._inside = invocation.elevated, invocation.inside
+        output = self.script(text)
+        self._elevated, self._inside = before
+        return output
+
+    def _code_builtin(self, invocation: Invocation) -> Output | None:
+        if invocation.name in ("source", "."):
+            text = self.files.get(self._path(invocation.args[0])) if invocation.args else None
+        elif invocation.name == "eval":
+            text = " ".join(invocation.args)
+        elif invocation.name == "trap":
+            text = invocation.args[0] if len(invocation.args) > 1 and invocation.args[0][:1] != "-" else None
+        else:
+            text = "\n".join(word.partition("=")[2] for word in invocation.args if "=" in word)
+        return (None, (invocation,)) if text is None else self._deeper(invocation, text)
+
+    def _launched(self, invocation: Invocation, inner: Started) -> Output:
+        launcher = inner.launcher
+        setting = Setting(
+            invocation.cwd,
+            (*invocation.via, invocation.name),
+            invocation.elevated or (launcher.elevates and not inner.inside),
+            inner.inside or invocation.inside,
+            invocation.depth,
+        )
+        if len(setting.via) > MAX_SCRIPTS:
+            self.too_much = self.too_much or f"launchers nested deeper than {MAX_SCRIPTS}"
+            return None, ()
+        if inner.alone:
+            self._add(Invocation(arg("sh"), [], setting))
+            return None, (invocation,)
+        if inner.script is not None:
+            before = (self._elevated, self._inside, self._via)
+            self._elevated, self._inside = setting.elevated, setting.inside
+            output = self.script(inner.script)
+            self._elevated, self._inside, self._via = before
+            return output
+        words = list(inner.words)
+        if launcher.command == "xargs":
+            words += self._piped_words(invocation)
+        started_one = Invocation(
+            words[0],
+            words[1:],
+            setting,
+            assignments={**invocation.assignments, **dict(inner.assignments)},
+            stdin=invocation.input,
+        )
+        return self._start(started_one)
+
+    def _piped_words(self, invocation: Invocation) -> list[Arg]:
+        if any(word[:2] == "-I" or word in ("-i", "{}") for word in invocation.args):
+            return []
+        text = invocation.input.text
+        if text is None:
+            return [arg("{}", known=False, source=invocation.input.source)]
+        return [arg(word) for word in text.replace("\0", " ").split()[:50]]
+
+    def _builtin(self, invocation: Invocation) -> None:
+        """What a command changes for those behind it."""
+        if invocation.name in ("cd", "pushd"):
+            where = [word for word in invocation.args if word[:1] != "-"]
+            target = where[0] if where else self._variables.get("HOME", [arg("~")])[0]
+            self._cwd = self._path(target) if target.known and invocation.args[:1] != ["-"] else "?"
+        elif invocation.name in ("unset", "read"):
+            for word in invocation.args:
+                self._variables.pop(word, None)
+        elif invocation.name in ("cp", "ln", "mv", "install"):
+            operands = [word for word in invocation.args if word[:1] != "-"]
+            if len(operands) == 2 and operands[0].known and operands[0][:1] == "/" and operands[1].known:
+                copy = operands[1] + program_name(operands[0]) if operands[1][-1:] == "/" else operands[1]
+                self._copies[self._path(copy)] = program_name(operands[0])
+        elif invocation.name == "tee" and invocation.input.text is not None:
+            for word in invocation.args:
+                if word[:1] != "-" and word.known:
+                    self.files[self._path(word)] = invocation.input.text
+
+
+def _simples(nodes: list[Node]) -> list[Simple]:
+    found: list[Simple] = []
+    pending: list[Node] = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Simple):
+            found.append(node)
+        elif isinstance(node, Pipeline):
+            pending.extend(node.stages)
+        else:
+            pending.extend(node.body)
+    return found
