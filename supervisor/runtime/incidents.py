@@ -67,7 +67,7 @@ class IncidentLog:
     def record(self, incident: Incident, report: Mapping[str, Any] | None = None) -> bool:
         """Write an incident: its report first, then its line, synced. Whether it was new.
 
-        With a full disk, the reserve is given up; where there is no room even so, the line is tried without the report.
+        With a full disk, the reserve is given up. Where the report cannot be written, the line is written without it.
 
         Raises:
             UsageError: The id cannot be a file's name.
@@ -100,14 +100,15 @@ class IncidentLog:
         return removed
 
     def _write_report(self, incident_id: str, report: Mapping[str, Any]) -> str:
-        """Write the report; return its path relative to the state directory, or nothing where it found no room."""
+        """Write the report; return its path relative to the state directory, or nothing where the disk did not take it.
+
+        The line matters more, so it does not fall with the report.
+        """
         name = f"{REPORTS_NAME}/{incident_id}.json"
         data = _readable(report)
         try:
             self._with_room(lambda: replace_file(self._disk, self._directory / name, data))
-        except OSError as error:
-            if error.errno not in NO_SPACE:
-                raise _failed(self._directory / name, error) from error
+        except OSError:
             return ""
         return name
 

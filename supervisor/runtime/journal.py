@@ -15,7 +15,7 @@ of room being made. Any other failure of the disk poisons the journal: see `Jour
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
 import anyio.to_thread
@@ -154,7 +154,7 @@ class Journal:
 
     @property
     def last_written(self) -> int:
-        """Number of the last record that is with the kernel."""
+        """Number of the last record that is with the kernel; after a poison, that is on the disk."""
         return self._writer.written_n
 
     @property
@@ -217,7 +217,7 @@ class Journal:
         """
         return read_records(self.directory, after, self._writer.written_n)
 
-    async def follow(self, after: int = 0, *, live: bool = True) -> AsyncIterator[StoredLine]:
+    async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[StoredLine, None]:
         """Yield the lines behind `after`, from the files, at the reader's own pace.
 
         A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls nobody.

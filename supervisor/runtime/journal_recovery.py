@@ -123,8 +123,10 @@ def _read_from(path: Path, offset: int) -> bytes:
 
 
 def _has_intact_line(tail: bytes) -> bool:
-    """Whether a line that was written whole stands in the tail, even where the newline before it is gone."""
-    return any(_intact(line[start.start() :]) for line in tail.split(b"\n") for start in _BEGINNINGS.finditer(line))
+    """Whether a line stands whole in the tail, newline included, even where the newline before it is gone."""
+    return any(
+        _intact(line[start.start() :]) for line in tail.split(b"\n")[:-1] for start in _BEGINNINGS.finditer(line)
+    )
 
 
 _BEGINNINGS = re.compile(rb'\{"(?:n|first)":')

@@ -118,7 +118,7 @@ class JournalWriter:
         self.failure: JournalError | None = None
         """Why nothing more will be acknowledged; None while more may be."""
         self.written_n = found.n
-        """Number of the last record that the kernel has."""
+        """Number of the last record that the kernel has; after a poison, that the disk has."""
         self.synced_n = found.n
         """Number of the last record that the disk has."""
         self.taken_bytes = 0
@@ -300,6 +300,9 @@ class JournalWriter:
         return JournalPoisonedError(error, str(self._segment or self._directory))
 
     def _fail(self, failure: JournalError, state: JournalState) -> None:
+        if state is JournalState.POISONED:
+            # What was written but not synced may be gone from the kernel too, so it is acknowledged to nobody any more.
+            self.written_n = self.synced_n
         self.failure, self.state = failure, state
         self._on_progress()
 

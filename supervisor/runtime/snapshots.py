@@ -4,6 +4,8 @@ It is never the truth. One that is damaged, of another version, or ahead of the 
 the journal alone gives the same state.
 """
 
+import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from supervisor.runtime.disk import REAL_DISK, Disk, replace_file
 
 SNAPSHOT_NAME = "snapshot.json"
 _STATE = b',"state":'
+_SEAL = re.compile(rb',"c":"([0-9a-f]{8})"\}\n\Z')
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: D
     body = anyjson.dumps(state)
     digest = line_hash(body)
     head = anyjson.dumps({"n": n, "version": version, "hash": digest})
-    replace_file(disk, directory / SNAPSHOT_NAME, b"%b%b%b}\n" % (head[:-1], _STATE, body))
+    whole = b"%b%b%b" % (head[:-1], _STATE, body)
+    replace_file(disk, directory / SNAPSHOT_NAME, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)))
     return digest
 
 
@@ -97,15 +101,17 @@ def unless_ahead(snapshot: Snapshot | NoSnapshot, last_n: int) -> Snapshot | NoS
 
 
 def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
-    head, found, rest = data.partition(_STATE)
-    if not (found and rest.endswith(b"}\n")):
+    seal = _SEAL.search(data)
+    if seal is None:
         raise ValueError("cut short")
-    facts, body = orjson.loads(head + b"}"), rest[:-2]
+    whole = data[: seal.start()]
+    if int(seal[1], 16) != zlib.crc32(whole):
+        raise ValueError(f"its checksum is {zlib.crc32(whole):08x}, it says {seal[1].decode()}")
+    head, _, body = whole.partition(_STATE)
+    facts = orjson.loads(head + b"}")
     if facts["version"] != version:
         return _passed_over(path, f"is of version {facts['version']!r}, this is {version!r}")
-    if facts["hash"] != (digest := line_hash(body)):
-        return _passed_over(path, f"is damaged (its hash is {digest}, it says {facts['hash']})")
-    return Snapshot(int(facts["n"]), _state(body), digest)
+    return Snapshot(facts["n"], _state(body), facts["hash"])
 
 
 def _state(body: bytes) -> Any:

@@ -1,0 +1,215 @@
+import dataclasses
+import json
+import zlib
+from typing import Any, get_args
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol import records
+from supervisor.protocol.actions import Action, Factor, Review, SideEffect, Touch
+from supervisor.protocol.events import AgentExited, AnyEvent, LineReceived, ReviewMade, StateChanged, TimerFired
+from supervisor.protocol.records import ORIGIN, RecordError, UnknownEvent
+from supervisor.protocol.words import AgentState, Decision, Severity
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(10**40), max_value=10**40)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+TIMES = {"at": st.floats(0, 4e9), "mono": st.floats(0, 1e9)}
+LINES = st.builds(LineReceived, agent=TEXT, end=st.integers(0, 2**63 - 1), frame=JSON, text=st.none() | TEXT, **TIMES)
+REVIEWS = st.builds(
+    ReviewMade,
+    agent=TEXT,
+    request_id=TEXT,
+    action=st.builds(Action, tool=TEXT, input=st.dictionaries(TEXT, JSON, max_size=3)),
+    review=st.builds(
+        Review,
+        decision=st.sampled_from(Decision),
+        risk=st.floats(0, 1),
+        rationality=st.floats(0, 1),
+        severity=st.sampled_from(Severity),
+        reasoning=TEXT,
+        side_effects=st.tuples(
+            st.builds(SideEffect, type=TEXT, severity=st.sampled_from(Severity), reversible=st.booleans(), details=TEXT)
+        ),
+        touches=st.tuples(st.builds(Touch, path=TEXT, access=TEXT)),
+        risk_factors=st.tuples(st.builds(Factor, name=TEXT, weight=st.floats(-1, 1))),
+        updated_input=st.none() | st.dictionaries(TEXT, JSON, max_size=3),
+    ),
+    **TIMES,
+)
+EVENTS: st.SearchStrategy[Any] = LINES | REVIEWS | st.builds(TimerFired, agent=TEXT, name=TEXT, **TIMES)
+
+
+def timer(name: str = "t") -> TimerFired:
+    return TimerFired(agent="a1", at=1.5, mono=2.5, name=name)
+
+
+def chain(*events: AnyEvent) -> list[bytes]:
+    lines, previous = [], ORIGIN
+    for n, event in enumerate(events, 1):
+        line, previous = records.encode(n, event, previous)
+        lines.append(line)
+    return lines
+
+
+def read_chain(lines: list[bytes]) -> list[AnyEvent | UnknownEvent]:
+    events, previous = [], ORIGIN
+    for n, line in enumerate(lines, 1):
+        events.append(records.decode(line, n, previous).event)
+        previous = records.line_hash(line)
+    return events
+
+
+@given(EVENTS, st.integers(1, 2**63))
+def test_an_event_is_read_back_equal(event: AnyEvent, n: int) -> None:
+    line, line_hash = records.encode(n, event, ORIGIN)
+    assert records.decode(line, n, ORIGIN) == records.Record(n, event)
+    assert line_hash == records.line_hash(line)
+
+
+@given(EVENTS)
+def test_a_line_is_one_json_object_with_the_events_own_fields(event: AnyEvent) -> None:
+    line, _ = records.encode(7, event, ORIGIN)
+    assert line.endswith(b"}\n")
+    assert line.count(b"\n") == 1
+    fields = json.loads(line)
+    assert fields["n"] == 7
+    assert fields["kind"] == event.kind
+    assert fields["p"] == ORIGIN
+    assert next(iter(fields)) == "n"
+    assert list(fields)[-2:] == ["p", "c"]
+
+
+@pytest.mark.parametrize("depth", [100, 250, 255, 1000])
+def test_a_frame_of_any_depth_that_the_decoder_takes_can_be_journalled(depth: int) -> None:
+    text = b'{"a":' * depth + b"1" + b"}" * depth
+    event = LineReceived(agent="a", at=1.0, mono=1.0, end=9, frame=orjson.loads(text))
+    line, _ = records.encode(1, event, ORIGIN)
+    read = records.decode(line, 1, ORIGIN).event
+    assert isinstance(read, LineReceived)
+    assert records.spell(read) == records.spell(event)
+
+
+def test_integers_keep_every_digit() -> None:
+    event = LineReceived(agent="a", at=1.0, mono=1.0, end=1, frame={"big": 2**64, "huge": -(10**100), "half": "\ud800"})
+    line, _ = records.encode(1, event, ORIGIN)
+    assert records.decode(line).event == event
+
+
+@given(st.data())
+def test_any_flipped_bit_is_found(data: st.DataObject) -> None:
+    event = AgentExited(agent="a1", at=1.0, mono=2.0, code=1, signal=None, stderr_tail="é", rusage={"cpu": 1.5})
+    line = bytearray(records.encode(3, event, ORIGIN)[0][:-1])
+    place = data.draw(st.integers(0, len(line) - 1))
+    line[place] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(RecordError):
+        records.decode(bytes(line), 3, ORIGIN)
+
+
+@given(st.lists(st.text(max_size=5), min_size=2, max_size=8), st.data())
+def test_a_removed_doubled_or_moved_line_breaks_the_chain(names: list[str], data: st.DataObject) -> None:
+    lines = chain(*(timer(name) for name in names))
+    place = data.draw(st.integers(0, len(lines) - 2))
+    change = data.draw(st.sampled_from(["remove", "double", "swap"]))
+    if change == "remove":
+        del lines[place]
+    elif change == "double":
+        lines.insert(place, lines[place])
+    else:
+        lines[place], lines[place + 1] = lines[place + 1], lines[place]
+    with pytest.raises(RecordError, match="sequence number"):
+        read_chain(lines)
+
+
+def test_a_line_put_in_place_of_another_breaks_the_chain_behind_it() -> None:
+    lines = chain(timer("a"), timer("b"), timer("c"))
+    lines[1] = records.encode(2, timer("x"), records.line_hash(lines[0]))[0]
+    with pytest.raises(RecordError, match="chain") as caught:
+        read_chain(lines)
+    assert caught.value.found != caught.value.expected
+
+
+def sealed(body: bytes) -> bytes:
+    unsealed = b'{"n":1,' + body + b',"p":"' + ORIGIN.encode() + b'"'
+    return unsealed + b',"c":"%08x"}' % zlib.crc32(unsealed)
+
+
+def test_an_event_of_a_newer_version_is_kept_whole_and_written_back_the_same() -> None:
+    line = sealed(b'"agent":"a1","at":1.5,"mono":2.5,"wings":{"n":2,"big":%d},"kind":"agent_flew"' % 10**30)
+    event = records.decode(line, 1, ORIGIN).event
+    assert event == UnknownEvent(
+        agent="a1", at=1.5, mono=2.5, kind="agent_flew", fields={"wings": {"n": 2, "big": 10**30}}
+    )
+    assert records.encode(1, event, ORIGIN)[0] == line + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (b'"agent":"a","at":1,"mono":1,"before":"running","after":"flying","why":"","kind":"state_changed"', "after"),
+        (b'"agent":"a","at":1,"mono":1,"kind":"timer_fired"', "name"),
+        (b'"agent":"a","at":1,"mono":1', "kind"),
+        (b'"at":1,"mono":1,"kind":"agent_flew"', "agent"),
+        (b'"agent":"a",,', "JSON"),
+    ],
+)
+def test_a_known_kind_that_does_not_fit_is_an_error_that_names_the_field(body: bytes, names: str) -> None:
+    with pytest.raises(RecordError, match=names):
+        records.decode(sealed(body), 1, ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"{}", b"[]", b"\x00" * 200, b'{"n":1}', b"not json at all, but rather long" * 4]
+)
+def test_what_is_no_record_is_refused(line: bytes) -> None:
+    with pytest.raises(RecordError):
+        records.decode(line)
+
+
+def test_the_error_says_what_was_expected_and_found() -> None:
+    line, _ = records.encode(5, timer(), ORIGIN)
+    with pytest.raises(RecordError, match="expected 4, found 5") as caught:
+        records.decode(line, 4)
+    assert (caught.value.problem, caught.value.expected, caught.value.found) == ("sequence number", "4", "5")
+
+
+def test_a_header_carries_the_chain_and_is_no_record() -> None:
+    header, header_hash = records.encode_header(18, "ab" * 16)
+    assert records.check_header(header, 18, "ab" * 16) == (18, "ab" * 16)
+    assert json.loads(header)["format"] == records.FORMAT
+    assert header_hash == records.line_hash(header)
+    with pytest.raises(RecordError, match="beginning"):
+        records.check(header[:-1])
+    with pytest.raises(RecordError, match="header"):
+        records.check_header(records.encode(18, timer(), ORIGIN)[0])
+
+
+def test_a_header_of_another_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(records, "FORMAT", 2)
+        header, _ = records.encode_header(1, ORIGIN)
+    with pytest.raises(RecordError, match="format"):
+        records.check_header(header)
+
+
+def test_a_step_of_the_state_table_reads_as_words() -> None:
+    step = StateChanged(agent="a", at=1.0, mono=1.0, before=AgentState.RUNNING, after=AgentState.DONE, why="it ended")
+    line, _ = records.encode(1, step, ORIGIN)
+    assert b'"before":"running","after":"done"' in line
+    assert records.decode(line).event == step
+    assert dataclasses.is_dataclass(records.decode(line).event)
+
+
+def test_no_event_has_a_field_that_the_line_needs_for_itself() -> None:
+    for kind in get_args(AnyEvent):
+        assert not {"n", "p", "c", "first", "format"} & {field.name for field in dataclasses.fields(kind)}
