@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import claude_agent_sdk
+import orjson
 import psutil
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -72,3 +73,17 @@ def _below(pid: int) -> list[psutil.Process]:
         return [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def recorded(case: str, direction: str = "out") -> list[bytes]:
+    """The lines of a recording in one direction, without newlines: `out` is what the CLI said, `in` what it was told."""
+    entries = (orjson.loads(line) for line in (RECORDINGS / f"{case}.jsonl").read_bytes().splitlines())
+    return [orjson.dumps(entry["frame"]) for entry in entries if entry["direction"] == direction]
+
+
+def recorded_cases() -> list[str]:
+    """The names of all recordings."""
+    return sorted(path.stem for path in RECORDINGS.glob("*.jsonl"))

@@ -3,6 +3,7 @@
 An `error` answer to a hook makes the CLI run the tool (measured, 2.1.329), so no function here makes one for a hook.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -110,4 +111,8 @@ def refuse_permission(request_id: str, reason: str) -> bytes:
 
 
 def _line(frame: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        # A lone surrogate, as in a text cut inside an emoji, has no UTF-8; an answer that is not sent would hold the CLI.
+        return json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AliasPath, Field, TypeAdapter, ValidationError
+from pydantic import AliasPath, Field, InstanceOf, TypeAdapter, ValidationError
 
 from supervisor.protocol.errors import FrameError
 
 Json = Mapping[str, Any]
+
+Block = Annotated[Json, InstanceOf[dict[str, Any]]]
+"""One block of a message's content: an object, not looked into, for that would copy inputs of megabytes key by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Assistant:
     """One content block of the model's reply; the same `message_id` repeats for each block, with the same usage."""
 
     message_id: Annotated[str, Field(validation_alias=AliasPath("message", "id"))]
-    content: Annotated[list[Json], Field(validation_alias=AliasPath("message", "content"))]
+    content: Annotated[list[Block], Field(validation_alias=AliasPath("message", "content"))]
     uuid: str = ""
     parent_tool_use_id: str | None = None
     usage: Annotated[Usage, Field(validation_alias=AliasPath("message", "usage"))] = Usage()
@@ -60,11 +63,11 @@ class Assistant:
 class User:
     """What the model is told: tool results, and messages that were said to it."""
 
-    content: Annotated[str | list[Json], Field(validation_alias=AliasPath("message", "content"))]
+    content: Annotated[str | list[Block], Field(validation_alias=AliasPath("message", "content"))]
     uuid: str = ""
     parent_tool_use_id: str | None = None
     tool_use_result: Any = None
-    tool_result_meta: list[Json] = field(default_factory=list)
+    tool_result_meta: list[Block] = field(default_factory=list)
 
     def results(self) -> Iterator[Json]:
         """The `tool_result` blocks, in order."""
@@ -234,8 +237,8 @@ def parse_frame(frame: Json) -> Message:
     kind = frame.get("type")
     if not isinstance(kind, str):
         return Unknown(f"no type: {str(kind)[:40]}")
-    subtype = frame.get("subtype")
     if kind == "system":
+        subtype = _text_or_none(frame.get("subtype"))
         if subtype in _TASK_FRAMES:
             return _background_task(frame)
         kind = f"system/{subtype}"

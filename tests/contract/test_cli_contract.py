@@ -17,7 +17,7 @@ from supervisor.protocol import control
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Use
 from supervisor.rehearsal.told import tool_results, what_the_model_was_told
-from tests.contract.cli import Answer, Cli, Frame, event_of, running_cli, say_nothing
+from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
 from tests.support import processes_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -211,25 +211,47 @@ async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Ru
     assert (workspace / "ran.txt").exists()
 
 
+TASK = Use("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
+
+
 async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run) -> None:
     scripts = (Script((Step((Say("counted"),)),), when="count-the-files"),)
-    task = Use("Task", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
-    async with run(MARK, task, scripts=scripts, hooks=control.HOOK_EVENTS) as (cli, _):
+    async with run(MARK, TASK, scripts=scripts, hooks=control.HOOK_EVENTS) as (cli, _):
+        await cli.wait_for(lambda frame: event_of(frame.get("request", {})) == "SubagentStop")
         await cli.result()
     asked = {event_of(frame["request"]) for frame in cli.out if frame["type"] == "control_request"}
     assert asked == set(control.HOOK_EVENTS) - {"PostToolUseFailure", "PreCompact"}
 
 
+async def test_a_subagent_runs_in_the_background_and_its_end_starts_a_turn_by_itself(run: Run) -> None:
+    """So a result is not the end of the work while a task is under way: closing the input must wait."""
+    scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
+    async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, model):
+        first, second = await cli.result(), await cli.result(2)
+    kinds = [kind(frame) for frame in cli.out]
+    started, ended = kinds.index("system/task_started"), kinds.index("system/task_notification")
+    assert started < cli.out.index(first) < ended < cli.out.index(second)
+    assert (first["result"], second["result"]) == ("launched", "told")
+    assert "seven-files" in told(model, step=2, script=1)
+
+
+async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_result(run: Run) -> None:
+    scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
+    async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, _):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert [frame["result"] for frame in cli.out if frame["type"] == "result"] == ["launched", "told"]
+
+
 async def test_a_call_of_a_subagent_is_gated_and_names_the_subagent(run: Run, workspace: Path) -> None:
     scripts = (Script((Step((MARK,)), Step((Say("counted"),))), when="count-the-files"),)
-    task = Use("Task", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
 
     def deny_bash(request: Frame) -> Mapping[str, Any] | None:
         verdict = "deny" if request["input"].get("tool_name") == "Bash" else "allow"
         return on("PreToolUse", permissionDecision=verdict, permissionDecisionReason="not-in-a-subagent")(request)
 
-    async with run(task, scripts=scripts, hook=deny_bash) as (cli, model):
-        await cli.result()
+    async with run(TASK, scripts=scripts, hook=deny_bash) as (cli, model):
+        await model.wait_for_step(1, script=0)
     asked = [frame["request"]["input"] for frame in cli.out if frame["type"] == "control_request"]
     assert [(request["tool_name"], "agent_id" in request) for request in asked] == [("Agent", False), ("Bash", True)]
     assert not (workspace / "ran.txt").exists()
@@ -424,6 +446,19 @@ async def test_an_error_that_may_pass_is_retried_and_says_so(run: Run, status: i
     assert result["result"] == "at last"
     assert [request.attempt for request in model.conversation()] == [0, 1, 2]
     assert len(retries) == 2
+
+
+async def test_a_conversation_is_shortened_on_request_and_says_so(run: Run) -> None:
+    summary = Say("<summary>nothing much</summary>")
+    async with run(Say("first"), summary, Say("second"), hooks=("PreCompact",)) as (cli, model):
+        await cli.result()
+        await cli.say("/compact")
+        boundary = await cli.wait_for(lambda frame: frame.get("subtype") == "compact_boundary")
+        await cli.result(2)
+        await cli.say("go-on")
+        await cli.result(3)
+    assert boundary["compact_metadata"]["trigger"] == "manual"
+    assert "nothing much" in told(model, step=2)
 
 
 async def test_an_error_that_stays_ends_the_turn_after_the_retries(run: Run) -> None:
