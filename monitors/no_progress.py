@@ -71,7 +71,7 @@ class NoProgress:
 
     def __init__(self, settings: NoProgressSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
         self._settings = settings or NoProgressSettings()
-        self._tolerance = self._settings.sensitivity.number(self._settings.consecutive_stuck_tolerance)
+        self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
         self._progress = Progress(
             fingerprints or Fingerprints(), tuple(re.compile(pattern) for pattern in self._settings.test_patterns)
         )

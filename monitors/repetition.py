@@ -136,7 +136,7 @@ class _Cycles:
     """For each period, how long the run of steps is that equal the one so many steps before."""
 
     def __init__(self, settings: RepetitionSettings) -> None:
-        self._threshold = settings.sensitivity.number(settings.threshold)
+        self._threshold = settings.number(settings.threshold)
         self._polling_factor = settings.polling_factor
         self._steps: deque[tuple[Fingerprint, int, bool]] = deque(maxlen=settings.longest_cycle)
         self._runs = [0] * (settings.longest_cycle + 1)
@@ -180,7 +180,7 @@ class _Stale:
     """How many of the last steps were done before with the same result."""
 
     def __init__(self, settings: RepetitionSettings) -> None:
-        self._window = settings.sensitivity.number(settings.stale_window)
+        self._window = settings.number(settings.stale_window)
         self._new = settings.stale_new
         self._known: Recent[Fingerprint] = Recent(MAX_STEPS)
         self._latest: deque[tuple[bool, int]] = deque(maxlen=self._window)
@@ -208,7 +208,7 @@ class _NearDuplicates:
     """A chain of calls of one tool that differ little, and the lines that their results have shown."""
 
     def __init__(self, settings: RepetitionSettings) -> None:
-        self._threshold = settings.sensitivity.number(settings.near_duplicates)
+        self._threshold = settings.number(settings.near_duplicates)
         self._similarity = settings.similarity
         self._new_lines = settings.new_lines
         self._tool = ""
