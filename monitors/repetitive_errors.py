@@ -5,7 +5,8 @@ is the same error. Not counted are calls cancelled because a call beside them fa
 real session) and what a person turned down. A call that the gate or the CLI denies does count.
 
 An agent that changes something between two errors is at work on it, so such an error counts half: an edit and test
-cycle is reported later than a blind retry.
+cycle is reported later than a blind retry. Calls of one reply of the model count once, for it asked for all of them before it
+had seen the first fail.
 """
 
 from collections import deque
@@ -46,6 +47,7 @@ class _Error:
     times: int = 0
     last_result: int = 0
     last_change: int = 0
+    last_reply: str = ""
     evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
 
 
@@ -56,7 +58,7 @@ class RepetitiveErrors:
 
     def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
         self._settings = settings or RepetitiveErrorsSettings()
-        self._threshold = self._settings.sensitivity.number(self._settings.threshold)
+        self._threshold = self._settings.number(self._settings.threshold)
         self._streaks = Streaks(MAX_ERRORS)
         self._errors: dict[str, _Error] = {}
         self._results = 0
@@ -84,10 +86,13 @@ class RepetitiveErrors:
         self._errors[key] = error
         if len(self._errors) > MAX_ERRORS:
             del self._errors[next(iter(self._errors))]
+        error.last_result = self._results
+        if observation.reply and observation.reply == error.last_reply:
+            return ()
         changed = error.times > 0 and error.last_change != self._changes
         error.weight += self._settings.weight_after_change if changed else 1.0
         error.times += 1
-        error.call, error.last_result, error.last_change = call, self._results, self._changes
+        error.call, error.last_change, error.last_reply = call, self._changes, observation.reply
         error.evidence.append(observation.seq)
         level = level_of(error.weight, self._threshold)
         return self._streaks.seen(self._issue(key, form, error, level, observation), level) if level else ()

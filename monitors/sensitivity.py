@@ -17,14 +17,6 @@ class Sensitivity(StrEnum):
     HIGH = "high"
     """Two thirds are enough."""
 
-    def number(self, threshold: int) -> int:
-        """A threshold that is a number of things, scaled; at least 2, for one thing is no pattern."""
-        return max(2, round(threshold * _FACTORS[self]))
-
-    def share(self, threshold: float) -> float:
-        """A threshold between 0 and 1 that is reached from below, scaled and kept at or below 0.95."""
-        return min(0.95, threshold * _FACTORS[self])
-
 
 _FACTORS = {Sensitivity.LOW: 1.5, Sensitivity.MEDIUM: 1.0, Sensitivity.HIGH: 2 / 3}
 
@@ -34,13 +26,29 @@ class PatternSettings:
     """What the settings of every pattern have."""
 
     enabled: bool = True
-    sensitivity: Sensitivity = Sensitivity.MEDIUM
+    sensitivity: Sensitivity | None = None
+    """None takes the general one."""
     severity: Severity = Severity.MEDIUM
     """Severity of the pattern when it is first seen; each doubling beyond the threshold raises it by one, up to high."""
     confidence: float = 0.7
     """0 to 1: how sure the pattern is when it is first seen; each doubling halves the doubt."""
     impact_factor: float = 0.2
     """0 to 1: how much harm the pattern does if nothing is done."""
+    learned: float = 1.0
+    """What learning multiplied the thresholds with; between the bounds of `monitors.learning`."""
+
+    @property
+    def factor(self) -> float:
+        """What thresholds are multiplied with."""
+        return _FACTORS[self.sensitivity or Sensitivity.MEDIUM] * self.learned
+
+    def number(self, threshold: int) -> int:
+        """A threshold that is a number of things, scaled; at least 2, for one thing is no pattern."""
+        return max(2, round(threshold * self.factor))
+
+    def share(self, threshold: float) -> float:
+        """A threshold between 0 and 1 that is reached from below, scaled and kept at or below 0.95."""
+        return min(0.95, threshold * self.factor)
 
     def severity_at(self, level: int) -> Severity:
         """The severity at a level: 1 when first seen, one more with each doubling."""

@@ -63,6 +63,7 @@ class _Call:
     tool: str
     input: Mapping[str, Any]
     subagent: str
+    reply: str = ""
     blocked: bool = False
 
 
@@ -105,8 +106,9 @@ class Observer:
         """Return the call that the gate has just answered, and remember how it runs."""
         known = self._calls.get(action.tool_use_id)
         subagent = known.subagent if known and known.subagent else action.subagent
+        reply = known.reply if known else ""
         runs = action.input if review.updated_input is None else review.updated_input
-        self._remember(action.tool_use_id, _Call(action.tool, runs, subagent, review.decision is Decision.BLOCK))
+        self._remember(action.tool_use_id, _Call(action.tool, runs, subagent, reply, review.decision is Decision.BLOCK))
         return [
             ToolCalled(
                 seq=seq,
@@ -116,6 +118,7 @@ class Observer:
                 input=action.input,
                 review=review,
                 subagent=subagent,
+                reply=reply,
             )
         ]
 
@@ -137,7 +140,9 @@ class Observer:
             elif kind == "tool_use":
                 id_, call = str(block.get("id") or ""), block.get("input")
                 if id_ not in self._calls:
-                    self._remember(id_, _Call(str(block.get("name") or ""), _object(call), subagent))
+                    self._remember(
+                        id_, _Call(str(block.get("name") or ""), _object(call), subagent, message.message_id)
+                    )
 
     def _results(self, message: User, seq: int, mono: float) -> Iterator[Observation]:
         structured = message.tool_use_result if isinstance(message.tool_use_result, Mapping) else None
@@ -162,6 +167,7 @@ class Observer:
                 collateral=failed and any(mark in text[:200] for mark in _COLLATERAL),
                 structured=structured,
                 subagent=call.subagent,
+                reply=call.reply,
             )
 
     def _remember(self, id_: str, call: _Call) -> None:

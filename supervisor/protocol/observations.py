@@ -32,6 +32,8 @@ class ToolCalled(Observed):
     """As the model wrote it."""
     review: Review
     subagent: str = ""
+    reply: str = ""
+    """Id of the model's reply that asked for it: calls of one reply were asked for before any of them had returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class ToolReturned(Observed):
     structured: Mapping[str, Any] | None = None
     """The CLI's `tool_use_result`, where it is an object."""
     subagent: str = ""
+    reply: str = ""
+    """As in `ToolCalled`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,15 @@ def test_what_a_person_turns_down_does_not_count_and_what_the_gate_denies_does()
     assert issue.details["refused"] is True
 
 
+def test_calls_of_one_reply_count_once() -> None:
+    run, detector = Run(), RepetitiveErrors()
+    text = "File content (30000 tokens) exceeds maximum allowed tokens (25000)."
+    at_once = [run.step("Read", {"file_path": f"/w/{n}"}, text, failed=True, reply="msg_1") for n in range(5)]
+    assert play(detector, *at_once) == []
+    later = [run.step("Read", {"file_path": "/w/9"}, text, failed=True, reply=f"msg_{n}") for n in (2, 3)]
+    assert len(play(detector, *later)) == 1
+
+
 def test_an_edit_between_two_errors_halves_what_the_second_counts() -> None:
     run, detector = Run(), RepetitiveErrors()
     cycle = [step for _ in range(5) for step in (run.fails("pytest", "E   AssertionError"), run.edit("/w/a.py"))]

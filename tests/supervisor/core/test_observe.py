@@ -65,6 +65,7 @@ def test_a_result_names_the_tool_and_the_input_of_its_call() -> None:
         2,
     )
     assert found.structured == {"stdout": "a\nb"}
+    assert found.reply == "msg_1"
 
 
 def test_a_review_becomes_a_call_and_its_changed_input_is_what_ran() -> None:
@@ -178,5 +179,5 @@ def test_damaged_blocks_do_no_harm() -> None:
         {"type": "tool_use", "id": 7, "input": "x"},
     ]
     assert feed(Observer(), says(*blocks), result("7", {"odd": 1})) == [
-        ToolReturned(seq=2, mono=2.0, id="7", tool="", input={}, text="", failed=False)
+        ToolReturned(seq=2, mono=2.0, id="7", tool="", input={}, text="", failed=False, reply="msg_1")
     ]

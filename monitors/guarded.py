@@ -1,0 +1,91 @@
+"""Around each detector: what it raised is known to the others, and one that raises an exception is switched off."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from supervisor.protocol.issues import Detector, Issue
+from supervisor.protocol.observations import Observation
+
+
+class OpenIssues:
+    """The issues that are open, by type and key."""
+
+    def __init__(self) -> None:
+        self._issues: dict[tuple[str, str], Issue] = {}
+
+    def note(self, issues: Iterable[Issue]) -> None:
+        """Take in what a detector said."""
+        for issue in issues:
+            if issue.closed:
+                self._issues.pop((issue.type, issue.key), None)
+            else:
+                self._issues[issue.type, issue.key] = issue
+
+    def worst(self, type_: str) -> Issue | None:
+        """The open issue of this type with the highest severity, the oldest of equals; None where none is open."""
+        found = [issue for (open_type, _), issue in self._issues.items() if open_type == type_]
+        return max(found, key=lambda issue: issue.severity.rank, default=None)
+
+    def close_all(self) -> tuple[Issue, ...]:
+        """Close every one, oldest first."""
+        closed = tuple(replace(issue, closed=True) for issue in self._issues.values())
+        self._issues.clear()
+        return closed
+
+    def __len__(self) -> int:
+        return len(self._issues)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorFailure:
+    """A detector raised an exception and was switched off for the session; worth an incident."""
+
+    detector: str
+    seq: int
+    """The observation at which it raised."""
+    sentence: str
+
+
+class Guarded:
+    """A detector that cannot stop the run.
+
+    Args:
+        detector: Anything that watches a run, a plugin too.
+        board: Is told of all that it raises; one for all detectors of a session.
+    """
+
+    def __init__(self, detector: Detector, board: OpenIssues | None = None) -> None:
+        self.name = detector.name
+        self.failure: DetectorFailure | None = None
+        """Why it was switched off; None while it works."""
+        self._detector = detector
+        self._board = OpenIssues() if board is None else board
+        self._own = OpenIssues()
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        """As the detector says; when it raises, what it had open is closed, and it says nothing more."""
+        if self.failure is not None:
+            return ()
+        try:
+            issues = self._checked(self._detector.see(observation))
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and none of it may end the run
+            issues = self._switch_off(observation, error)
+        if issues:
+            self._own.note(issues)
+            self._board.note(issues)
+        return issues
+
+    def _checked(self, issues: Sequence[Issue]) -> Sequence[Issue]:
+        for issue in issues:
+            if not isinstance(issue, Issue):
+                raise TypeError(f"it returned {type(issue).__name__} instead of an Issue")
+        return issues
+
+    def _switch_off(self, observation: Observation, error: Exception) -> Sequence[Issue]:
+        what = f"{type(error).__name__}: {error}"[:300]
+        sentence = (
+            f"The detector {self.name} raised {what} at event {observation.seq}. It is switched off for the rest of "
+            "this session, and the run goes on without it; mend or disable it in the configuration."
+        )
+        self.failure = DetectorFailure(self.name, observation.seq, sentence)
+        return self._own.close_all()

@@ -1,0 +1,108 @@
+"""How a run gets on, by what it does and not by how long it takes.
+
+Strong progress is a test run that is better than the best before it, a commit, or a new file that matters. Weak
+progress is doing something new at all: reading, trying or writing what was not read, tried or written before.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitors.fingerprints import Fingerprints
+from monitors.polling import is_polling
+from monitors.recent import Recent
+from monitors.testruns import Tally, tally
+from supervisor.protocol.observations import ToolReturned
+
+MAX_CALLS = 1024
+"""Different calls remembered; an agent that returns to one after that many others does something new."""
+
+MAX_SUITES = 64
+"""Test commands whose best outcome is remembered."""
+
+_COMMIT = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
+_SCRATCH = re.compile(
+    r"^/(?:private/)?(?:tmp|var/tmp)/|/\.claude/|/node_modules/|\.(?:log|tmp|bak|orig|out)$|/(?:scratch|debug|temp|tmp)[^/]*$",
+    re.IGNORECASE,
+)
+_PLUMBING = re.compile(r"\s+2>&1|\s*\|\s*(?:tail|head|grep|cat|tee|sed|awk)\b.*$|\s*;\s*echo\b.*$", re.DOTALL)
+
+OUTPUT_TOOLS = frozenset({"Bash", "BashOutput", "TaskOutput"})
+"""Tools whose output may be that of a test run. What `Read` shows is a file about one."""
+
+
+@dataclass(slots=True)
+class _Best:
+    passed: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one step means for progress."""
+
+    strong: str = ""
+    """What the progress is, for a person; empty for none."""
+    new: bool = False
+    """Whether the step did something not done before."""
+    waits: bool = False
+    """Whether it looked at something that it waits for."""
+    run: Tally | None = None
+    """The test run that it was."""
+
+
+class Progress:
+    """Remembers what was done, and the best outcome of each test command."""
+
+    def __init__(self, fingerprints: Fingerprints, patterns: tuple[re.Pattern[str], ...] = ()) -> None:
+        self._fingerprints = fingerprints
+        self._patterns = patterns
+        self._calls: Recent[bytes] = Recent(MAX_CALLS)
+        self._best: dict[str, _Best] = {}
+        self._last_of: dict[str, _Best] = {}
+        self._paths: Recent[str] = Recent(MAX_CALLS)
+
+    def read(self, step: ToolReturned) -> Reading:
+        """Say what this step means."""
+        run = tally(step.text, self._patterns) if step.tool in OUTPUT_TOOLS and not step.refused else None
+        return Reading(
+            strong=self._better(run, step.input) or _committed(step) or self._matters(step),
+            new=self._calls.add(self._fingerprints.of(step).call),
+            waits=is_polling(step.tool, step.input),
+            run=run,
+        )
+
+    def _better(self, run: Tally | None, call: Mapping[str, Any]) -> str:
+        """Compare with the best that this test command, or else any of its framework, has given."""
+        if run is None or run.passed + run.failed == 0:
+            return ""
+        suite = f"{run.framework} {_PLUMBING.sub('', str(call.get('command') or ''))[:200]}"
+        best = self._best.pop(suite, None) or self._last_of.get(run.framework) or _Best(0, 1_000_000)
+        better = run.passed > best.passed or run.failed < best.failed < 1_000_000
+        broken = best.failed == 0 and run.failed > 0
+        kept = (
+            _Best(run.passed, run.failed)
+            if broken
+            else _Best(max(run.passed, best.passed), min(run.failed, best.failed))
+        )
+        self._best[suite], self._last_of[run.framework] = kept, _Best(run.passed, run.failed)
+        if len(self._best) > MAX_SUITES:
+            del self._best[next(iter(self._best))]
+        return f"{run.passed} tests pass, {run.failed} fail" if better and not broken else ""
+
+    def _matters(self, step: ToolReturned) -> str:
+        """A file created for the first time that is no scratch, log or backup."""
+        path = step.input.get("file_path")
+        if not isinstance(path, str) or not self._paths.add(path) or step.tool != "Write" or step.failed:
+            return ""
+        created = "created" in step.text[:80]
+        return f"{path} was created" if created and not _SCRATCH.search(path) else ""
+
+
+def _committed(step: ToolReturned) -> str:
+    command = step.input.get("command")
+    if step.tool != "Bash" or step.failed or not isinstance(command, str) or "commit" not in command:
+        return ""
+    match = _COMMIT.search(step.text)
+    return f"committed {match[0].strip()}" if match else ""
