@@ -177,6 +177,11 @@ def config_home(environ: Mapping[str, str]) -> Path:
     return _xdg(environ, "XDG_CONFIG_HOME", ".config")
 
 
+def cache_home(environ: Mapping[str, str]) -> Path:
+    """Where what can be made again is kept."""
+    return _xdg(environ, "XDG_CACHE_HOME", ".cache")
+
+
 def home(environ: Mapping[str, str]) -> Path:
     """Return the user's home directory, from HOME, else from the user database."""
     return absolute(environ.get("HOME")) or Path("~").expanduser()

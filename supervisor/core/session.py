@@ -87,6 +87,11 @@ class Session:
         return self._known.launched
 
     @property
+    def processes_ended(self) -> bool:
+        """Whether the end of its processes is known, though what follows from it may still be due."""
+        return self._known.ending is not None
+
+    @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
         return self._known.offset

@@ -54,6 +54,11 @@ class LineSplitter:
         """Offset behind the last whole line: the place to resume from after a restart."""
         return self._start
 
+    @property
+    def received(self) -> int:
+        """Offset behind the last byte that was fed."""
+        return self._start + self._pending_bytes
+
     def feed(self, chunk: bytes) -> Iterator[Line | OversizedLine]:
         """Yield each line that the chunk completes. The caller must exhaust the iterator before the next call."""
         position = 0

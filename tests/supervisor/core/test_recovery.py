@@ -8,7 +8,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, SendLine
 from supervisor.protocol.words import AgentState, Decision
-from tests.support.play import Play, verdict
+from tests.play import Play, verdict
 
 RULES = {
     "rm": verdict(Decision.BLOCK, "no"),

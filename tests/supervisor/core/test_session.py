@@ -17,7 +17,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.words import AgentState, Decision, Rung
-from tests.support.play import Play, answers, lines, recorded, verdict
+from tests.play import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
 

@@ -1,0 +1,146 @@
+"""Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from supervisor.cli import common
+from supervisor.cli.view import clean
+
+COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "task")
+ROW = "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9}  {task}"
+
+
+@click.command()
+@common.json_option
+def ps(as_json: bool) -> None:
+    """List agents, live and ended."""
+
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            agents = await daemon.get("/v1/agents")
+        if as_json:
+            common.echo_json([_with_task_text(agent) for agent in agents])
+            return
+        click.echo(ROW.format(**{name: name.upper() for name in COLUMNS}))
+        for agent in agents:
+            click.echo(_row(agent))
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent")
+@common.json_option
+def show(agent: str, as_json: bool) -> None:
+    """Show what one agent is, did, and met."""
+
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            known = await daemon.get(f"/v1/agents/{agent}")
+        if as_json:
+            common.echo_json(_with_task_text(known))
+        else:
+            click.echo("\n".join(_portrait(known)))
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", nargs=-1, required=True)
+def say(agent: str, text: tuple[str, ...]) -> None:
+    """Tell an agent something: into its running turn, or as a new one."""
+    _ask(agent, "say", {"text": " ".join(text)})
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", nargs=-1, required=True)
+def redirect(agent: str, text: tuple[str, ...]) -> None:
+    """Interrupt an agent and give it something else to do."""
+    _ask(agent, "redirect", {"text": " ".join(text)})
+
+
+@click.command()
+@click.argument("agent")
+def pause(agent: str) -> None:
+    """Hold an agent at its next tool call."""
+    _ask(agent, "pause")
+
+
+@click.command()
+@click.argument("agent")
+def resume(agent: str) -> None:
+    """Let a paused agent go on."""
+    _ask(agent, "resume")
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--force", is_flag=True, help="End all its processes at once instead of asking first.")
+@click.option("--reason", default="", help="What the journal says about why.")
+def stop(agent: str, force: bool, reason: str) -> None:
+    """Stop an agent: interrupt, end of input, SIGTERM, and then every process it has."""
+    _ask(agent, "stop", {"force": force, "reason": reason})
+
+
+def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None) -> None:
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            known = await daemon.post(f"/v1/agents/{agent}/{what}", body)
+        click.echo(f"{known['agent']} is {known['state']}.")
+
+    common.run(work)
+
+
+def _with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts under their contracted names: `task` is the prompt, and all that is known of the task stands beside it."""
+    return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}
+
+
+def _row(agent: Mapping[str, Any]) -> str:
+    reviews = agent["reviews"]
+    return ROW.format(
+        agent=agent["agent"],
+        state=agent["state"],
+        started=_time(agent["started_at"]),
+        actions=sum(reviews.values()),
+        blocked=reviews.get("block", 0),
+        incidents=len(agent["incidents"]),
+        task=clean(agent["task"]["prompt"], 60),
+    )
+
+
+def _portrait(agent: Mapping[str, Any]) -> list[str]:
+    facts = {
+        "agent": agent["agent"],
+        "state": f"{agent['state']}: {agent['why']}",
+        "task": clean(agent["task"]["prompt"]),
+        "workspace": agent["workspace"],
+        "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",
+        "started": _time(agent["started_at"]),
+        "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
+        "processes": f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}",
+        "tokens": f"{agent['input_tokens']} in, {agent['cached_tokens']} from cache, {agent['output_tokens']} out",
+        "cost": "not known yet" if agent["cost_usd"] is None else f"${agent['cost_usd']:.4f}",
+        "reviews": _counts(agent["reviews"]),
+        "issues": _counts(agent["issues"]),
+        "answers": _counts(agent["interventions"]),
+        "incidents": ", ".join(agent["incidents"]) or "none",
+    }
+    steps = [
+        f"  {step['decision']:<7} {'failed' if step['failed'] else '':<7} {step['tool']} {clean(step['summary'], 100)}"
+        for step in agent["recent"]
+    ]
+    return [*(f"{name:<10} {value}" for name, value in facts.items()), "last steps", *(steps or ["  none"])]
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in numbers.items()) or "none"
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,87 @@
+"""What the commands share: where the daemon is, how failures are told, how data is printed."""
+
+import os
+import pwd
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+import orjson
+
+from supervisor.cli.client import Client, NoDaemonError, connect
+from supervisor.config.load import Loaded, load
+from supervisor.config.paths import Places, places, sockets_to_try
+from supervisor.protocol.errors import ChaperonError, UsageError
+
+FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes; 130 is what shells give for an end by Ctrl+C."""
+
+
+def here() -> Places:
+    """Where this user's state and socket are."""
+    return places(os.environ, os.getuid())
+
+
+def configuration() -> Loaded:
+    """The configuration, with the file that `--config` named.
+
+    Raises:
+        ConfigError: Something in it is wrong.
+    """
+    named = click.get_current_context().find_root().params.get("config")
+    return load(os.environ, Path(named) if named else None)
+
+
+def daemon() -> AbstractAsyncContextManager[Client]:
+    """A conversation with this user's daemon, or with the system service for this user.
+
+    Raises:
+        NoDaemonError: Neither listens.
+    """
+    uid = os.getuid()
+    return connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name))
+
+
+def run(work: Callable[[], Awaitable[int | None]]) -> None:
+    """Run a command to its end and exit with its code; a failure is told on standard error."""
+    try:
+        code = anyio.run(work) or 0
+    except* NoDaemonError as errors:
+        code = complain(errors, NO_DAEMON)
+    except* UsageError as errors:
+        code = complain(errors, WRONG_USAGE)
+    except* ChaperonError as errors:
+        code = complain(errors, FAILED)
+    except* BrokenPipeError:
+        # Whoever read our output has enough; the interpreter must not try to flush it again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except* KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def complain(errors: BaseExceptionGroup[Any], code: int) -> int:
+    """Tell failures on standard error; returns the exit code."""
+    for error in _leaves(errors):
+        click.echo(f"chaperon: {error}", err=True)
+    return code
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for one in error.exceptions for leaf in _leaves(one)]
+    return [error]
+
+
+def echo_json(data: Any) -> None:
+    """Print data as JSON: indented for a terminal, one line for a pipe."""
+    option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else 0
+    click.echo(orjson.dumps(data, option=option).decode())
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

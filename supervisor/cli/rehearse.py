@@ -1,0 +1,95 @@
+"""The commands that play scenarios to the real CLI: rehearse, and demo, which is one of them."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from os import environ
+from pathlib import Path
+
+import click
+import orjson
+
+from supervisor.cli import common, view
+from supervisor.config.paths import cache_home
+from supervisor.rehearsal.check import Finding, Outcome
+from supervisor.rehearsal.scenario import Scenario, load, shipped
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
+@common.json_option
+def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
+    """Play SCENARIO (a file, or the name of one that comes with chaperon) to the real CLI and check what it expects.
+
+    A scripted model on loopback answers the CLI; no account is reached. Exit code 0 where everything is as expected.
+    """
+
+    async def work() -> int:
+        return await _play(load(shipped().get(str(scenario), scenario)), keep, as_json)
+
+    common.run(work)
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
+def demo(keep: bool) -> None:
+    """Watch chaperon at work: a real CLI is warned, corrected, blocked and stopped. Needs nothing configured."""
+
+    async def work() -> int:
+        click.echo(
+            "A real Claude CLI in a scratch repository, a scripted model on loopback, and chaperon between them."
+        )
+        return await _play(load(shipped()["demo"]), keep, as_json=False)
+
+    common.run(work)
+
+
+async def _play(scenario: Scenario, keep: bool, as_json: bool) -> int:
+    from supervisor.rehearsal.run import rehearse as play  # the daemon's imports, which `--help` should not pay
+
+    base = _scratch_directory()
+    try:
+        outcome, findings = await play(scenario, base, (lambda _line: None) if as_json else _show)
+    finally:
+        if keep:
+            click.echo(f"Kept: {base}", err=True)
+        else:
+            shutil.rmtree(base, ignore_errors=True)
+    failed = any(finding.fails for finding in findings)
+    if as_json:
+        common.echo_json(_as_json(scenario, outcome, findings))
+    else:
+        _tell(scenario, findings)
+    return common.FAILED if failed else 0
+
+
+def _scratch_directory() -> Path:
+    """A new directory below the user's cache: not in /tmp, where deleting is nobody's loss and so is reviewed as such."""
+    parent = cache_home(environ) / "chaperon"
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
+
+
+def _show(line: bytes) -> None:
+    for text in view.lines(orjson.loads(line)):
+        click.echo(text)
+
+
+def _tell(scenario: Scenario, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        mark = click.style("not as expected", fg="red") if finding.fails else "note"
+        click.echo(f"{mark}: {finding.place}: {finding.says}")
+    if not any(finding.fails for finding in findings):
+        click.echo(click.style(f"{scenario.name}: everything as expected.", fg="green"))
+
+
+def _as_json(scenario: Scenario, outcome: Outcome, findings: Sequence[Finding]) -> dict[str, object]:
+    return {
+        "scenario": scenario.name,
+        "passed": not any(finding.fails for finding in findings),
+        "findings": [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings],
+        "state": outcome.state,
+        "decisions": {call: review.decision for call, review in outcome.reviews.items()},
+        "incidents": [incident.id for incident in outcome.incidents],
+    }

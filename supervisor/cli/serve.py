@@ -1,0 +1,55 @@
+"""The command that is the daemon."""
+
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import anyio
+import click
+
+from supervisor.cli import common
+
+
+@click.command()
+def serve() -> None:
+    """Run the daemon in the foreground.
+
+    Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
+    Ctrl+C ends it at once, which loses nothing either.
+    """
+    common.run(_serve)
+
+
+async def _serve() -> None:
+    # Here and not above: what serves takes half a second to import, which no other command should pay.
+    from supervisor.runtime.heartbeat import beat, listening_socket
+    from supervisor.runtime.log import log, start_log
+    from supervisor.runtime.notify import Notifier
+    from supervisor.runtime.service import Setup, run_daemon
+
+    loaded = common.configuration()
+    start_log(loaded.config.audit.log_level)
+    notifier = Notifier.from_environment(os.environ)
+    setup = Setup(loaded.config, common.here(), listening=listening_socket(os.environ))
+    asked = anyio.Event()
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_on_signals, signals, asked, name="signals")
+            async with run_daemon(setup) as daemon:
+                log.info("ready on %s, state in %s", setup.places.socket, setup.places.state)
+                notifier.ready(f"{daemon.adopted.found} agents adopted")
+                async with anyio.create_task_group() as beating:
+                    beating.start_soon(beat, daemon, notifier, os.environ, name="heartbeat")
+                    await asked.wait()
+                    beating.cancel_scope.cancel()
+                notifier.stopping()
+                log.info("ending; %d agents live on and wait for the next daemon", sum(1 for _ in daemon.board.live()))
+            tasks.cancel_scope.cancel()
+
+
+async def _on_signals(signals: AsyncIterator[signal.Signals], asked: anyio.Event) -> None:
+    """The first signal asks for an end in order; the second does not wait for it."""
+    await anext(signals)
+    asked.set()
+    await anext(signals)
+    os._exit(common.INTERRUPTED)

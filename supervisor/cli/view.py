@@ -1,0 +1,166 @@
+"""From events of the journal to what a person reads: one line a fact, coloured in a terminal, plain in a pipe.
+
+Pure: a record in, lines out. What the model writes is shown without control characters, so that no agent can paint the
+terminal of who watches it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from click import style
+
+Record = Mapping[str, Any]
+
+WIDTH = 160
+"""Characters of a text that are shown; the journal has all of it."""
+
+COLOURS = {
+    "allow": "green", "warn": "yellow", "modify": "cyan", "block": "red",
+    "low": "white", "medium": "yellow", "high": "red", "critical": "bright_red",
+}  # fmt: skip
+
+
+def lines(record: Record, *, names: bool = False) -> Iterator[str]:
+    """What one record of the journal says to a person; often nothing, since much of it is for machines.
+
+    Args:
+        record: A record, decoded.
+        names: Whether to begin with the agent's name, for views of several.
+    """
+    shown = _SHOWN.get(record.get("kind", ""))
+    for mark, text in shown(record) if shown else ():
+        time = datetime.fromtimestamp(record["at"], UTC).astimezone().strftime("%H:%M:%S")
+        who = f"{record['agent'] or 'daemon':<6} " if names else ""
+        yield f"{style(time, dim=True)} {who}{mark} {text}"
+
+
+Shown = Iterator[tuple[str, str]]
+
+
+def _mark(word: str, colour: str, *, bold: bool = False) -> str:
+    return style(f"{word:<8}", fg=colour, bold=bold)
+
+
+def _submitted(record: Record) -> Shown:
+    yield _mark("task", "blue", bold=True), clean(record["task"]["prompt"])
+    yield _mark("", "blue"), style(f"in {record['workspace']}, session {record['session_id']}", dim=True)
+
+
+def _line(record: Record) -> Shown:
+    frame = record.get("frame")
+    if frame is None:
+        yield _mark("printed", "yellow"), clean(record.get("text") or "")
+        return
+    show = {"assistant": _assistant, "user": _user, "result": _result}.get(str(frame.get("type")))
+    if show is not None:
+        yield from show(frame)
+
+
+def _assistant(frame: Mapping[str, Any]) -> Shown:
+    for block in _blocks(frame):
+        if block.get("type") == "text" and str(block.get("text", "")).strip():
+            yield _mark("says", "white"), clean(str(block["text"]))
+
+
+def _user(frame: Mapping[str, Any]) -> Shown:
+    for block in _blocks(frame):
+        if block.get("type") == "tool_result" and block.get("is_error"):
+            yield _mark("error", "red"), style(clean(_text(block.get("content"))), dim=True)
+
+
+def _result(frame: Mapping[str, Any]) -> Shown:
+    cost = frame.get("total_cost_usd")
+    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, float) else "")
+    yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(told, dim=True)
+
+
+def _reviewed(record: Record) -> Shown:
+    action, review = record["action"], record["review"]
+    decision = review["decision"]
+    yield _mark(decision, COLOURS[decision], bold=decision != "allow"), f"{action['tool']} {_what(action['input'])}"
+    if review.get("updated_input"):
+        yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
+    if decision != "allow":
+        yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}"), dim=True)
+
+
+def _issue(record: Record) -> Shown:
+    issue = record["issue"]
+    word = "over" if issue["closed"] else "issue"
+    yield _mark(word, COLOURS[issue["severity"]]), f"{issue['type']}: {clean(issue['sentence'])}"
+
+
+def _intervention(record: Record) -> Shown:
+    chosen = record["intervention"]
+    yield _mark("answer", "magenta", bold=True), f"{chosen['kind']}: {clean(chosen['message'] or chosen['reason'])}"
+
+
+def _incident(record: Record) -> Shown:
+    incident = record["incident"]
+    yield _mark("incident", COLOURS[incident["severity"]], bold=True), f"{incident['id']}: {clean(incident['summary'])}"
+
+
+def _state(record: Record) -> Shown:
+    yield _mark("state", "blue"), f"{record['before']} → {record['after']}: {clean(record['why'])}"
+
+
+def _wish(word: str) -> Callable[[Record], Shown]:
+    def shown(record: Record) -> Shown:
+        yield _mark(word, "magenta"), f"by {record['by']}: {clean(record.get('text') or record.get('reason') or '')}"
+
+    return shown
+
+
+def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
+    def shown(record: Record) -> Shown:
+        yield _mark("", colour), style(text.format_map(record), dim=True)
+
+    return shown
+
+
+_SHOWN: dict[str, Callable[[Record], Shown]] = {
+    "task_submitted": _submitted,
+    "line_received": _line,
+    "review_made": _reviewed,
+    "issue_seen": _issue,
+    "intervention_chosen": _intervention,
+    "incident_opened": _incident,
+    "fault_seen": _incident,
+    "state_changed": _state,
+    "say_requested": _wish("say"),
+    "redirect_requested": _wish("redirect"),
+    "pause_requested": _wish("pause"),
+    "resume_requested": _wish("resume"),
+    "stop_requested": _wish("stop"),
+    "tree_frozen": _told("all processes stand still after {micros} µs"),
+    "tree_ended": _told("all processes ended after {micros} µs, {left} left"),
+    "agent_adopted": _told("taken over from the daemon before: {outcome}"),
+    "daemon_started": _told("daemon {version} started, pid {pid}"),
+    "daemon_stopped": _told("daemon stopped: {reason}"),
+}
+
+
+def clean(text: str, width: int = WIDTH) -> str:
+    """The text in one line, without control characters, shortened."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _what(given: Any) -> str:
+    if not isinstance(given, Mapping):
+        return ""
+    telling = (given.get(name) for name in ("command", "file_path", "path", "pattern", "url", "prompt"))
+    return clean(str(next((value for value in telling if value), given or "")))
+
+
+def _blocks(frame: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    message = frame.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(str(block.get("text", "")) for block in content if isinstance(block, Mapping))
+    return str(content or "")

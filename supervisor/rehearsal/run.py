@@ -1,0 +1,170 @@
+"""A rehearsal: the real CLI in a scratch repository, a scripted model, the daemon as it always is, and the comparison."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from pydantic import ValidationError
+
+from supervisor.config import paths
+from supervisor.config.model import Config
+from supervisor.config.problems import explain
+from supervisor.protocol import events
+from supervisor.protocol.actions import Review
+from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.protocol.interventions import Incident, Intervention
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.records import decode
+from supervisor.protocol.words import AgentState
+from supervisor.rehearsal import scratch
+from supervisor.rehearsal.check import Finding, Outcome, check
+from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.scenario import Interjection, Places, Scenario
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.submission import Submission
+
+AGENT = "rehearsal"
+
+LONGEST_SECONDS = 300.0
+"""How long a rehearsal may take: a four-step run takes two seconds, and the longest scenarios wait for retries of the CLI."""
+
+
+class RehearsalError(ChaperonError):
+    """The rehearsal did not come to its end."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the journal of a rehearsal said."""
+
+    reviews: dict[str, Review] = field(default_factory=dict)
+    incidents: list[Incident] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
+    interventions: list[Intervention] = field(default_factory=list)
+    state: AgentState = AgentState.STARTING
+    exit_code: int | None = None
+
+    def take(self, event: object) -> None:
+        """Take in one event."""
+        match event:
+            case events.ReviewMade():
+                self.reviews.setdefault(event.action.tool_use_id, event.review)
+            case events.IncidentOpened() | events.FaultSeen():
+                self.incidents.append(event.incident)
+            case events.IssueSeen():
+                self.issues.append(event.issue)
+            case events.InterventionChosen():
+                self.interventions.append(event.intervention)
+            case events.StateChanged():
+                self.state = event.after
+            case events.AgentExited():
+                self.exit_code = event.code
+
+
+async def rehearse(
+    scenario: Scenario, base: Path, watch: Callable[[bytes], object] = lambda _line: None, *, cli: str | None = None
+) -> tuple[Outcome, list[Finding]]:
+    """Play a scenario and compare.
+
+    Args:
+        scenario: What is played, with its placeholders.
+        base: An empty directory that everything is made in.
+        watch: Called with each line of the journal as it is written.
+        cli: Path of the CLI; None finds one as always.
+
+    Raises:
+        ChaperonError: The policy is wrong, no CLI was found, or the run did not end in time.
+    """
+    places = Places(*(str(base / name) for name in ("workspace", "home", "state")))
+    placed = scenario.place(places)
+    config = _policy(placed, cli)
+    await scratch.make(placed, places)
+    async with ScriptedModel(placed.scripts()) as model:
+        environ = scratch.environment(Path(places.home), model.url, os.environ.get("PATH", os.defpath))
+        own = paths.Places(state=Path(places.state), runtime=base / "run")
+        with anyio.fail_after(LONGEST_SECONDS):
+            seen = await _run(Setup(config, own, environ), placed, places, model, watch)
+        outcome = _outcome(placed, places, model, seen)
+    return outcome, check(placed, outcome)
+
+
+def _policy(scenario: Scenario, cli: str | None) -> Config:
+    try:
+        config = Config.model_validate(dict(scenario.policy))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {explain(e, Config)}" for e in error.errors())
+        raise UsageError(f"The scenario's policy is wrong, so nothing was started: {wrong}") from None
+    return config.model_copy(update={"agent": config.agent.model_copy(update={"command": cli})}) if cli else config
+
+
+async def _run(
+    setup: Setup, scenario: Scenario, places: Places, model: ScriptedModel, watch: Callable[[bytes], object]
+) -> Seen:
+    seen = Seen()
+    given = scenario.task
+    wanted = Submission(
+        prompt=given.prompt,
+        repository=places.workspace,
+        name=AGENT,
+        goals=given.goals,
+        constraints=given.constraints,
+        expected_paths=given.expected_paths,
+        permission_mode=given.permission_mode,
+    )
+    async with run_daemon(setup) as daemon, anyio.create_task_group() as tasks:
+        await daemon.submit(wanted, by="rehearsal")
+        for interjection in scenario.interjections:
+            tasks.start_soon(
+                _interject, daemon, interjection, scenario, model, name=f"interjection at {interjection.at}"
+            )
+        async for line in daemon.journal.follow():
+            seen.take(decode(line.data).event)
+            watch(line.data)
+            if seen.state.ended and line.n >= daemon.journal.last:
+                break
+        tasks.cancel_scope.cancel()
+    return seen
+
+
+async def _interject(daemon: Daemon, what: Interjection, scenario: Scenario, model: ScriptedModel) -> None:
+    """Do what a person does, once the model was asked for the step; where the agent is not there to hear it, so be it."""
+    number = next(number for name, _, number, _ in scenario.named_steps() if name == what.at)
+    await model.wait_for_step(number)
+    by = {"by": "rehearsal"}
+    try:
+        if what.say is not None:
+            await daemon.wish(AGENT, events.SayRequested, id=f"at-{what.at}", text=what.say, **by)
+        elif what.redirect is not None:
+            await daemon.wish(AGENT, events.RedirectRequested, id=f"at-{what.at}", text=what.redirect, **by)
+        elif what.stop is not None:
+            await daemon.wish(AGENT, events.StopRequested, reason=what.stop, **by)
+        elif what.pause is not None:
+            await daemon.wish(AGENT, events.PauseRequested, **by)
+            await anyio.sleep(what.pause)
+            await daemon.wish(AGENT, events.ResumeRequested, **by)
+    except (IllegalStepError, NotFoundError):
+        return  # the expectations say whether that matters
+
+
+def _outcome(scenario: Scenario, places: Places, model: ScriptedModel, seen: Seen) -> Outcome:
+    files = {wanted.path: _content(Path(places.workspace) / wanted.path) for wanted in scenario.expect.files or ()}
+    return Outcome(
+        reviews=seen.reviews,
+        requests=tuple(model.requests),
+        files=files,
+        incidents=seen.incidents,
+        issues=seen.issues,
+        interventions=seen.interventions,
+        state=seen.state,
+        exit_code=seen.exit_code,
+    )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return None

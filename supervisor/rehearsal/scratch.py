@@ -1,0 +1,80 @@
+"""The scratch repository, HOME and environment of a rehearsal. Nothing of the user's own is read or reached."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+
+from supervisor.protocol.errors import ChaperonError
+from supervisor.rehearsal.scenario import File, Places, Scenario
+
+IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "commit.gpgsign": "false"}
+"""The scratch repository's own settings, so that commits work whatever the machine has."""
+
+
+class ScratchError(ChaperonError):
+    """The scratch repository could not be made."""
+
+
+def environment(home: Path, model_url: str, path: str) -> dict[str, str]:
+    """The daemon's whole environment in a rehearsal: the CLI can reach the scripted model and no account.
+
+    Args:
+        home: The rehearsal's own HOME.
+        model_url: Where the scripted model listens.
+        path: PATH of whoever rehearses, so that git, shells and tools are found.
+    """
+    return {
+        "HOME": str(home),
+        "PATH": path,
+        "LANG": "C.UTF-8",
+        "ANTHROPIC_BASE_URL": model_url,
+        "ANTHROPIC_API_KEY": "rehearsal",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+
+
+async def make(scenario: Scenario, places: Places) -> None:
+    """Make the repository and HOME that the scenario describes.
+
+    Raises:
+        ScratchError: git failed; says what it said.
+    """
+    workspace, home = Path(places.workspace), Path(places.home)
+    for directory in (workspace, home):
+        directory.mkdir(parents=True)
+    _write(home, scenario.home)
+    await _git(workspace, "init", "--quiet", "--initial-branch=main")
+    for name, value in IDENTITY.items():
+        await _git(workspace, "config", name, value)
+    _write(workspace, [file for file in scenario.repository.files if file.committed])
+    await _git(workspace, "add", "--all")
+    await _git(workspace, "commit", "--quiet", "--allow-empty", "--message=The scratch repository")
+    _write(workspace, [file for file in scenario.repository.files if not file.committed])
+    if scenario.repository.remote:
+        remote = workspace.with_name("origin.git")
+        await _git(workspace, "clone", "--quiet", "--bare", str(workspace), str(remote))
+        await _git(workspace, "remote", "add", "origin", str(remote))
+        await _git(workspace, "fetch", "--quiet", "origin")
+
+
+def _write(folder: Path, files: "list[File] | tuple[File, ...]") -> None:
+    for file in files:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.content)
+
+
+async def _git(workspace: Path, *arguments: str) -> None:
+    quiet: Mapping[str, str] = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(workspace),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    done = await anyio.run_process(["git", "-C", str(workspace), *arguments], check=False, env=quiet)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise ScratchError(f"git {' '.join(arguments)} failed in the scratch repository: {said}")

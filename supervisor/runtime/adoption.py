@@ -1,0 +1,75 @@
+"""Taking over the agents that a daemon before this one left: each is found alive, ended, lost, or never begun."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+
+from supervisor.core.session import Session
+from supervisor.runtime import shims
+from supervisor.runtime.identity import read_identity
+
+Outcome = Literal["reattached", "exited", "lost", "terminal", "launched"]
+
+BIRTH_SECONDS = 5.0
+"""How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
+
+
+@dataclass(slots=True)
+class Adopted:
+    """What became of the agents that were live when the daemon before this one ended."""
+
+    found: int = 0
+    """How many there were; the sum of the others."""
+    reattached: int = 0
+    """Alive, and watched over again."""
+    exited: int = 0
+    """Ended meanwhile, with a record."""
+    lost: int = 0
+    """Gone without a record."""
+    terminal: int = 0
+    """Known to have ended; only what follows from it was still due."""
+    launched: int = 0
+    """Submitted but never started; started now."""
+
+    def count(self, outcome: Outcome) -> None:
+        """Count one agent."""
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def counts(self) -> dict[str, int]:
+        """All counts by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        facts = self.counts()
+        return f"adopted {facts.pop('found')}: " + ", ".join(f"{name} {number}" for name, number in facts.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of one agent."""
+
+    outcome: Outcome
+    shim: shims.Shim | None = None
+    """A conversation with its shim, where it lives."""
+
+
+async def find(session: Session, directory: Path) -> Finding:
+    """Look for what is left of an agent."""
+    if session.processes_ended:
+        return Finding("terminal")
+    deadline = anyio.current_time() + BIRTH_SECONDS
+    while True:
+        try:
+            return Finding("reattached", await shims.Shim.attach(directory, session.offset))
+        except (shims.ShimGoneError, OSError):
+            pass  # what it left says what became of it
+        if await anyio.to_thread.run_sync(shims.read_exit_record, directory) is not None:
+            return Finding("exited")
+        if await anyio.to_thread.run_sync(read_identity, directory) is not None or session.launched:
+            return Finding("lost")
+        if not (directory / "spec.json").exists() or anyio.current_time() > deadline:
+            return Finding("launched")
+        await anyio.sleep(0.05)

@@ -1,0 +1,199 @@
+"""The socket's API: HTTP with JSON, described by OpenAPI at `/openapi.json`.
+
+Events and incidents are streamed as lines from the files in which they are kept, so a reader that is slow, or that
+stops reading, costs nobody anything.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict
+
+from supervisor import __version__
+from supervisor.core.summary import Summary
+from supervisor.protocol import events
+from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.runtime.daemon import Daemon, UnavailableError
+from supervisor.runtime.submission import Submission
+
+LINES = "application/x-ndjson"
+
+
+class Said(BaseModel):
+    """Something to be told to an agent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+
+
+class Stopping(BaseModel):
+    """How an agent is to be stopped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = ""
+    force: bool = False
+    """End the tree at once instead of asking first."""
+
+
+class Health(BaseModel):
+    """How the daemon is."""
+
+    version: str
+    ending: bool
+    journal: str
+    """`open`, `full`, or why it takes nothing."""
+    last_event: int
+    agents: int
+    """How many live."""
+    adopted: dict[str, int]
+
+
+class Problem(BaseModel):
+    """Why something was not done."""
+
+    kind: str
+    what: str
+    way_out: str = ""
+
+
+def make_api(daemon: Daemon) -> FastAPI:
+    """The application that serves one daemon."""
+    api = FastAPI(
+        title="chaperon",
+        version=__version__,
+        description="The socket of the daemon that watches over Claude agents.",
+        responses={code: {"model": Problem} for code in (404, 409, 422, 503)},
+    )
+    _errors(api)
+    _daemon_routes(api, daemon)
+    _agent_routes(api, daemon)
+    _streams(api, daemon)
+    return api
+
+
+def _daemon_routes(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/health")
+    async def health() -> Health:
+        """How the daemon is."""
+        return Health(
+            version=__version__,
+            ending=daemon.ending,
+            journal=str(daemon.journal.state),
+            last_event=daemon.journal.last,
+            agents=sum(1 for _ in daemon.board.live()),
+            adopted=daemon.adopted.counts(),
+        )
+
+
+def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/agents")
+    async def agents() -> list[Summary]:
+        """All agents, oldest first."""
+        return daemon.board.summaries()
+
+    @api.post("/v1/agents", status_code=201)
+    async def submit(wanted: Submission, request: Request) -> Summary:
+        """Submit a task; its agent is launched at once."""
+        return await daemon.submit(wanted, by=_who(request))
+
+    @api.get("/v1/agents/{agent}")
+    async def show(agent: str) -> Summary:
+        """One agent, live or ended."""
+        return daemon.board.summary(agent)
+
+    @api.post("/v1/agents/{agent}/say")
+    async def say(agent: str, said: Said, request: Request) -> Summary:
+        """Tell the agent something: into its running turn, or as a new one."""
+        return await daemon.wish(agent, events.SayRequested, id=_id(), text=_words(said), by=_who(request))
+
+    @api.post("/v1/agents/{agent}/redirect")
+    async def redirect(agent: str, said: Said, request: Request) -> Summary:
+        """Interrupt the agent and give it something else to do."""
+        return await daemon.wish(agent, events.RedirectRequested, id=_id(), text=_words(said), by=_who(request))
+
+    @api.post("/v1/agents/{agent}/pause")
+    async def pause(agent: str, request: Request) -> Summary:
+        """Hold the agent at its next tool call."""
+        return await daemon.wish(agent, events.PauseRequested, by=_who(request))
+
+    @api.post("/v1/agents/{agent}/resume")
+    async def resume(agent: str, request: Request) -> Summary:
+        """Let a paused agent go on."""
+        return await daemon.wish(agent, events.ResumeRequested, by=_who(request))
+
+    @api.post("/v1/agents/{agent}/stop")
+    async def stop(agent: str, request: Request, how: Stopping | None = None) -> Summary:
+        """Stop the agent: ask first, then make it; or at once."""
+        how = how or Stopping()
+        facts = {"by": _who(request), "reason": how.reason, "force": how.force}
+        return await daemon.wish(agent, events.StopRequested, **facts)
+
+
+def _streams(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/events", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
+    async def journal(
+        after: int = Query(0, ge=-1, description="The last event not wanted; -1 for those to come only."),
+        follow: bool = Query(False, description="Whether to wait for more."),
+        agent: str | None = Query(None, description="Only this agent's."),
+    ) -> StreamingResponse:
+        """The journal's lines, as they are in its files."""
+        begin = daemon.journal.last if after < 0 else after
+        return StreamingResponse(_journal_lines(daemon, begin, follow, agent), media_type=LINES)
+
+    @api.get("/v1/incidents", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
+    async def incidents(
+        follow: bool = Query(False, description="Whether to wait for more."),
+    ) -> StreamingResponse:
+        """The incident log's lines, oldest first."""
+        return StreamingResponse(daemon.incidents.follow(live=follow), media_type=LINES)
+
+
+async def _journal_lines(daemon: Daemon, after: int, follow: bool, agent: str | None) -> AsyncIterator[bytes]:
+    async for line in daemon.journal.follow(after, live=follow):
+        if agent is None or orjson.loads(line.data).get("agent") == agent:
+            yield line.data
+
+
+def _words(said: Said) -> str:
+    if not said.text.strip():
+        raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
+    return said.text
+
+
+def _id() -> str:
+    return uuid4().hex[:12]
+
+
+def _who(request: Request) -> str:
+    """Who asks: the server puts the peer's user name where the address of a network peer would be."""
+    return request.client.host if request.client else "unknown"
+
+
+def _errors(api: FastAPI) -> None:
+    status: list[tuple[type[ChaperonError], int]] = [
+        (NotFoundError, 404),
+        (IllegalStepError, 409),
+        (UnavailableError, 503),
+        (UsageError, 422),
+    ]
+
+    @api.exception_handler(ChaperonError)
+    async def refused(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ChaperonError)
+        code = next((code for kind, code in status if isinstance(error, kind)), 503)
+        problem = {"kind": type(error).__name__.removesuffix("Error"), "what": error.what, "way_out": error.way_out}
+        return JSONResponse(problem, code)
+
+    @api.exception_handler(RequestValidationError)
+    async def malformed(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        found = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors())
+        problem: dict[str, Any] = {"kind": "Usage", "what": f"The request is malformed: {found}. Nothing was done."}
+        return JSONResponse({**problem, "way_out": "See /openapi.json."}, 422)

@@ -1,0 +1,68 @@
+"""The incident log as the daemon uses it: written off the event loop, one at a time, and followed by readers."""
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from supervisor.protocol.interventions import Incident
+from supervisor.runtime.incidents import IncidentLog, IncidentLogError
+from supervisor.runtime.log import log
+
+CHUNK_BYTES = 256 * 1024
+"""How much is read at once, in bytes; bounds what a slow reader costs."""
+
+
+class IncidentFeed:
+    """Reports incidents, and tells followers that there is more to read.
+
+    Args:
+        written: The log and its reports.
+        path: The log's file.
+    """
+
+    def __init__(self, written: IncidentLog, path: Path) -> None:
+        self._written = written
+        self._path = path
+        self._one_at_a_time = anyio.Lock()
+        self._grown = anyio.Event()
+
+    async def report(self, incident: Incident, report: Mapping[str, Any] | None) -> None:
+        """Write an incident that is in the journal; one that was written before is not written twice.
+
+        Where it cannot be written that is logged: the next start asks again for what the journal has.
+        """
+        async with self._one_at_a_time:
+            try:
+                await anyio.to_thread.run_sync(self._written.record, incident, report)
+            except IncidentLogError as error:
+                log.error("%s", error)
+                return
+        grown, self._grown = self._grown, anyio.Event()
+        grown.set()
+
+    async def follow(self, *, live: bool) -> AsyncIterator[bytes]:
+        """Yield the log's whole lines from its beginning; with `live`, wait for more."""
+        offset = 0
+        while True:
+            grown = self._grown
+            while data := await anyio.to_thread.run_sync(self._read_lines, offset):
+                offset += len(data)
+                yield data
+            if not live:
+                return
+            await grown.wait()
+
+    def _read_lines(self, offset: int) -> bytes:
+        """Read whole lines from the offset on: some, or one that is longer than a chunk, or nothing where there is none."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(offset)
+                data = file.read(CHUNK_BYTES)
+                if b"\n" not in data:
+                    data += file.readline()
+        except FileNotFoundError:
+            return b""
+        return data[: data.rfind(b"\n") + 1]

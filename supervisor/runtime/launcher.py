@@ -1,0 +1,96 @@
+"""Starting an agent: which program, with which arguments and environment, held how."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio.to_thread
+
+from supervisor.config.environment import agent_environment
+from supervisor.config.model import Agent
+from supervisor.protocol.commands import Launch
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.tasks import Limits
+from supervisor.runtime import shims
+from supervisor.runtime.containment import Ceiling, Containment, Uncontained, remove
+from supervisor.runtime.find_cli import find_cli
+
+WIRE = (
+    "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+    "--permission-prompt-tool", "stdio",
+)  # fmt: skip
+"""What makes the CLI speak the wire, with both gates."""
+
+SUPERVISED: Mapping[str, str] = {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "0"}
+"""The CLI's own patience with background work, switched off: how long a run may last is chaperon's to say."""
+
+
+class ProcessLauncher:
+    """Starts shims for agents.
+
+    Args:
+        settings: How the CLI is started.
+        environ: The daemon's environment, from which the agent's is made.
+        agents: The directory that has one directory an agent.
+        containment: Makes control groups, where the machine has them.
+    """
+
+    def __init__(
+        self, settings: Agent, environ: Mapping[str, str], agents: Path, containment: Containment | Uncontained
+    ) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._agents = agents
+        self._containment = containment
+
+    def directory(self, agent: str) -> Path:
+        """Where the agent's shim keeps its files."""
+        return self._agents / agent
+
+    async def launch(self, agent: str, command: Launch) -> shims.Shim:
+        """Start shim and CLI.
+
+        Raises:
+            LaunchError: They could not be started; nothing of them runs.
+        """
+        try:
+            spec = await anyio.to_thread.run_sync(self._spec, agent, command)
+        except shims.LaunchError:
+            raise
+        except ChaperonError as error:
+            raise shims.LaunchError(error.what, way_out=error.way_out) from error
+        return await shims.Shim.launch(spec)
+
+    def clear(self, containment: str) -> None:
+        """Give back the control group of an agent that has ended, where it had one."""
+        _, _, group = containment.partition("cgroup:")
+        if group:
+            remove(Path(group))
+
+    def _spec(self, agent: str, command: Launch) -> shims.ShimSpec:
+        """Say what to start. Blocks: it looks for the CLI and makes the control group."""
+        cli = find_cli(self._settings.command, self._environ)
+        directory = self.directory(agent)
+        own = str(directory / "claude") if self._settings.own_config_dir else None
+        return shims.ShimSpec(
+            agent=agent,
+            directory=directory,
+            argv=[str(cli.path), *arguments(command), *self._settings.arguments],
+            cwd=Path(command.workspace),
+            env={**agent_environment(self._environ, self._settings.environment, own), **SUPERVISED},
+            launcher=self._settings.launcher,
+            cgroup=self._group(agent, command.task.limits),
+        )
+
+    def _group(self, agent: str, limits: Limits) -> Path | None:
+        if isinstance(self._containment, Uncontained):
+            return None
+        most = limits.max_memory_mb
+        return self._containment.make(agent, Ceiling(memory_high_bytes=most * 2**20 if most else None))
+
+
+def arguments(command: Launch) -> list[str]:
+    """The CLI's arguments for this task."""
+    task = command.task
+    session = f"--resume={task.resume_session}" if task.resume_session else f"--session-id={command.session_id}"
+    model = [f"--model={task.model}"] if task.model else []
+    return [*WIRE, "--permission-mode", task.permission_mode, session, *model]

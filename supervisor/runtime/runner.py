@@ -1,0 +1,265 @@
+"""One agent's hands: performs what its session commands, in order, and tells the session what happens.
+
+This is the only place that performs commands. Each batch waits until the journal has what led to it; freezing alone
+does not wait, for a frozen agent can always be thawed.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from supervisor.protocol import events
+from supervisor.protocol.commands import (
+    CloseInput,
+    Command,
+    EndTree,
+    Freeze,
+    Launch,
+    Record,
+    ReportIncident,
+    SendLine,
+    StartTimer,
+    StopTimer,
+    Terminate,
+    Thaw,
+)
+from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
+from supervisor.protocol.messages import decode
+from supervisor.runtime import shims
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.identity import read_identity
+from supervisor.runtime.incident_feed import IncidentFeed
+from supervisor.runtime.journal import Journal
+from supervisor.runtime.leftovers import end_leftovers
+from supervisor.runtime.timers import Timers
+
+GIVE_UP_SECONDS = 5.0
+"""How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
+
+
+class Launcher(Protocol):
+    """Starts the processes of an agent."""
+
+    async def launch(self, agent: str, command: Launch) -> shims.Shim:
+        """Start shim and CLI.
+
+        Raises:
+            ChaperonError: They could not be started; nothing of them runs.
+        """
+        ...
+
+    def clear(self, containment: str) -> None:
+        """Give back what an agent that has ended held of the machine: its control group."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What runners share."""
+
+    journal: Journal
+    incidents: IncidentFeed
+    launcher: Launcher
+    clock: Clock
+    happened: Callable[[events.AnyEvent], object]
+    """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
+    fault: Callable[[str, str, str], object]
+    """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Commands, and the record that must be written before they are performed."""
+
+    after: int
+    commands: list[Command]
+
+
+class Runner:
+    """Performs the commands of one agent until it has ended.
+
+    Args:
+        agent: Its name.
+        tools: What runners share.
+        ended: Tells whether the agent's session has ended.
+        offset: Where in the agent's output reading begins.
+    """
+
+    def __init__(self, agent: str, tools: Tools, ended: Callable[[], bool], offset: int = 0) -> None:
+        self.agent = agent
+        self._tools = tools
+        self._ended = ended
+        self._shim: shims.Shim | None = None
+        self._held = ""
+        self._splitter = LineSplitter(offset)
+        self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
+
+    def perform(self, batch: Batch) -> None:
+        """Queue commands; called in the event loop, in the order of the journal."""
+        if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
+            self._shim.freeze()
+        self._put.send_nowait(batch)
+
+    async def run(self, shim: shims.Shim | None = None) -> None:
+        """Perform and listen until the agent has ended. With a shim, it is one that was found alive."""
+        async with anyio.create_task_group() as tasks:
+            timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
+            if shim is not None:
+                self._listen(tasks, shim)
+            async for batch in self._take:
+                await self._tools.journal.written(batch.after)
+                for command in batch.commands:
+                    await self._do(command, tasks, timers)
+                if self._ended() and not self._take.statistics().current_buffer_used:
+                    break
+            tasks.cancel_scope.cancel()
+        self._tools.launcher.clear(self._held)
+
+    async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
+        match command:
+            case Record() | Freeze():
+                pass  # a record is in the journal, and the freeze was asked for, before the batch was queued
+            case StartTimer():
+                timers.start(command.name, command.after_seconds)
+            case StopTimer():
+                timers.stop(command.name)
+            case ReportIncident():
+                await self._tools.incidents.report(command.incident, command.report)
+            case Launch():
+                await self._launch(command, tasks)
+            case _:
+                self._steer(command)
+
+    def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
+        """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
+        if self._shim is None:
+            return
+        match command:
+            case SendLine():
+                self._shim.send_line(command.key, command.line)
+            case CloseInput():
+                self._shim.close_input()
+            case Terminate():
+                self._shim.terminate()
+            case Thaw():
+                self._shim.thaw()
+            case EndTree():
+                self._shim.end_tree()
+
+    async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
+        try:
+            shim = await self._tools.launcher.launch(self.agent, command)
+        except shims.LaunchError as error:
+            self._tell(events.LaunchFailed, error=str(error))
+            return
+        self.launched(shim)
+        self._listen(tasks, shim)
+
+    def launched(self, shim: shims.Shim) -> None:
+        """Tell the session that its processes run."""
+        facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment}
+        self._tell(events.AgentLaunched, **facts)
+
+    def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
+        self._shim, self._held = shim, shim.containment
+        tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
+
+    async def _hear(self, shim: shims.Shim) -> None:
+        """Tell the session all that the shim tells, until the connection ends."""
+        exited = False
+        async for heard in shim.events():
+            match heard:
+                case shims.Output():
+                    await self.read(heard.data)
+                case shims.Accepted():
+                    self._tell(events.InputAccepted, key=heard.key)
+                case shims.Frozen():
+                    self._tell(events.TreeFrozen, micros=heard.micros)
+                case shims.Ended():
+                    self._tell(events.TreeEnded, micros=heard.micros, left=heard.left)
+                case shims.Exited():
+                    exited = True
+                    self.exited(heard.record)
+                case shims.Fault():
+                    self._tools.fault(self.agent, "shim_fault", heard.text)
+        self._shim = None
+        if not exited:
+            await self.read_what_is_left(shim.directory)
+
+    async def read(self, data: bytes) -> None:
+        """Tell the session the lines that the bytes complete; waits while the journal has no room."""
+        for line in self._splitter.feed(data):
+            if not self._tools.journal.accepting:
+                await self._tools.journal.room()
+            self._line(line)
+        await anyio.lowlevel.checkpoint()  # one chatty agent must not hold up the answers to others
+
+    def _line(self, line: Line | OversizedLine) -> None:
+        if isinstance(line, OversizedLine):
+            self._tell(events.LinePassedOver, start=line.start, end=line.end)
+            what = (
+                f"Agent {self.agent} printed a line of {line.end - line.start} bytes, over the cap; it was passed over."
+            )
+            self._tools.fault(self.agent, "line_passed_over", what)
+            return
+        frame = decode(line.data)
+        text = line.data.decode(errors="replace") if frame is None else None
+        self._tell(events.LineReceived, end=line.end, frame=frame, text=text)
+
+    async def read_what_is_left(self, directory: Path) -> bool:
+        """The shim is gone: tell the session the rest of the output and how the agent ended, or that it was lost.
+
+        Returns:
+            Whether there was an exit record.
+        """
+        record = await anyio.to_thread.run_sync(shims.read_exit_record, directory)
+        for data in await anyio.to_thread.run_sync(lambda: list(shims.read_rest(directory, self._splitter.received))):
+            await self.read(data)
+        if record is not None:
+            self.exited(record)
+            return True
+        identity = await anyio.to_thread.run_sync(read_identity, directory)
+        found = "nobody was left"
+        if identity is not None:
+            cleared = await anyio.to_thread.run_sync(end_leftovers, identity)
+            found = f"{len(cleared.ended)} processes it left were ended, {cleared.left} could not be"
+        self._tell(events.AgentVanished, reason=f"its shim was killed; {found}")
+        return False
+
+    def exited(self, record: shims.ExitRecord) -> None:
+        """Tell the session how the CLI ended; a last line that was cut is told first."""
+        if cut := self._splitter.finish():
+            self._line(cut)
+        self._tell(
+            events.AgentExited,
+            code=record.code,
+            signal=record.signal,
+            stderr_tail=record.error or record.stderr_tail,
+            rusage={
+                "user_seconds": record.user_seconds,
+                "system_seconds": record.system_seconds,
+                "max_rss_kib": record.max_rss_kib,
+            },
+        )
+
+    async def give_up(self, why: str) -> None:
+        """After a failure of our own: end the agent, for nobody watches over it any more."""
+        if self._shim is not None:
+            self._shim.end_tree()
+            with anyio.move_on_after(GIVE_UP_SECONDS):
+                async for heard in self._shim.events():
+                    if isinstance(heard, shims.Exited):
+                        break
+            self._shim.close()
+        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
+
+    def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
+        stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}
+        self._tools.happened(kind(**stamp, **facts))  # type: ignore[arg-type]

@@ -1,0 +1,106 @@
+"""A task as somebody hands it in, and whether it can be taken."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, Field
+
+from supervisor.protocol.errors import UsageError
+from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+"""What an agent may be called: it names a directory and a control group."""
+
+GIT_SECONDS = 10.0
+"""How long git may take to say whose worktree a directory is: milliseconds, unless its disk hangs."""
+
+
+class Submission(BaseModel):
+    """What is wanted; only the prompt and the repository must be given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: str
+    """What the agent is asked."""
+    repository: str
+    """A directory in a git worktree."""
+    name: str | None = None
+    """What the agent is called; none: the next of a1, a2 and so on."""
+    expected_paths: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    limits: Limits = Field(default_factory=Limits)
+    model: str | None = None
+    permission_mode: str = "default"
+    resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
+    keep_open: bool = False
+
+    async def check(self) -> str:
+        """Look whether it can be done; returns the workspace: the top of the git worktree.
+
+        Raises:
+            UsageError: The prompt is empty or too long, the name is none, or the repository is missing, no directory,
+                not readable or not in a git worktree. Nothing was started.
+        """
+        self._check_words()
+        await anyio.to_thread.run_sync(self._check_directory)
+        return await self._worktree()
+
+    def task(self, id_: str, workspace: str) -> Task:
+        """The same as the protocol's type."""
+        facts = self.model_dump(exclude={"repository", "name", "limits"})
+        return Task(id_, repository=workspace, limits=self.limits, **facts)
+
+    def _check_words(self) -> None:
+        if not self.prompt.strip():
+            raise UsageError("The prompt is empty; nothing was started.", way_out="Say what the agent is to do.")
+        size = len(self.prompt.encode(errors="replace"))
+        if size > MAX_PROMPT_BYTES:
+            raise UsageError(
+                f"The prompt has {size} bytes and may have {MAX_PROMPT_BYTES}; nothing was started.",
+                way_out="Put the long part into a file of the repository and name the file.",
+            )
+        if self.name is not None and not NAME.fullmatch(self.name):
+            raise UsageError(
+                f"{self.name!r} cannot be an agent's name; nothing was started.",
+                way_out="Use up to 32 letters, digits, hyphens and underscores, a letter or digit first.",
+            )
+
+    def _check_directory(self) -> None:
+        path = Path(self.repository)
+        if not path.is_absolute():
+            problem = "is not an absolute path"
+        elif not path.exists():
+            problem = "does not exist"
+        elif not path.is_dir():
+            problem = "is not a directory"
+        elif not os.access(path, os.R_OK | os.X_OK):
+            problem = "cannot be read by this user"
+        else:
+            return
+        raise UsageError(f"The repository {self.repository!r} {problem}; nothing was started.")
+
+    async def _worktree(self) -> str:
+        command = ["git", "-C", self.repository, "rev-parse", "--show-toplevel"]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        try:
+            with anyio.fail_after(GIT_SECONDS):
+                done = await anyio.run_process(command, check=False, env=environ)
+        except TimeoutError:
+            raise UsageError(
+                f"git did not answer for {GIT_SECONDS:g} s in {self.repository!r}; nothing was started.",
+                way_out="Look whether its disk hangs.",
+            ) from None
+        except OSError as error:
+            raise UsageError(f"git could not be run ({error}); nothing was started.", way_out="Install git.") from error
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise UsageError(
+                f"{self.repository!r} is not in a git worktree, so nothing was started. git says: {said}",
+                way_out=f"Run `git init` there: git -C {self.repository} init",
+            )
+        return done.stdout.decode().rstrip("\n")
