@@ -4,7 +4,9 @@ import click
 
 from supervisor import __version__
 from supervisor.cli import agents, streams
+from supervisor.cli.doctor import doctor
 from supervisor.cli.rehearse import demo, rehearse
+from supervisor.cli.run import run_command
 from supervisor.cli.serve import serve
 
 
@@ -18,6 +20,7 @@ def main(config: str | None) -> None:
 for command in (
     demo,
     serve,
+    run_command,
     agents.ps,
     agents.show,
     agents.say,
@@ -28,6 +31,7 @@ for command in (
     streams.tail,
     streams.incidents,
     rehearse,
+    doctor,
 ):
     main.add_command(command)
 

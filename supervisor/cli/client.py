@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import orjson
 
-from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import Line, LineSplitter
 
 CONNECT_SECONDS = 5.0
@@ -31,6 +31,10 @@ class NoDaemonError(ChaperonError):
 
 class RefusedError(ChaperonError):
     """The daemon did not do what was asked; the sentence is its own."""
+
+
+class MisusedError(RefusedError, UsageError):
+    """The daemon was asked for what cannot be: the caller's mistake."""
 
 
 class Client:
@@ -89,6 +93,7 @@ def _checked(response: httpx.Response) -> Any:
         return orjson.loads(response.content)
     try:
         problem = orjson.loads(response.content)
-        raise RefusedError(problem["what"], way_out=problem.get("way_out", ""))
+        refusal = MisusedError if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY else RefusedError
+        raise refusal(problem["what"], way_out=problem.get("way_out", ""))
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RefusedError(f"The daemon answered {response.status_code}: {response.text[:300]}") from None
