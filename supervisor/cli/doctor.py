@@ -16,13 +16,15 @@ def doctor(as_json: bool) -> None:
     """Say what works here (CLI, git, control groups, socket, disk, service manager), and how to mend what does not."""
     # Here and not above: looking needs the runtime, which `--help` should not pay for.
     from supervisor.runtime import doctor as checks
-    from supervisor.runtime.containment import Containment, Uncontained
+    from supervisor.runtime.containment import Containment, Uncontained, remove
 
     def containment() -> checks.Finding:
         found = Containment.find(sha256(b"doctor").hexdigest()[:8])
         if isinstance(found, Uncontained):
             return checks.Finding("containment", None, found.reason)
-        return checks.Finding("containment", True, f"agents are held in {found.agents.parent}. {found.why_no_limits}")
+        remove(found.agents.parent)
+        held = f"agents are held below {found.agents.parent.parent}. {found.why_no_limits}"
+        return checks.Finding("containment", True, held.strip())
 
     async def work() -> int:
         uid = os.getuid()

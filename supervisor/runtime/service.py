@@ -29,6 +29,7 @@ from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
@@ -64,6 +65,8 @@ class Setup:
     listening: socket.socket | None = None
     """A socket that the service manager opened; None: one is made."""
     clock: Clock = field(default_factory=Clock)
+    disk: Disk = REAL_DISK
+    """What the journal and the incident log are written through; another, in tests."""
 
 
 @asynccontextmanager
@@ -116,7 +119,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
     places = setup.places
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
     begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot.n, snapshot.state)
-    journal, recovery = Journal.open(places.journal, trusted=begin, clock=setup.clock)
+    journal, recovery = Journal.open(places.journal, trusted=begin, disk=setup.disk, clock=setup.clock)
     snapshot = unless_ahead(snapshot, recovery.n)
     if isinstance(snapshot, NoSnapshot):
         begin = 0
@@ -128,7 +131,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
         if isinstance(record.event, events.IncidentOpened | events.FaultSeen):
             missed.append(record.event)
     board.settle()
-    incidents = IncidentLog.open(places.state, reserve=journal.reserve)
+    incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
     return _Opened(journal, recovery, incidents, missed, problem)
 

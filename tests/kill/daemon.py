@@ -1,0 +1,61 @@
+"""A daemon as a process of its own, which kills itself at a chosen write to the journal.
+
+usage: python -m tests.kill.daemon BASE KILL_AT SHARE     (0 never kills; SHARE of the fatal write's bytes land first)
+
+It submits the task where nobody did, waits until every agent has ended, prints what it adopted, and ends in order.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+
+from supervisor.config.model import Agent, Config
+from supervisor.config.paths import Places
+from supervisor.runtime.disk import RealDisk
+from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.submission import Submission
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+class DeadlyDisk(RealDisk):
+    """Counts writes to journal segments, and is the death of the process at one of them."""
+
+    def __init__(self, kill_at: int, share: float) -> None:
+        self.left = kill_at
+        self.share = share
+        self.segments: set[int] = set()
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        fd = super().open(path, flags, mode)
+        (self.segments.add if path.parent.name == "journal" else self.segments.discard)(fd)
+        return fd
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        if fd in self.segments and self.left:
+            self.left -= 1
+            if not self.left:
+                os.write(fd, bytes(data)[: int(len(data) * self.share)])
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().write(fd, data)
+
+
+async def main(base: Path, kill_at: int, share: float) -> None:
+    places = Places(state=base / "state", runtime=base / "run")
+    config = Config(agent=Agent(command=str(base / "claude")))
+    environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
+    async with run_daemon(Setup(config, places, environ, disk=DeadlyDisk(kill_at, share))) as daemon:
+        if not daemon.board.summaries():
+            await daemon.submit(Submission(prompt="go", repository=str(base / "repo"), name="a1"), by="test")
+        n = daemon.journal.last
+        while any(daemon.board.live()):
+            n += 1
+            await daemon.journal.written(n)
+        sys.stdout.write(f"{daemon.adopted}\n")
+
+
+if __name__ == "__main__":
+    anyio.run(main, Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))

@@ -1,0 +1,120 @@
+"""The daemon is killed at every write of a run, and half-way through it; the next one loses nothing and doubles nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import psutil
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.records import Record
+from supervisor.protocol.words import AgentState, Decision
+from supervisor.runtime.segments import read_records
+from tests.kill.daemon import STAND_IN
+
+PLAN = ["ls", "rm -rf /home/somebody", "git push --force origin main", "echo fine"]
+RAN = ["ls", "git push --force origin main", "echo fine"]
+"""What the stand-in runs: it notes the command that it asked for, where the hook allowed it."""
+
+WRITES = 60
+"""More writes than a run has; the matrix ends where a run comes through unkilled."""
+
+
+def prepare(base: Path) -> None:
+    (base / "repo").mkdir(parents=True)
+    (base / "home").mkdir()
+    subprocess.run(["git", "init", "--quiet", str(base / "repo")], check=True)
+    (base / "repo" / "plan.json").write_text(json.dumps(PLAN))
+    shutil.copy(STAND_IN, base / "claude")
+    (base / "claude").chmod(0o755)
+
+
+def daemon(base: Path, kill_at: int = 0, share: float = 0.0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.kill.daemon", str(base), str(kill_at), str(share)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+
+
+def journal(base: Path) -> list[Record]:
+    return list(read_records(base / "state" / "journal"))
+
+
+def assert_whole(base: Path) -> None:
+    """Everything that the CLI said is in the journal once; what ran was reviewed first; the run came to its end."""
+    records = journal(base)
+    assert [record.n for record in records] == list(range(1, len(records) + 1))
+    received = [record.event.frame for record in records if isinstance(record.event, events.LineReceived)]
+    printed = [orjson.loads(line) for line in (base / "state/agents/a1/out.log").read_bytes().splitlines()]
+    assert received == printed
+    assert (base / "repo" / "ran.log").read_text().splitlines() == RAN
+    reviews = [record.event for record in records if isinstance(record.event, events.ReviewMade)]
+    assert [review.action.input["command"] for review in reviews] == PLAN
+    assert [review.review.decision for review in reviews] == [
+        Decision.ALLOW, Decision.BLOCK, Decision.MODIFY, Decision.ALLOW,
+    ]  # fmt: skip
+    answered = [json.loads(line)[0] for line in (base / "repo" / "answers.log").read_text().splitlines()]
+    assert len(answered) == len(set(answered)) == 1 + len(PLAN) + len(RAN)
+    states = [record.event.after for record in records if isinstance(record.event, events.StateChanged)]
+    assert states == [AgentState.RUNNING, AgentState.FINISHING, AgentState.DONE]
+
+
+def nobody_left(base: Path) -> bool:
+    return not any(str(base) in " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0], ids=["before", "amid", "behind"])
+@pytest.mark.timeout(600)
+@pytest.mark.slow
+def test_a_daemon_killed_at_any_write_loses_nothing_and_doubles_nothing(tmp_path: Path, share: float) -> None:
+    """Every write for the writes as wholes; every third for those cut in the middle and behind."""
+    killed = 0
+    for kill_at in range(1, WRITES, 1 if share == 0.0 else 3):
+        base = tmp_path / str(kill_at)
+        prepare(base)
+        first = daemon(base, kill_at, share)
+        if first.returncode == 0:
+            break
+        assert first.returncode == -9, first.stderr
+        killed += 1
+        second = daemon(base)
+        assert second.returncode == 0, second.stderr
+        assert_adopted(second.stdout)
+        assert_whole(base)
+        assert nobody_left(base)
+    else:
+        pytest.fail(f"the run has more than {WRITES} writes")
+    assert killed >= (20 if share == 0.0 else 6)
+
+
+def assert_adopted(line: str) -> None:
+    """The counts add up to the number of agents that were found."""
+    found, _, counts = line.strip().removeprefix("adopted ").partition(": ")
+    assert int(found) == sum(int(count.split()[1]) for count in counts.split(", ")), line
+
+
+def test_a_daemon_that_is_not_killed_comes_through(tmp_path: Path) -> None:
+    """The matrix compares with this run."""
+    base = tmp_path / "base"
+    prepare(base)
+    done = daemon(base)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "adopted 0: reattached 0, exited 0, lost 0, terminal 0, launched 0\n"
+    assert_whole(base)
+
+
+def test_three_daemons_killed_one_after_another_do_not_wear_the_agent_out(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    prepare(base)
+    for kill_at in (9, 7, 5):
+        assert daemon(base, kill_at).returncode == -9
+    last = daemon(base)
+    assert last.returncode == 0, last.stderr
+    assert_whole(base)
+
+
+def test_the_stand_in_is_a_program_that_can_be_run() -> None:
+    assert os.access(STAND_IN, os.X_OK) or STAND_IN.read_text().startswith("#!")
