@@ -8,8 +8,13 @@ import orjson
 import pytest
 
 from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment
+from supervisor.config.model import Agent
+from supervisor.protocol.commands import Launch
+from supervisor.protocol.tasks import Task
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.runtime.containment import Uncontained
+from supervisor.runtime.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -81,3 +86,14 @@ async def test_hooks_switched_off_by_the_user_leave_the_gate_on(tmp_path: Path) 
 )
 async def test_other_variables_that_sound_like_it_do_not_turn_the_gate_off(tmp_path: Path, name: str) -> None:
     assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, environment={name: "1"})
+
+
+async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Path) -> None:
+    cli = tmp_path / "claude"
+    cli.write_text("#!/bin/sh\necho '2.1.400 (Claude Code)'\n")
+    cli.chmod(0o755)
+    settings = Agent(command=str(cli), arguments=("--add-dir", "/x"))
+    launcher = ProcessLauncher(settings, {"CLAUDE_CODE_SIMPLE": "1"}, tmp_path, Uncontained("for the test"))
+    spec = launcher._spec("a1", Launch(Task("t", "prompt", "/repo"), "/workspace", "session"))
+    assert tuple(spec.argv[-2:]) == GATE_ARGUMENTS
+    assert "CLAUDE_CODE_SIMPLE" not in spec.env
