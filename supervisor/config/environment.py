@@ -41,11 +41,14 @@ OF_ANOTHER_SESSION = (
 )  # fmt: skip
 """What marks a session around the daemon: with it, an agent takes itself for a part of that session."""
 
-AROUND_THE_GATE = (
-    "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS",
-    "CLAUDE_CODE_DISABLE_HOOK*",
-)  # fmt: skip
-"""Modes of the CLI that may run without hooks, and so without review (`--bare` sets the first: "skip hooks"). `agent.environment` cannot bring them back."""
+AROUND_THE_GATE = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS")
+"""Modes of the CLI that loosen the gate. With CLAUDE_CODE_SIMPLE=1, which `--bare` sets, no hook is called at all, those of the control
+protocol neither: calls run unreviewed (seen with 2.1.329). `agent.environment` cannot bring them back."""
+
+GATE_ARGUMENTS = ("--settings", '{"env":{"CLAUDE_CODE_SIMPLE":"0"}}')
+"""Arguments that every agent's CLI must be started with. A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and wins
+over the process's environment; settings on the command line win over both. (`disableAllHooks` there does not reach hooks of the control
+protocol, nor do a project's settings reach this variable.)"""
 
 ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
 """An agent that replaced its own program in the middle of a run would be another one than was checked."""

@@ -13,12 +13,17 @@ from supervisor.protocol.words import Decision
 
 OWN_ARGUMENTS = frozenset(
     {
-        "-p", "--print", "--input-format", "--output-format", "--verbose", "--permission-prompt-tool",
-        "--permission-mode", "--session-id", "--resume", "-r", "--continue", "-c", "--fork-session",
-        "--resume-session-at", "--bare", "--safe-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
+        # What chaperon itself says.
+        "-p", "--print", "--input-format", "--output-format", "--verbose", "--permission-prompt-tool", "--permission-prompts",
+        "--permission-mode", "--settings", "--session-id", "--resume", "-r", "--fork-session", "--resume-session-at",
+        # What would take the run out of its hands.
+        "--continue", "-c", "--bg", "--background", "--cloud", "--teleport", "--tmux", "--from-pr", "--worktree", "-w",
+        "--remote-control", "--no-session-persistence", "--help", "-h", "--version", "-v",
+        # What would take the gate away.
+        "--bare", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
     }
 )  # fmt: skip
-"""Arguments of the CLI that chaperon sets itself, or that would take the gate away: `--bare` skips hooks."""
+"""Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file from asking for that."""
 
 MISSION_LIMITS: Mapping[str, int] = {
     "max_file_operations": 100,
@@ -43,8 +48,11 @@ def _variable_names(value: dict[str, str]) -> dict[str, str]:
 def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
     for argument in value:
         name = argument.partition("=")[0]
-        if name in OWN_ARGUMENTS:
-            raise ValueError(f"{name!r} is set by chaperon itself; remove it here")
+        # The CLI takes `-rID` for `-r ID`, and `-pc` for `-p -c`.
+        if name in OWN_ARGUMENTS or (name[:1] == "-" != name[1:2] and name[:2] in OWN_ARGUMENTS):
+            raise ValueError(
+                f"{name!r} is not for the configuration: chaperon sets it itself, or could not watch over the agent with it"
+            )
     return value
 
 
@@ -76,7 +84,7 @@ class Agent(Section):
     command: AbsolutePath | None = None
     """Path of the CLI. Empty: `claude` on PATH, then the one that the `[claude]` extra brought."""
     arguments: Annotated[Texts, AfterValidator(_arguments)] = ()
-    """Further arguments for the CLI, one a list item. Those that chaperon sets itself are refused."""
+    """Further arguments for the CLI, one a list item. Those that chaperon sets itself, and those that would take the agent out of its hands, are refused."""
     environment: Annotated[dict[str, str], AfterValidator(_variable_names)] = Field(default={}, repr=False)
     """Variables that agents get beside the clean environment, by name. Values are never shown."""
     permission_mode: Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = "default"

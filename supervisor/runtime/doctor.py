@@ -18,6 +18,7 @@ from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, places
 from supervisor.protocol.errors import ChaperonError
+from supervisor.runtime.containment import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.find_cli import MEASURED, find_cli
 from supervisor.runtime.start.chaperon import foreign
 
@@ -63,9 +64,7 @@ class Surroundings:
     """The user's name."""
     config_file: Path | None = None
     """The file named by `--config`."""
-    containment: Callable[[], Finding] | None = None
-    """The check of control groups, brought by whoever knows them."""
-    inotify: Path = Path("/proc/sys/fs/inotify")
+    proc: Path = Path("/proc")
     lingering: Path = Path("/var/lib/systemd/linger")
 
     def loaded(self) -> Loaded:
@@ -134,9 +133,19 @@ def git(around: Surroundings) -> Finding:
 
 def containment(around: Surroundings) -> Finding:
     """Whether agents can be frozen, ended and limited as a whole."""
-    if around.containment is None:
-        return Finding("containment", None, "not looked at")
-    return around.containment()
+    group = own_group(*(Path(around.proc, "self", name).read_text() for name in ("mountinfo", "cgroup")))
+    mend = "Run chaperon as the systemd service it brings, or by `systemd-run --user --scope -p Delegate=yes`."
+    if group is None:
+        return Finding("containment", None, "no cgroup v2 tree; agents are held by walking their processes")
+    if not is_delegated(group):
+        says = f"{group} is not delegated to a daemon started here; agents are held by walking their processes"
+        return Finding("containment", None, says, mend)
+    controllers = (group / "cgroup.controllers").read_text().split()
+    missing = [name for name in CONTROLLERS if name not in controllers]
+    if missing:
+        says = f"cgroup v2 at {group}; no {', '.join(missing)}, so limits are watched and not enforced"
+        return Finding("containment", None, says, mend)
+    return Finding("containment", True, f"cgroup v2 at {group}, with {', '.join(controllers)}")
 
 
 def state_directory(around: Surroundings) -> Finding:
@@ -188,7 +197,7 @@ def answers(path: Path) -> bool:
 def watches(around: Surroundings) -> Finding:
     """Whether the kernel lets us watch large workspaces."""
     try:
-        allowed = int((around.inotify / "max_user_watches").read_text())
+        allowed = int((around.proc / "sys/fs/inotify/max_user_watches").read_text())
     except (OSError, ValueError):
         return Finding("watches", None, "the kernel does not say how many files may be watched")
     if allowed >= LEAST_WATCHES:

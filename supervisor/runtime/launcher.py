@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from supervisor.config.environment import agent_environment
+from supervisor.config.environment import GATE_ARGUMENTS, agent_environment
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.errors import ChaperonError
@@ -74,7 +74,7 @@ class ProcessLauncher:
         return shims.ShimSpec(
             agent=agent,
             directory=directory,
-            argv=[str(cli.path), *arguments(command), *self._settings.arguments],
+            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *GATE_ARGUMENTS],
             cwd=Path(command.workspace),
             env={**agent_environment(self._environ, self._settings.environment, own), **SUPERVISED},
             launcher=self._settings.launcher,

@@ -38,8 +38,8 @@ def test_what_marks_a_surrounding_session_stays_behind(name: str) -> None:
     assert name not in agent_environment({**DAEMON, name: "x"}, {})
 
 
-@pytest.mark.parametrize("name", ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"])
-def test_a_mode_without_hooks_cannot_be_brought_in_at_all(name: str) -> None:
+@pytest.mark.parametrize("name", ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS"])
+def test_a_mode_that_loosens_the_gate_cannot_be_brought_in_at_all(name: str) -> None:
     assert name not in agent_environment({**DAEMON, name: "1"}, {name: "1"})
 
 

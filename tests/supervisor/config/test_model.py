@@ -44,8 +44,10 @@ def test_the_sockets_mode_is_read_as_the_octal_number_it_is(mode: object) -> Non
     [
         ("socket", "mode", 600, "0o1130 is not one of 0600 and 0660"),
         ("socket", "mode", 0o666, "0o666 is not one of 0600 and 0660"),
-        ("agent", "arguments", ["--model", "x", "--resume=1"], "'--resume' is set by chaperon itself"),
-        ("agent", "arguments", ["--bare"], "'--bare' is set by chaperon itself"),
+        ("agent", "arguments", ["--model", "x", "--resume=1"], "'--resume' is not for the configuration"),
+        ("agent", "arguments", ["--bare"], "'--bare' is not for the configuration"),
+        ("agent", "arguments", ["-pc"], "'-pc' is not for the configuration"),
+        ("agent", "arguments", ["-rabc"], "'-rabc' is not for the configuration"),
         ("agent", "environment", {"A-B": "1"}, "'A-B' is no name of an environment variable"),
         ("agent", "environment", {"A": "1\0"}, "NUL"),
         ("agent", "command", "claude", "no absolute path"),
@@ -86,3 +88,8 @@ def test_a_rule_that_cannot_decide_is_refused(change: dict[str, str], says: str)
 def test_nothing_can_be_changed_after_it_was_checked() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         Config().reviewer.enabled = False  # type: ignore[misc]
+
+
+def test_arguments_that_do_no_harm_are_taken() -> None:
+    arguments = ("--model", "opus", "--add-dir=/x", "-d", "--max-budget-usd", "-1")
+    assert made(agent={"arguments": list(arguments)}).agent.arguments == arguments

@@ -27,7 +27,7 @@ def around(tmp_path: Path) -> Surroundings:
         "XDG_RUNTIME_DIR": str(tmp_path / "run"),
     }
     (tmp_path / "run").mkdir(mode=0o700)
-    return Surroundings(environ, os.getuid(), "ada", inotify=tmp_path / "inotify", lingering=tmp_path / "linger")
+    return Surroundings(environ, os.getuid(), "ada", lingering=tmp_path / "linger")
 
 
 def test_here_everything_that_must_work_works(around: Surroundings, tmp_path: Path) -> None:
@@ -94,10 +94,36 @@ def test_no_git_at_all_is_told(around: Surroundings) -> None:
     assert doctor.git(replace(around, environ={"PATH": "/nowhere"})).says == "no `git` on PATH"
 
 
-def test_the_check_of_control_groups_is_brought_from_outside(around: Surroundings) -> None:
-    brought = Finding("containment", True, "cgroup v2")
-    assert doctor.containment(replace(around, containment=lambda: brought)) is brought
-    assert doctor.containment(around).ok is None
+def mounted(around: Surroundings, tmp_path: Path, controllers: str) -> Surroundings:
+    """A /proc that says that a directory of the test is our group."""
+    (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "proc/self/mountinfo").write_text(f"1 1 0:1 / {tmp_path}/cg rw - cgroup2 none rw\n")
+    (tmp_path / "proc/self/cgroup").write_text("0::/\n")
+    (tmp_path / "cg").mkdir(exist_ok=True)
+    (tmp_path / "cg/cgroup.procs").touch()
+    (tmp_path / "cg/cgroup.controllers").write_text(controllers)
+    return replace(around, proc=tmp_path / "proc")
+
+
+def test_a_delegated_group_with_all_controllers_is_fine_and_with_fewer_a_limitation(
+    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "is_delegated", lambda _: True)
+    assert doctor.containment(mounted(around, tmp_path, "cpu io memory pids\n")).ok is True
+    fewer = doctor.containment(mounted(around, tmp_path, "cpu\n"))
+    assert fewer.ok is None
+    assert "no memory, pids" in fewer.says
+
+
+def test_without_a_group_of_ones_own_agents_are_held_by_walking(
+    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "is_delegated", lambda _: False)
+    finding = doctor.containment(mounted(around, tmp_path, ""))
+    assert finding.ok is None
+    assert "Delegate=yes" in finding.mend
+    (tmp_path / "proc/self/mountinfo").write_text("")
+    assert "no cgroup v2 tree" in doctor.containment(replace(around, proc=tmp_path / "proc")).says
 
 
 def test_a_state_directory_that_cannot_be_used_is_told(around: Surroundings, tmp_path: Path) -> None:
@@ -137,9 +163,9 @@ def test_a_runtime_directory_that_others_can_write_is_told(around: Surroundings,
 def test_few_watches_are_a_limitation_with_a_remedy(
     around: Surroundings, tmp_path: Path, allowed: str, *, ok: bool | None
 ) -> None:
-    (tmp_path / "inotify").mkdir()
-    (tmp_path / "inotify/max_user_watches").write_text(allowed + "\n")
-    assert doctor.watches(around).ok is ok
+    (tmp_path / "sys/fs/inotify").mkdir(parents=True)
+    (tmp_path / "sys/fs/inotify/max_user_watches").write_text(allowed + "\n")
+    assert doctor.watches(replace(around, proc=tmp_path)).ok is ok
 
 
 def test_lingering_is_asked_for_where_a_user_manager_answers(around: Surroundings, tmp_path: Path) -> None:

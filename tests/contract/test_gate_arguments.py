@@ -1,0 +1,99 @@
+"""What can turn the CLI's hooks off, and what keeps them on, asserted against the real CLI: on who was asked, and on the disk."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment
+from supervisor.config.model import Agent
+from supervisor.protocol.commands import Launch
+from supervisor.protocol.tasks import Task
+from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.runtime.containment import Uncontained
+from supervisor.runtime.launcher import ProcessLauncher
+from tests.contract.cli import Frame, running_cli
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+
+CALL = Use("Bash", {"command": "echo ran > ran.txt", "description": "leave a mark"})
+
+NO_HOOKS = {"env": {"CLAUDE_CODE_SIMPLE": "1"}}
+
+
+async def runs_unreviewed(
+    tmp_path: Path, *arguments: str, user: Any = None, project: Any = None, environment: Mapping[str, str] | None = None
+) -> bool:
+    """Run one call under a hook that denies it; return whether it ran without anybody being asked."""
+    for directory, settings in ((tmp_path / "home", user), (tmp_path / "workspace", project)):
+        (directory / ".claude").mkdir(parents=True)
+        if settings is not None:
+            (directory / ".claude/settings.json").write_bytes(orjson.dumps(settings))
+    asked: list[Frame] = []
+
+    def deny(request: Frame) -> Mapping[str, Any]:
+        asked.append(request)
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}
+
+    async with (
+        ScriptedModel(Script((Step((CALL,)),))) as model,
+        running_cli(
+            tmp_path / "home",
+            tmp_path / "workspace",
+            model.url,
+            hook=deny,
+            arguments=arguments,
+            environment=environment,
+        ) as cli,
+    ):
+        await cli.initialize("PreToolUse")
+        await cli.say("do the thing")
+        await cli.result()
+    ran = (tmp_path / "workspace/ran.txt").exists()
+    assert ran is not bool(asked)
+    return ran
+
+
+async def test_simple_mode_calls_no_hooks_so_it_never_reaches_an_agent(tmp_path: Path) -> None:
+    assert await runs_unreviewed(tmp_path, environment={"CLAUDE_CODE_SIMPLE": "1"})
+    assert "CLAUDE_CODE_SIMPLE" in AROUND_THE_GATE
+    assert agent_environment({"CLAUDE_CODE_SIMPLE": "1"}, {"CLAUDE_CODE_SIMPLE": "1"}).keys() == {"DISABLE_AUTOUPDATER"}
+
+
+async def test_a_users_settings_can_ask_for_simple_mode_and_win_over_the_environment(tmp_path: Path) -> None:
+    assert await runs_unreviewed(tmp_path, user=NO_HOOKS, environment={"CLAUDE_CODE_SIMPLE": "0"})
+
+
+async def test_the_gates_arguments_win_over_a_users_settings(tmp_path: Path) -> None:
+    assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, user=NO_HOOKS)
+
+
+@pytest.mark.parametrize("settings", [NO_HOOKS, {"disableAllHooks": True}])
+async def test_a_projects_settings_cannot_turn_the_gate_off(tmp_path: Path, settings: Any) -> None:
+    assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, project=settings)
+
+
+async def test_hooks_switched_off_by_the_user_leave_the_gate_on(tmp_path: Path) -> None:
+    assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, user={"disableAllHooks": True})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_DISABLE_HOOK_FORWARDING", "CLAUDE_CODE_PERSONAL_HOOKS_OFF", "CLAUDECODE"],
+)
+async def test_other_variables_that_sound_like_it_do_not_turn_the_gate_off(tmp_path: Path, name: str) -> None:
+    assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, environment={name: "1"})
+
+
+async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Path) -> None:
+    cli = tmp_path / "claude"
+    cli.write_text("#!/bin/sh\necho '2.1.400 (Claude Code)'\n")
+    cli.chmod(0o755)
+    settings = Agent(command=str(cli), arguments=("--add-dir", "/x"))
+    launcher = ProcessLauncher(settings, {"CLAUDE_CODE_SIMPLE": "1"}, tmp_path, Uncontained("for the test"))
+    spec = launcher._spec("a1", Launch(Task("t", "prompt", "/repo"), "/workspace", "session"))
+    assert tuple(spec.argv[-2:]) == GATE_ARGUMENTS
+    assert "CLAUDE_CODE_SIMPLE" not in spec.env

@@ -1,0 +1,49 @@
+import pytest
+
+from supervisor.config.yaml_tree import Flaw, YamlError, parse
+
+TEXT = """\
+a: &a
+  x: 1
+b:
+  <<: *a
+  y: [10, {z: deep}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "of_value", "of_key"),
+    [
+        (("a", "x"), (2, 6), (2, 3)),
+        (("b",), (4, 3), (3, 1)),
+        (("b", "x"), (2, 6), (2, 3)),
+        (("b", "y", 1, "z"), (5, 15), (5, 12)),
+        (("b", "missing"), (4, 3), (3, 1)),
+        ((), (1, 1), (1, 1)),
+    ],
+)
+def test_every_value_and_key_knows_where_it_stands(
+    path: tuple[str | int, ...], of_value: tuple[int, int], of_key: tuple[int, int]
+) -> None:
+    document = parse(TEXT)
+    assert document.place(path) == of_value
+    assert document.place(path, of_key=True) == of_key
+
+
+def test_the_value_is_plain() -> None:
+    assert parse(TEXT).value == {"a": {"x": 1}, "b": {"x": 1, "y": [10, {"z": "deep"}]}}
+    assert parse("when: 2026-13-45").value == {"when": "2026-13-45"}
+    assert parse("").value is None
+
+
+def test_every_doubled_key_is_told_with_the_line_of_the_first() -> None:
+    with pytest.raises(YamlError) as caught:
+        parse("a: 1\nb: {c: 1, c: 2}\na: 2\n")
+    assert caught.value.flaws == (
+        Flaw(3, 1, "the key 'a' is already set in line 1; keep one of the two"),
+        Flaw(2, 11, "the key 'c' is already set in line 2; keep one of the two"),
+    )
+
+
+def test_a_key_that_overrides_a_merged_one_is_no_double() -> None:
+    assert parse("a: &a {x: 1}\nb: {<<: *a, x: 2}").value["b"] == {"x": 2}
