@@ -27,6 +27,9 @@ DELIVER_SECONDS = 30.0
 """How long the shim stays, once all is written down, for a daemon that takes nothing of what it is owed. The files say
 the same, so nothing is lost by going; a busy daemon comes round within a second."""
 
+MOST_NAMED = 100
+"""Most processes that the exit record names; a fork bomb's names say no more."""
+
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Json = dict[str, Any]
 
@@ -107,7 +110,7 @@ class Shim:
         while not self.finished():
             self.watch_writers()
             for key, _ in self.selector.select(self.patience()):
-                if key.fileobj in self.selector.get_map():  # an earlier one of this round may have closed it
+                if key.fd in self.selector.get_map():  # an earlier one of this round may have closed it
                     key.data()
             if self.output.problem and trees.now() >= self.output.retry_at:
                 self.retry_output()
@@ -317,11 +320,11 @@ class Shim:
 
     def finish_tree(self) -> trees.Outcome:
         """Kill everybody and remember who they were."""
+        started = trees.now()
         others = self.tree.members() - {self.pid}
-        self.ended_with_it += [f"{pid} {trees.name(pid)}" for pid in sorted(others)]
-        outcome = self.tree.end()
-        self.left = outcome.left
-        return outcome
+        self.ended_with_it += [f"{pid} {trees.name(pid)}" for pid in sorted(others)[:MOST_NAMED]]
+        self.left = self.tree.end().left
+        return trees.Outcome(trees.since(started), self.left)
 
     def finished(self) -> bool:
         """Take the steps that follow the CLI's end as far as they go; True once nothing is left to do."""

@@ -46,6 +46,10 @@ class ShimGoneError(ChaperonError):
     """Nobody listens in this directory: the agent has ended, with an exit record or without."""
 
 
+class ShimSilentError(ChaperonError):
+    """The shim lives and does not speak with us: it is held up, or takes us for a process of its agent."""
+
+
 # ── what is asked, and what is answered ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -199,6 +203,7 @@ class Shim:
                 await _start(spec, theirs)
             await shim._begin(0)
         except BaseException:
+            shim.end_tree()  # should it come up late, or the caller not have waited for it
             shim.close()
             raise
         return shim
@@ -208,8 +213,9 @@ class Shim:
         """Find a living shim again, and go on reading behind the last byte that was dealt with.
 
         Raises:
-            ShimGoneError: Nobody listens, or whoever does refused us. `read_exit_record` says how the agent ended, if
-                it did; without a record it was lost.
+            ShimGoneError: Nobody listens. `read_exit_record` says how the agent ended, if it did; without a record it
+                was lost, and `leftovers.end_leftovers` clears up.
+            ShimSilentError: The shim lives and does not answer. The agent is not lost: ask again.
         """
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         shim = cls(connection, directory)
@@ -217,12 +223,9 @@ class Shim:
             with _short(directory) as path:
                 connection.connect(f"{path}/shim.sock")
             await shim._begin(offset)
-        except OSError as error:
+        except (OSError, LaunchError) as error:
             shim.close()
-            raise ShimGoneError(f"No shim listens in {directory} ({error.strerror}).") from error
-        except LaunchError as error:
-            shim.close()
-            raise ShimGoneError(f"The shim in {directory} does not speak with us: {error.what}") from error
+            raise _unreachable(directory, error) from error
         except BaseException:
             shim.close()
             raise
@@ -326,6 +329,17 @@ class Shim:
             self._received.extend(self._frames.feed(data))
         else:
             self.close()
+
+
+def _unreachable(directory: Path, why: Exception) -> ShimGoneError | ShimSilentError:
+    identity = read_identity(directory)
+    ended = (directory / "exit.json").exists()  # then all there is to know is in the files
+    if identity is not None and is_running(identity) and not ended:
+        return ShimSilentError(
+            f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
+            way_out="The agent goes on; look into shim.log, or try again.",
+        )
+    return ShimGoneError(f"No shim listens in {directory}: {why}")
 
 
 def _decode(kind: int, payload: bytes) -> ShimEvent | None:

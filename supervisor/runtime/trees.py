@@ -230,13 +230,12 @@ class Tree:
             for pid in fresh:
                 send(pid, signal.SIGSTOP)
             seen |= fresh
+            if fresh and now() < deadline:
+                continue
             moving = [pid for pid in seen if states(pid) - STILL]
-            if not fresh and not moving:
-                return 0
-            if now() > deadline:
+            if not moving or now() > deadline:
                 return len(moving)
-            if not fresh:
-                pause()
+            pause()
 
     def thaw(self) -> None:
         """Let all go on. A process that had stopped by itself goes on too: nothing tells the two apart."""

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from supervisor.runtime import shim_wire
+from supervisor.runtime import shim_wire, shims
 from supervisor.runtime.shims import (
     Accepted,
     Exited,
@@ -21,6 +22,7 @@ from supervisor.runtime.shims import (
     Output,
     Shim,
     ShimGoneError,
+    ShimSilentError,
     read_exit_record,
     read_rest,
 )
@@ -208,6 +210,28 @@ async def test_nobody_to_attach_to_is_said(yard: Yard) -> None:
     await yard.finish(shim)
     with pytest.raises(ShimGoneError, match="No shim listens"):
         await Shim.attach(shim.directory, 0)
+
+
+async def test_a_shim_that_is_held_up_is_silent_and_not_gone(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim = await yard.launch("cat")
+    monkeypatch.setattr(shims, "HELLO_SECONDS", 0.1)
+    os.kill(shim.pid, signal.SIGSTOP)
+    with pytest.raises(ShimSilentError, match=r"said nothing for 0.1 s"):
+        await Shim.attach(shim.directory, 0)
+    os.kill(shim.pid, signal.SIGCONT)
+    monkeypatch.undo()
+    again = await yard.attach(shim.directory)
+    again.close_input()
+    assert (await yard.finish(again))[1].code == 0
+
+
+async def test_a_launch_that_nobody_waited_for_leaves_no_agent(yard: Yard) -> None:
+    spec = yard.spec("sleep", "300")
+    with anyio.move_on_after(0) as scope:
+        await Shim.launch(spec)
+    assert scope.cancelled_caught
+    yard.eventually(lambda: read_exit_record(spec.directory) is not None)
+    assert not yard.living()
 
 
 async def test_a_newer_connection_takes_the_place_of_an_older(yard: Yard) -> None:

@@ -1,0 +1,93 @@
+"""What a daemon is sent, and in which order."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.runtime import shim_wire
+from supervisor.runtime.pumps import OutputLog
+from supervisor.runtime.shim_daemon import Daemon
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[OutputLog]:
+    """Output of 100,000 bytes."""
+    reading, writing = os.pipe()
+    made = OutputLog(reading, str(tmp_path / "out.log"))
+    for _ in range(10):
+        os.write(writing, b"0123456789" * 1000)
+        made.pump()
+    os.close(writing)
+    yield made
+    os.close(reading)
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with ours, theirs:
+        yield ours, theirs
+
+
+def received(connection: socket.socket) -> list[tuple[int, bytes]]:
+    data = b""
+    try:
+        while part := connection.recv(1 << 20):
+            data += part
+    except BlockingIOError:
+        pass
+    return list(shim_wire.Frames().feed(data))
+
+
+def test_facts_go_ahead_of_output_and_the_end_behind_all_of_it(
+    log: OutputLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log)
+    daemon.offset = 20_000
+    daemon.last_words = shim_wire.fact(shim_wire.EXITED)
+    daemon.tell(shim_wire.FROZEN, micros=1)
+    while daemon.sendable:
+        daemon.flush()
+    frames = received(ends[1])
+    assert [kind for kind, _ in frames] == [shim_wire.FROZEN, shim_wire.OUTPUT, shim_wire.OUTPUT, shim_wire.EXITED]
+    assert shim_wire.OFFSET.unpack_from(frames[1][1])[0] == 20_000
+    assert sum(len(payload) - 8 for kind, payload in frames if kind == shim_wire.OUTPUT) == 80_000
+    assert not daemon.owed
+
+
+def test_who_has_not_attached_gets_facts_and_is_owed_the_end(
+    log: OutputLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log)
+    daemon.last_words = shim_wire.fact(shim_wire.EXITED)
+    daemon.tell(shim_wire.HELLO)
+    daemon.flush()
+    assert [kind for kind, _ in received(ends[1])] == [shim_wire.HELLO]
+    assert (daemon.sendable, daemon.owed) == (False, True)
+
+
+def test_commands_come_whole_however_they_arrive(log: OutputLog, ends: tuple[socket.socket, socket.socket]) -> None:
+    daemon = Daemon(ends[0], log)
+    text = b"".join(json.dumps({"op": "thaw", "n": n}).encode() + b"\n" for n in range(3))
+    found: list[bytes] = []
+    for cut in range(len(text)):
+        ends[1].send(text[cut : cut + 1])
+        found += daemon.commands() or []
+    assert [json.loads(line)["n"] for line in found] == [0, 1, 2]
+    assert daemon.commands() == []
+    ends[1].close()
+    assert daemon.commands() is None
+
+
+def test_a_daemon_that_takes_nothing_blocks_nobody(log: OutputLog, ends: tuple[socket.socket, socket.socket]) -> None:
+    daemon = Daemon(ends[0], log)
+    for _ in range(1000):
+        daemon.tell(shim_wire.FAULT, text="x" * 1000)
+    for _ in range(100):
+        daemon.flush()
+    assert daemon.owed

@@ -1,0 +1,98 @@
+"""What /proc says of real processes."""
+
+import errno
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.runtime import trees
+
+
+@pytest.fixture
+def family() -> Iterator[subprocess.Popen[bytes]]:
+    """A shell, its child shell, and that one's two children, which end when the first does."""
+    script = "sh -c 'sleep 300 & sleep 300 & echo up; wait'; true"
+    with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while sum(trees.name(pid) == "sleep" for pid in trees.descendants(process.pid)) < 2:
+            trees.pause()
+        yield process
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["by children files", "by a look at everybody"])
+def test_descendants_are_found_at_any_depth(
+    family: subprocess.Popen[bytes], listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "has_children_files", lambda: listed)
+    found = trees.descendants(family.pid)
+    assert sorted(trees.name(pid) for pid in found) == ["sh", "sleep", "sleep"]
+    assert all(family.pid in trees.ancestors(pid) for pid in found)
+    assert family.pid not in found
+
+
+def test_a_tree_is_stopped_thawed_and_ended_and_its_root_spared(family: subprocess.Popen[bytes]) -> None:
+    tree = trees.Tree(family.pid)
+    members = tree.members()
+    assert tree.freeze().left == 0
+    assert {state for pid in members for state in trees.states(pid)} == {"T"}
+    tree.thaw()
+    assert "T" not in {state for pid in members for state in trees.states(pid)}
+    assert tree.end().left == 0
+    assert not tree.members()
+    assert family.wait(10) == 0
+
+
+def test_a_process_holds_its_descendants_and_not_its_ancestors(family: subprocess.Popen[bytes]) -> None:
+    tree = trees.Tree(family.pid)
+    assert all(tree.holds(pid) for pid in trees.descendants(family.pid))
+    assert not tree.holds(os.getpid())
+    assert not tree.holds(family.pid)
+
+
+def test_one_that_has_gone_has_no_facts_and_is_taken_for_a_member() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert (trees.name(process.pid), trees.parent(process.pid), trees.start_ticks(process.pid)) == ("", 0, 0)
+    assert not trees.states(process.pid)
+    assert trees.Tree(os.getpid()).holds(process.pid)
+
+
+def test_a_zombie_is_gone() -> None:
+    process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert trees.states(process.pid) == {"Z"}
+    assert trees.start_ticks(process.pid) == 0
+    assert process.pid not in trees.Tree(os.getpid()).members()
+    process.wait()
+
+
+def test_a_name_with_spaces_and_parentheses_does_not_confuse(tmp_path: Path) -> None:
+    program = tmp_path / "a) R 1 (b"
+    program.symlink_to("/bin/sleep")
+    with subprocess.Popen([program, "300"]) as process:
+        try:
+            while trees.name(process.pid) != "a) R 1 (b":
+                trees.pause()
+            assert trees.parent(process.pid) == os.getpid()
+        finally:
+            process.kill()
+
+
+def test_an_error_that_does_not_mean_gone_is_never_taken_for_nobody() -> None:
+    trees.expect_gone(OSError(errno.ESRCH, "gone"))
+    with pytest.raises(OSError, match="too many"):
+        trees.expect_gone(OSError(errno.EMFILE, "too many"))
+
+
+def test_a_group_that_is_not_there_has_no_members_and_takes_nothing(tmp_path: Path) -> None:
+    tree = trees.Tree(None, str(tmp_path / "none"))
+    assert tree.members() == set()
+    assert tree.end().left == 0
+    assert not trees.write(str(tmp_path / "none" / "cgroup.kill"), "1")
+    assert not trees.await_event(str(tmp_path / "none"), "frozen 1", trees.now())
