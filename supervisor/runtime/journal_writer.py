@@ -303,7 +303,8 @@ class JournalWriter:
         if state is JournalState.POISONED:
             # What was written but not synced may be gone from the kernel too, so it is acknowledged to nobody any more.
             self.written_n = self.synced_n
-        self.failure, self.state = failure, state
+        self.state = state
+        self.failure = failure
         self._on_progress()
 
     def _close(self) -> None:
