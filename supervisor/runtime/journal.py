@@ -30,9 +30,11 @@ from supervisor.runtime.journal_errors import (
     JournalError,
     JournalFullError,
     JournalPoisonedError,
+    JournalUnwrittenError,
 )
 from supervisor.runtime.journal_recovery import Recovery, TornTail, recover
-from supervisor.runtime.journal_writer import SEGMENT_BYTES, JournalState, JournalWriter, Stop
+from supervisor.runtime.journal_writer import JournalState, JournalWriter, Stop
+from supervisor.runtime.segment_file import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.segments import Cursor, StoredLine, read_records
 from supervisor.runtime.wakeups import Wakeups
 
@@ -44,6 +46,7 @@ __all__ = [
     "JournalFullError",
     "JournalPoisonedError",
     "JournalState",
+    "JournalUnwrittenError",
     "Recovery",
     "StoredLine",
     "TornTail",
@@ -73,7 +76,8 @@ class Journal:
         self.reserve = Reserve(directory / RESERVE_NAME, RESERVE_BYTES, disk)
         """Room that is given up when there is none; the incident log shares it."""
         self._wakeups = Wakeups(lambda: self._writer.failure)
-        self._writer = JournalWriter(directory, found, disk, self.reserve, clock, segment_bytes, self._wakeups.notify)
+        file = SegmentFile(directory, found, disk, segment_bytes)
+        self._writer = JournalWriter(directory, file, self.reserve, clock, self._wakeups.notify)
 
     @classmethod
     def open(
@@ -192,7 +196,7 @@ class Journal:
 
         Raises:
             JournalPoisonedError: The disk had failed, or failed now.
-            JournalFullError: Some of what was taken could not be written for lack of room.
+            JournalUnwrittenError: Some of what was taken could not be written for lack of room.
         """
         self._writer.put(Stop())
         self._writer.join()
