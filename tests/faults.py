@@ -14,6 +14,8 @@ Mode = Literal["once", "dead"]
 class FaultyDisk(RealDisk):
     """Counts its operations and makes one of them fail.
 
+    It does not wait for the disk when it syncs: no test cuts the power, and many sync a thousand times.
+
     Args:
         fail_at: Which operation fails, from 1; 0 for none.
         code: With what.
@@ -67,7 +69,7 @@ class FaultyDisk(RealDisk):
 
     def sync(self, fd: int) -> None:
         self._count("sync")
-        super().sync(fd)
+        os.fstat(fd)  # a wrong descriptor is still an error
 
     def rename(self, source: Path, target: Path) -> None:
         self._count("rename")
@@ -83,7 +85,7 @@ class FaultyDisk(RealDisk):
 
     def sync_directory(self, path: Path) -> None:
         self._count("sync_directory")
-        super().sync_directory(path)
+        path.stat()
 
 
 def every_fault(code: int, mode: Mode, landed: float = 0.0) -> Iterator[FaultyDisk]:

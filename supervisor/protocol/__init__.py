@@ -13,5 +13,7 @@ observations   what a pattern detector is shown
 issues         what a pattern detector saw
 interventions  what is done about it, and the incident that tells of it
 events         facts, as the journal keeps them
+records        one event as one line of the journal
+anyjson        JSON without limits, for the few values that the fast library refuses
 commands       what the core asks the runtime to do
 """

@@ -186,6 +186,10 @@ class Reserve:
             return False
 
     def _take(self) -> None:
+        # Asked first, so that trying does not take the last room from others for a moment.
+        room = os.statvfs(self._path.parent)
+        if room.f_bavail * room.f_frsize < self._size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fd = self._disk.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             self._disk.allocate(fd, self._size)

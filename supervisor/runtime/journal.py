@@ -13,9 +13,8 @@ reads no more from agents (their shims keep all they say in files) until `room` 
 of room being made. Any other failure of the disk poisons the journal: see `JournalPoisonedError`.
 """
 
-import asyncio
-import heapq
-from collections.abc import AsyncGenerator, Callable, Iterator
+import contextlib
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
 import anyio.to_thread
@@ -31,10 +30,13 @@ from supervisor.runtime.journal_errors import (
     JournalError,
     JournalFullError,
     JournalPoisonedError,
+    JournalUnwrittenError,
 )
 from supervisor.runtime.journal_recovery import Recovery, TornTail, recover
-from supervisor.runtime.journal_writer import SEGMENT_BYTES, JournalState, JournalWriter, Stop
+from supervisor.runtime.journal_writer import JournalState, JournalWriter, Stop
+from supervisor.runtime.segment_file import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.segments import Cursor, StoredLine, read_records
+from supervisor.runtime.wakeups import Wakeups
 
 __all__ = [
     "Journal",
@@ -44,6 +46,7 @@ __all__ = [
     "JournalFullError",
     "JournalPoisonedError",
     "JournalState",
+    "JournalUnwrittenError",
     "Recovery",
     "StoredLine",
     "TornTail",
@@ -70,15 +73,11 @@ class Journal:
         self.directory = directory
         self._last = found.n
         self._put_bytes = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._wake_is_due = False
-        self._for_written: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._for_synced: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._for_change: list[asyncio.Future[None]] = []
-        self._tickets = 0
         self.reserve = Reserve(directory / RESERVE_NAME, RESERVE_BYTES, disk)
         """Room that is given up when there is none; the incident log shares it."""
-        self._writer = JournalWriter(directory, found, disk, self.reserve, clock, segment_bytes, self._progressed)
+        self._wakeups = Wakeups(lambda: self._writer.failure)
+        file = SegmentFile(directory, found, disk, segment_bytes)
+        self._writer = JournalWriter(directory, file, self.reserve, clock, self._wakeups.notify)
 
     @classmethod
     def open(
@@ -119,7 +118,8 @@ class Journal:
             JournalClosedError: It was closed.
             JournalFullError: More waits than may wait; callers who mind `accepting` never see it.
         """
-        self._raise_failure()
+        if self._writer.failure is not None:
+            raise self._writer.failure.with_traceback(None)
         if self.queued_bytes > QUEUE_BYTES:
             raise JournalFullError(self.queued_bytes, str(self.directory))
         body = records.spell(event)
@@ -134,8 +134,7 @@ class Journal:
         Raises:
             JournalError: It never will be; says why.
         """
-        while self._writer.written_n < n:
-            await self._wait(self._for_written, n, lambda: self._writer.written_n)
+        await self._wakeups.until(lambda: self._writer.written_n >= n)
 
     async def synced(self, n: int) -> None:
         """Have a record synced now, and wait for it: it outlives the machine going down.
@@ -143,9 +142,9 @@ class Journal:
         Raises:
             JournalError: It never will be; says why.
         """
-        while self._writer.synced_n < n:
+        if self._writer.synced_n < n:
             self._writer.want_synced(n)
-            await self._wait(self._for_synced, n, lambda: self._writer.synced_n)
+            await self._wakeups.until(lambda: self._writer.synced_n >= n)
 
     @property
     def last(self) -> int:
@@ -184,15 +183,12 @@ class Journal:
             JournalError: It never will be again; says why.
         """
         while not self.accepting:
-            await self._change(lambda: self.accepting)
+            await self._wakeups.until(lambda: self.accepting)
 
     async def changed(self, state: JournalState) -> JournalState:
         """Wait until the state is another than this one, and return it. Never raises: it is for telling people."""
-        while self.state is state:
-            try:
-                await self._change(lambda: self.state is not state)
-            except JournalError:
-                break
+        with contextlib.suppress(JournalError):
+            await self._wakeups.until(lambda: self.state is not state)
         return self.state
 
     def close(self) -> None:
@@ -200,12 +196,13 @@ class Journal:
 
         Raises:
             JournalPoisonedError: The disk had failed, or failed now.
-            JournalFullError: Some of what was taken could not be written for lack of room.
+            JournalUnwrittenError: Some of what was taken could not be written for lack of room.
         """
         self._writer.put(Stop())
         self._writer.join()
-        if not isinstance(self._writer.failure, JournalClosedError):
-            self._raise_failure()
+        failure = self._writer.failure
+        if failure is not None and not isinstance(failure, JournalClosedError):
+            raise failure.with_traceback(None)
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -244,73 +241,3 @@ class Journal:
                 await self.written(max(passed, upto) + 1)
             except JournalClosedError:
                 return
-
-    # ── between thread and loop ───────────────────────────────────────────────────────────────────────────────────────
-
-    async def _wait(
-        self, waiters: list[tuple[int, int, asyncio.Future[None]]], n: int, reached: Callable[[], int]
-    ) -> None:
-        future = self._future()
-        self._tickets += 1
-        heapq.heappush(waiters, (n, self._tickets, future))
-        await self._unless(future, lambda: reached() >= n)
-
-    async def _change(self, done: Callable[[], bool]) -> None:
-        future = self._future()
-        self._for_change.append(future)
-        await self._unless(future, done)
-
-    async def _unless(self, future: asyncio.Future[None], done: Callable[[], bool]) -> None:
-        """Wait for the future, unless the thread got there before the loop was known to it."""
-        if not done() and self._writer.failure is None:
-            await future
-            return
-        future.cancel()
-        if not done():
-            self._raise_failure()
-
-    def _future(self) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._wake_is_due = loop, False
-        return loop.create_future()
-
-    def _raise_failure(self) -> None:
-        """Raise why nothing more is acknowledged, if so; without the places where it was raised before."""
-        if self._writer.failure is not None:
-            raise self._writer.failure.with_traceback(None)
-
-    def _progressed(self) -> None:
-        """Wake the loop, once for all that happens until it wakes. Called in the writer's thread."""
-        loop = self._loop
-        if loop is None or self._wake_is_due:
-            return
-        self._wake_is_due = True
-        try:
-            loop.call_soon_threadsafe(self._wake)
-        except RuntimeError:  # the loop has ended, and with it all who waited
-            self._wake_is_due = False
-
-    def _wake(self) -> None:
-        self._wake_is_due = False
-        failure = self._writer.failure
-        _resolve(self._for_written, self._writer.written_n, failure)
-        _resolve(self._for_synced, self._writer.synced_n, failure)
-        waiting, self._for_change = self._for_change, []
-        for future in waiting:
-            _finish(future, failure)
-
-
-def _resolve(waiters: list[tuple[int, int, asyncio.Future[None]]], reached: int, failure: JournalError | None) -> None:
-    while waiters and (waiters[0][0] <= reached or failure is not None):
-        n, _, future = heapq.heappop(waiters)
-        _finish(future, failure if n > reached else None)
-
-
-def _finish(future: asyncio.Future[None], failure: JournalError | None) -> None:
-    if future.done():
-        return
-    if failure is None:
-        future.set_result(None)
-    else:
-        future.set_exception(failure)

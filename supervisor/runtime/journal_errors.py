@@ -5,7 +5,14 @@ import os
 from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.segments import JournalDamagedError
 
-__all__ = ["JournalClosedError", "JournalDamagedError", "JournalError", "JournalFullError", "JournalPoisonedError"]
+__all__ = [
+    "JournalClosedError",
+    "JournalDamagedError",
+    "JournalError",
+    "JournalFullError",
+    "JournalPoisonedError",
+    "JournalUnwrittenError",
+]
 
 
 class JournalError(ChaperonError):
@@ -54,3 +61,21 @@ class JournalClosedError(JournalError):
     def __init__(self, place: str) -> None:
         """Name the directory."""
         super().__init__(f"The journal in {place} is closed; the event was not taken.")
+
+
+class JournalUnwrittenError(JournalError):
+    """The journal was closed while the disk was full; some of what it had taken is not in it."""
+
+    def __init__(self, unwritten_bytes: int, place: str) -> None:
+        """Say how much.
+
+        Args:
+            unwritten_bytes: What found no room.
+            place: The directory.
+        """
+        super().__init__(
+            f"The journal in {place} was closed with {unwritten_bytes} bytes of events that found no room on the disk. "
+            "They were acknowledged to nobody, and what agents said is in their own files.",
+            way_out="Make room on that disk before the next start.",
+        )
+        self.unwritten_bytes = unwritten_bytes

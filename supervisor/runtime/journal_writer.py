@@ -6,32 +6,22 @@ what waits is tried again until it fits. The order in the file is the order in w
 """
 
 import contextlib
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
 
-from supervisor.protocol import records
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.disk import NO_SPACE, Disk, Reserve, replace_file, write_all
+from supervisor.runtime.disk import NO_SPACE, Reserve
 from supervisor.runtime.journal_errors import (
     JournalClosedError,
     JournalError,
-    JournalFullError,
     JournalPoisonedError,
+    JournalUnwrittenError,
 )
-from supervisor.runtime.journal_recovery import Recovery
-from supervisor.runtime.segments import segment_path
-
-SEGMENT_BYTES = 64 * 1024 * 1024
-"""Size at which a new file is begun: 64 MiB is checked at start in some 0.2 s, and is 130,000 events of 500 bytes."""
-
-BATCH_BYTES = 4 * 1024 * 1024
-"""Most that is written in one call, so that what waits is held in memory once and not twice."""
+from supervisor.runtime.segment_file import BATCH_BYTES, SegmentFile
 
 SYNC_SECONDS = 0.010
 """Longest time that written records stay unsynced. One fdatasync costs some 400 µs on ext4 whether it carries one record
@@ -65,16 +55,6 @@ class Poke:
     """Wakes the thread to look at what is wanted."""
 
 
-class _Batch(NamedTuple):
-    """Lines for one write, and where the journal is behind them."""
-
-    lines: list[bytes]
-    size: int
-    hash: str
-    n: int
-    bodies_bytes: int
-
-
 Item = tuple[int, bytes] | Stop | Poke
 """A record's number and body, or a word to the thread."""
 
@@ -86,40 +66,33 @@ class JournalWriter:
 
     Args:
         directory: The journal's directory.
-        found: Where to go on.
-        disk: Where.
+        file: What it writes to.
         reserve: Room to give up when there is none.
         clock: Only for the time between syncs.
-        segment_bytes: Size at which a new file is begun.
         on_progress: Called in the thread whenever an attribute changed.
     """
 
     def __init__(
         self,
         directory: Path,
-        found: Recovery,
-        disk: Disk,
+        file: SegmentFile,
         reserve: Reserve,
         clock: Clock,
-        segment_bytes: int,
         on_progress: Callable[[], None],
     ) -> None:
-        self._directory, self._disk, self._reserve, self._clock = directory, disk, reserve, clock
-        self._segment_bytes, self._on_progress = segment_bytes, on_progress
+        self._directory, self._file, self._reserve, self._clock = directory, file, reserve, clock
+        self._on_progress = on_progress
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._pending: deque[tuple[int, bytes]] = deque()
         self._stopping = False
-        self._fd: int | None = None
-        self._segment, self._size, self._hash = found.segment, found.size, found.hash
-        self._unsynced_bytes = 0
         self._unsynced_since = 0.0
         self._sync_wanted = 0
         self.state = JournalState.OPEN if reserve.hold() else JournalState.FULL
         self.failure: JournalError | None = None
         """Why nothing more will be acknowledged; None while more may be."""
-        self.written_n = found.n
+        self.written_n = file.n
         """Number of the last record that the kernel has; after a poison, that the disk has."""
-        self.synced_n = found.n
+        self.synced_n = file.n
         """Number of the last record that the disk has."""
         self.taken_bytes = 0
         """Bodies taken off the caller's account since the start, in bytes."""
@@ -151,9 +124,9 @@ class JournalWriter:
         except JournalPoisonedError as poison:
             self._fail(poison, JournalState.POISONED)
         except BaseException as error:  # noqa: BLE001 - whatever it is, those who wait must be told
-            self._fail(self._poison(error), JournalState.POISONED)
+            self._fail(self._file.poison(error), JournalState.POISONED)
         finally:
-            self._close()
+            self._file.close()
 
     def _gather(self) -> None:
         """Wait for something to do, then take all that queued up, as far as one write goes."""
@@ -175,7 +148,7 @@ class JournalWriter:
         """Return how long the thread may wait for something to do, in seconds; None for ever."""
         if self.state is JournalState.FULL:
             return RETRY_SECONDS
-        if self._unsynced_bytes:
+        if self.synced_n < self.written_n:
             return max(0.0, self._unsynced_since + SYNC_SECONDS - self._clock.mono())
         return None
 
@@ -190,99 +163,36 @@ class JournalWriter:
                     return
 
     def _write_batch(self) -> None:
-        """Write what is pending as far as it goes into one call and one file; it counts whole or not at all."""
-        if self._fd is None:
-            self._open_segment(self._pending[0][0])
-        batch = self._frame_batch()
-        if not batch.lines:
-            self._roll()
-            return
-        self._write(b"".join(batch.lines))
+        nothing_unsynced = not self._file.unsynced_bytes
+        batch = self._file.append(self._pending)
+        if nothing_unsynced:
+            self._unsynced_since = self._clock.mono()
         for _ in batch.lines:
             self._pending.popleft()
-        self._size, self._hash = batch.size, batch.hash
         self.written_n, self.taken_bytes = batch.n, self.taken_bytes + batch.bodies_bytes
         self._on_progress()
 
-    def _frame_batch(self) -> _Batch:
-        """Make lines of what is pending; none where the first belongs into a new file."""
-        lines: list[bytes] = []
-        size, last, n, bodies_bytes = self._size, self._hash, self.written_n, 0
-        for number, body in self._pending:
-            line, line_hash = records.frame(number, body, last)
-            over = size + len(line) > self._segment_bytes and (lines or self._has_records(number))
-            if over or bodies_bytes >= BATCH_BYTES:
-                break
-            lines.append(line)
-            size, last, n, bodies_bytes = size + len(line), line_hash, number, bodies_bytes + len(body)
-        return _Batch(lines, size, last, n, bodies_bytes)
-
-    def _has_records(self, n: int) -> bool:
-        """Whether the present file has a record already, where the next is `n`."""
-        return self._segment != segment_path(self._directory, n)
-
-    def _write(self, data: bytes) -> None:
-        assert self._fd is not None
-        try:
-            write_all(self._disk, self._fd, data)
-        except OSError as error:
-            if error.errno in NO_SPACE:
-                self._cut_back()
-            raise
-        if not self._unsynced_bytes:
-            self._unsynced_since = self._clock.mono()
-        self._unsynced_bytes += len(data)
-
-    def _cut_back(self) -> None:
-        """Take half a batch off the file again."""
-        assert self._fd is not None
-        try:
-            self._disk.truncate(self._fd, self._size)
-        except OSError as error:
-            raise self._poison(error) from error
-
-    def _open_segment(self, n: int) -> None:
-        """Open the file to go on in, or begin one whose first record is `n`."""
-        if self._segment is None:
-            path = segment_path(self._directory, n)
-            header, header_hash = records.encode_header(n, self._hash)
-            replace_file(self._disk, path, header)
-            self._segment, self._size, self._hash = path, len(header), header_hash
-        self._fd = self._disk.open(self._segment, os.O_WRONLY | os.O_APPEND)
-
-    def _roll(self) -> None:
-        """Finish the present file; the next record begins a new one."""
-        if self._unsynced_bytes:
-            self._sync()
-        self._close()
-        self._segment = None
-
     def _sync_is_due(self) -> bool:
-        if not self._unsynced_bytes:
+        if self.synced_n >= self.written_n:
             return False
         return (
             self._sync_wanted > self.synced_n
-            or self._unsynced_bytes >= SYNC_BYTES
+            or self._file.unsynced_bytes >= SYNC_BYTES
             or self._clock.mono() >= self._unsynced_since + SYNC_SECONDS
         )
 
     def _sync(self) -> None:
-        assert self._fd is not None
-        try:
-            self._disk.sync(self._fd)
-        except OSError as error:
-            # Not an OSError from here on: a sync that found no room is no reason to try again.
-            raise self._poison(error) from error
-        self._unsynced_bytes = 0
+        self._file.sync()
         self.synced_n = self.written_n
         self._on_progress()
 
     def _enter_full(self) -> bool:
-        """Note that there is no room and give up the reserve; whether that made room worth another try."""
+        """Give up the reserve, then say that there is no room; whether that made room worth another try."""
+        freed = self._reserve.free()
         if self.state is not JournalState.FULL:
             self.state = JournalState.FULL
             self._on_progress()
-        return self._reserve.free()
+        return freed
 
     def _leave_full(self) -> None:
         if self.state is JournalState.FULL and not self._pending and self._reserve.hold():
@@ -290,25 +200,15 @@ class JournalWriter:
             self._on_progress()
 
     def _finish(self) -> None:
-        if self._unsynced_bytes:
-            self._sync()
+        self._sync()
         place = str(self._directory)
         waiting = sum(len(body) for _, body in self._pending)
-        self._fail(JournalFullError(waiting, place) if waiting else JournalClosedError(place), JournalState.CLOSED)
-
-    def _poison(self, error: BaseException) -> JournalPoisonedError:
-        return JournalPoisonedError(error, str(self._segment or self._directory))
+        self._fail(JournalUnwrittenError(waiting, place) if waiting else JournalClosedError(place), JournalState.CLOSED)
 
     def _fail(self, failure: JournalError, state: JournalState) -> None:
         if state is JournalState.POISONED:
             # What was written but not synced may be gone from the kernel too, so it is acknowledged to nobody any more.
             self.written_n = self.synced_n
-        self.failure, self.state = failure, state
+        self.state = state
+        self.failure = failure
         self._on_progress()
-
-    def _close(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is not None:
-            # What matters was synced before, and a descriptor is gone even where closing it fails.
-            with contextlib.suppress(OSError):
-                self._disk.close(fd)

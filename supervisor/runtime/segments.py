@@ -7,6 +7,7 @@ over from the file before. Nothing here writes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from supervisor.protocol import records
 from supervisor.protocol.errors import ChaperonError
@@ -37,17 +38,15 @@ class JournalDamagedError(ChaperonError):
             f"The journal is damaged: {path}, line {line}, at byte {offset}: "
             f"the {problem} is wrong, expected {expected}, found {found}. Nothing was changed on disk.",
             way_out=(
-                "Restore that file from a copy. Without one, keep the whole directory "
-                f"{path.parent} as evidence under another name, and start anew; agents that still run are then found "
-                "and ended."
+                f"Restore that file from a copy. Without one, keep the whole directory {path.parent} as evidence under "
+                "another name, and start anew."
             ),
         )
         self.path, self.line, self.offset = path, line, offset
         self.problem, self.expected, self.found = problem, expected, found
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLine:
+class StoredLine(NamedTuple):
     """One record as its bytes, checked but not read, with where it was found."""
 
     n: int
@@ -64,7 +63,7 @@ class StoredLine:
             JournalDamagedError: A field of the event does not fit its kind.
         """
         try:
-            return records.decode(self.data)
+            return Record(self.n, records.read_event(self.data))
         except RecordError as error:
             raise JournalDamagedError(
                 self.path, self.line, self.offset, error.problem, error.expected, error.found

@@ -22,6 +22,7 @@ from supervisor.runtime.journal import (
     JournalFullError,
     JournalPoisonedError,
     JournalState,
+    JournalUnwrittenError,
 )
 from supervisor.runtime.segments import list_segments, read_records
 from tests.faults import FaultyDisk, Mode, every_fault
@@ -400,9 +401,9 @@ async def test_closing_on_a_full_disk_says_that_not_all_was_written(directory: P
     await journal.synced(journal.append(event("kept")))
     disk.full = True
     n = journal.append(event("not kept"))
-    with pytest.raises(JournalFullError):
+    with pytest.raises(JournalUnwrittenError):
         journal.close()
-    with pytest.raises(JournalFullError):
+    with pytest.raises(JournalUnwrittenError):
         await journal.written(n)
     assert names(directory) == ["kept"]
 

@@ -4,25 +4,11 @@ from pathlib import Path
 import pytest
 
 from supervisor.protocol import records
-from supervisor.protocol.events import TimerFired
 from supervisor.runtime.disk import REAL_DISK
 from supervisor.runtime.journal_recovery import recover
 from supervisor.runtime.segments import JournalDamagedError, read_lines, segment_path
-from tests.faults import every_fault
-
-
-def write_journal(directory: Path, *sizes: int) -> list[bytes]:
-    lines, previous, n = [], records.ORIGIN, 0
-    for size in sizes:
-        header, previous = records.encode_header(n + 1, previous)
-        parts, path = [header], segment_path(directory, n + 1)
-        for _ in range(size):
-            n += 1
-            line, previous = records.encode(n, TimerFired(agent="a", at=1.0, mono=float(n), name=f"t{n}"), previous)
-            parts.append(line)
-            lines.append(line)
-        path.write_bytes(b"".join(parts))
-    return lines
+from tests.faults import FaultyDisk, every_fault
+from tests.journal_files import write_journal
 
 
 def lines_of(directory: Path) -> list[bytes]:
@@ -61,7 +47,7 @@ def test_cut_at_any_byte_it_has_exactly_the_whole_records_and_the_rest_is_set_as
         last.write_bytes(whole[:size])
         kept = before_last + max(0, whole[:size].count(b"\n") - 1)
         start = whole.rfind(b"\n", 0, size) + 1
-        found = recover(tmp_path, REAL_DISK)
+        found = recover(tmp_path, FaultyDisk())
         assert found.n == kept
         assert lines_of(tmp_path) == lines[:kept]
         if size == start and start:
@@ -71,7 +57,7 @@ def test_cut_at_any_byte_it_has_exactly_the_whole_records_and_the_rest_is_set_as
             assert found.torn.path.read_bytes() == whole[start:size]
             assert (found.torn.size, found.torn.offset, found.torn.segment) == (size - start, start, last)
             found.torn.path.unlink()
-        assert recover(tmp_path, REAL_DISK).torn is None
+        assert recover(tmp_path, FaultyDisk()).torn is None
 
 
 def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_and_changes_nothing(tmp_path: Path) -> None:
@@ -86,7 +72,7 @@ def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_and_changes
             path.write_bytes(damaged)
             before = content(tmp_path)
             with pytest.raises(JournalDamagedError) as caught:
-                recover(tmp_path, REAL_DISK)
+                recover(tmp_path, FaultyDisk())
             assert caught.value.line == whole[:place].count(b"\n") + 1
             assert str(caught.value.path) in str(caught.value)
             assert caught.value.path == path
@@ -102,7 +88,7 @@ def test_a_flipped_bit_in_the_last_line_is_never_read_as_a_record(tmp_path: Path
         damaged = bytearray(whole)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        found = recover(tmp_path, REAL_DISK)
+        found = recover(tmp_path, FaultyDisk())
         assert found.torn is not None
         assert found.torn.path.read_bytes() == damaged[-len(lines[-1]) :]
         assert lines_of(tmp_path) == lines[:2]
@@ -112,7 +98,7 @@ def test_zeros_that_the_power_left_behind_the_last_record_are_set_aside(tmp_path
     lines = write_journal(tmp_path, 3)
     path = segment_path(tmp_path, 1)
     path.write_bytes(path.read_bytes() + lines[2][:40] + bytes(5000) + b"\n" + bytes(100))
-    found = recover(tmp_path, REAL_DISK)
+    found = recover(tmp_path, FaultyDisk())
     assert found.torn is not None
     assert found.torn.size == 40 + 5000 + 1 + 100
     assert lines_of(tmp_path) == lines
@@ -130,7 +116,7 @@ def test_intact_lines_out_of_place_stop_the_start(tmp_path: Path, change: str) -
     }[change]
     path.write_bytes(header + b"".join(changed))
     with pytest.raises(JournalDamagedError, match="sequence number"):
-        recover(tmp_path, REAL_DISK)
+        recover(tmp_path, FaultyDisk())
 
 
 def test_a_second_tail_at_the_same_byte_does_not_overwrite_the_first(tmp_path: Path) -> None:
@@ -139,24 +125,24 @@ def test_a_second_tail_at_the_same_byte_does_not_overwrite_the_first(tmp_path: P
     whole = path.read_bytes()
     for tail in (b"first", b"second", b"first"):
         path.write_bytes(whole + tail)
-        recover(tmp_path, REAL_DISK)
+        recover(tmp_path, FaultyDisk())
     assert sorted(aside.read_bytes() for aside in tmp_path.glob("*.torn")) == [b"first", b"second"]
 
 
 def test_files_before_a_trusted_record_are_not_read(tmp_path: Path) -> None:
     lines = write_journal(tmp_path, 3, 2, 2)
     segment_path(tmp_path, 1).write_bytes(b"gone bad\n")
-    found = recover(tmp_path, REAL_DISK, trusted=4)
+    found = recover(tmp_path, FaultyDisk(), trusted=4)
     assert found.n == 7
     assert found.hash == records.line_hash(lines[-1])
     with pytest.raises(JournalDamagedError):
-        recover(tmp_path, REAL_DISK, trusted=2)
+        recover(tmp_path, FaultyDisk(), trusted=2)
 
 
 def test_a_header_torn_behind_a_trusted_record_goes_on_in_the_file_before(tmp_path: Path) -> None:
     lines = write_journal(tmp_path, 3, 1)
     segment_path(tmp_path, 4).write_bytes(b'{"first":4,"for')
-    found = recover(tmp_path, REAL_DISK, trusted=3)
+    found = recover(tmp_path, FaultyDisk(), trusted=3)
     assert (found.n, found.segment) == (3, segment_path(tmp_path, 1))
     assert lines_of(tmp_path) == lines[:3]
 
@@ -173,7 +159,7 @@ def test_wherever_a_recovery_dies_the_next_one_completes_it(tmp_path: Path, torn
         try:
             recover(tmp_path, disk)
         except OSError:
-            recover(tmp_path, REAL_DISK)
+            recover(tmp_path, FaultyDisk())
         assert lines_of(tmp_path) == lines[: 2 + max(0, whole.count(b"\n") - 1)]
         assert [aside.read_bytes() for aside in tmp_path.glob("*.torn")] == [whole[start:]]
         assert list(tmp_path.glob("*.tmp")) == []

@@ -1,0 +1,69 @@
+"""Coroutines of one event loop that wait for what a thread does."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class Wakeups:
+    """Where they wait. The thread changes something and calls `notify`; each waiter looks whether it is what it awaits.
+
+    However much the thread does, the loop is woken once for all that happened until it runs. Looking costs a fraction
+    of a microsecond a waiter, and there is about one for each agent.
+
+    Args:
+        failure: Says why nothing will ever change any more; None while something may.
+    """
+
+    def __init__(self, failure: Callable[[], Exception | None]) -> None:
+        self._failure = failure
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+        self._is_due = False
+
+    async def until(self, reached: Callable[[], bool]) -> None:
+        """Wait until `reached` gives true; it must be quick, and true for ever once it is.
+
+        Raises:
+            Exception: What `failure` gives, where it never will.
+        """
+        while not reached():
+            if (failure := self._failure()) is not None and not reached():
+                raise failure.with_traceback(None)
+            await self._next_change(reached)
+
+    def notify(self) -> None:
+        """Have the waiters look. Called in the thread, after the change."""
+        loop = self._loop
+        if loop is None or self._is_due:
+            return
+        self._is_due = True
+        try:
+            loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:  # the loop has ended, and with it all who waited
+            self._is_due = False
+
+    async def _next_change(self, reached: Callable[[], bool]) -> None:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._is_due, self._waiting = loop, False, []
+        future = loop.create_future()
+        self._waiting.append((reached, future))
+        # The thread may have gone on between the look before and the loop being known to it.
+        if reached() or self._failure() is not None:
+            future.cancel()
+        else:
+            await future
+
+    def _wake(self) -> None:
+        # First, so that a change behind this line wakes again.
+        self._is_due = False
+        failed = self._failure() is not None
+        still = []
+        for reached, future in self._waiting:
+            if future.done():
+                continue
+            if failed or reached():
+                future.set_result(None)
+            else:
+                still.append((reached, future))
+        self._waiting = still
