@@ -2,7 +2,6 @@
 
 import os
 import pwd
-from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -16,22 +15,11 @@ def doctor(as_json: bool) -> None:
     """Say what works here (CLI, git, control groups, socket, disk, service manager), and how to mend what does not."""
     # Here and not above: looking needs the runtime, which `--help` should not pay for.
     from supervisor.runtime import doctor as checks
-    from supervisor.runtime.containment import Containment, Uncontained, remove
-
-    def containment() -> checks.Finding:
-        found = Containment.find(sha256(b"doctor").hexdigest()[:8])
-        if isinstance(found, Uncontained):
-            return checks.Finding("containment", None, found.reason)
-        remove(found.agents.parent)
-        held = f"agents are held below {found.agents.parent.parent}. {found.why_no_limits}"
-        return checks.Finding("containment", True, held.strip())
 
     async def work() -> int:
         uid = os.getuid()
         named = click.get_current_context().find_root().params.get("config")
-        around = checks.Surroundings(
-            os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None, containment
-        )
+        around = checks.Surroundings(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
         findings = checks.examine(around)
         click.echo(checks.as_json(findings).decode() if as_json else checks.as_text(findings))
         return 0 if checks.healthy(findings) else common.FAILED
