@@ -63,6 +63,8 @@ class Decider:
             now: The event that is being handled: when it is.
             seq: That event's sequence number.
         """
+        if known.calm:
+            return None
         if known.state.ended:
             return self._incident(known, now, seq)
         return (
