@@ -151,7 +151,7 @@ class AgentVanished(Event):
 class AgentAdopted(Event):
     """A new daemon found this agent and took it over."""
 
-    outcome: Literal["reattached", "exited", "lost", "terminal", "launched"]
+    outcome: Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
     kind: Literal["agent_adopted"] = "agent_adopted"
 
 

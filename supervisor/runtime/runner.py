@@ -56,7 +56,7 @@ class Launcher(Protocol):
         ...
 
     def clear(self, containment: str) -> None:
-        """Give back what an agent that has ended held of the machine: its control group."""
+        """Give back what an agent that has ended held of the machine: its control group. Blocks."""
         ...
 
 
@@ -120,7 +120,7 @@ class Runner:
                 if self._ended() and not self._take.statistics().current_buffer_used:
                     break
             tasks.cancel_scope.cancel()
-        self._tools.launcher.clear(self._held)
+        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:

@@ -87,8 +87,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         board = Board(_session_maker(setup))
         opened = await anyio.to_thread.run_sync(_open, setup, board)
         stack.callback(opened.journal.close)
+        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
+        stack.callback(launcher.leave)
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        daemon = _make_daemon(setup, board, opened, tasks)
+        daemon = _make_daemon(setup, board, opened, launcher, tasks)
         try:
             await _begin(daemon, setup, opened)
             tasks.start_soon(_serve, daemon, listening, setup, name="socket")
@@ -142,12 +144,20 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
     return n if oldest is None else min(n, oldest - 1)
 
 
-def _make_daemon(setup: Setup, board: Board, opened: _Opened, tasks: anyio.abc.TaskGroup) -> Daemon:
+def _make_daemon(
+    setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
+) -> Daemon:
+    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
+    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+
+
+def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
+    """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     containment = Containment.find(owner)
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
-    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+    launcher.sweep([session.summary.agent for session in board.live()])
+    return launcher
 
 
 def _session_maker(setup: Setup) -> MakeSession:
