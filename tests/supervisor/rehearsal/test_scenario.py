@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
         scenarios.load(tmp_path / "missing.yaml")
 
 
-@pytest.mark.parametrize("name", ["demo", "bad-days"])
+@pytest.mark.parametrize("name", ["demo", "bad-days", "steered"])
 def test_the_scenarios_that_are_shipped_are_right_and_expect_something(name: str) -> None:
     scenario = scenarios.load(scenarios.shipped()[name])
     assert scenario.name == name
