@@ -4,6 +4,7 @@ This is the only place that performs commands. Each batch waits until the journa
 does not wait, for a frozen agent can always be thawed.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,11 +106,13 @@ class Runner:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
             self._shim.freeze()
-        self._put.send_nowait(batch)
+        # Closed once the agent has ended: nothing is left to be done for it.
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._put.send_nowait(batch)
 
     async def run(self, shim: shims.Shim | None = None) -> None:
         """Perform and listen until the agent has ended. With a shim, it is one that was found alive."""
-        async with anyio.create_task_group() as tasks:
+        async with self._put, self._take, anyio.create_task_group() as tasks:
             timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
             if shim is not None:
                 self._listen(tasks, shim)
@@ -120,6 +123,8 @@ class Runner:
                 if self._ended() and not self._take.statistics().current_buffer_used:
                     break
             tasks.cancel_scope.cancel()
+        if self._shim is not None:
+            self._shim.close()
         await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
