@@ -86,7 +86,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(_stop_listening, listening, setup)
         board = Board(_session_maker(setup))
         opened = await anyio.to_thread.run_sync(_open, setup, board)
-        stack.callback(opened.journal.close)
+        stack.push_async_callback(_close, opened.journal)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.callback(launcher.leave)
         tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -249,6 +249,12 @@ async def _end(daemon: Daemon, setup: Setup) -> None:
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     await take_snapshot(daemon, setup.places)
+
+
+async def _close(journal: Journal) -> None:
+    """Write and sync what was taken, whatever ended the daemon."""
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(journal.close)
 
 
 def _stop_listening(listening: socket.socket, setup: Setup) -> None:
