@@ -1,6 +1,6 @@
-"""One capture is one pack: every new object in one file, made durable by one sync.
+"""One capture is one pack: every new object in one file.
 
-Loose objects would need a sync each. The pack holds whole objects, no deltas; `store.pack` finds those off-peak.
+Loose objects would be a file and a sync each. The pack holds whole objects, no deltas; `store.pack` finds those off-peak.
 The format is git's (gitformat-pack), versions 2 of pack and index.
 """
 
@@ -10,11 +10,13 @@ import struct
 import zlib
 from pathlib import Path
 
-from checkpoints.durable import room_needed, sync_folder, write_all
+from checkpoints.durable import replace_file, room_needed, write_all
 from checkpoints.objects import Kind, object_id
 
 _BUFFER_BYTES = 1 << 20
 """Written in pieces of this size, so that a first capture of gigabytes needs no more memory."""
+
+_HEADER_BYTES, _DIGEST_BYTES = 12, 20
 
 _FAST = 1
 """zlib's level: level 6 takes three times as long for a few percent; `store.pack` compresses again."""
@@ -34,6 +36,7 @@ def _header(kind: Kind, size: int) -> bytes:
 class PackWriter:
     """Collects new objects and puts them into a store as one pack, or leaves no trace.
 
+    Few objects stay in memory until `seal`; many go to the disk as they come, and `finish` syncs them.
     Not safe between threads: one capture has one writer.
     """
 
@@ -41,15 +44,23 @@ class PackWriter:
         """Write into this `objects/pack` folder; the label keeps writers of several workspaces apart."""
         self._folder = folder
         self._path = folder / f"tmp_{label}.pack"
-        self._index_path = folder / f"tmp_{label}.idx"
         self._fd = -1
         self._buffer = bytearray()
-        self._offset = 12
+        self._offset = _HEADER_BYTES
         self._objects: dict[bytes, tuple[int, int]] = {}
-        self.new_bytes = 0
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the pack will be."""
+        return self._offset + _DIGEST_BYTES
+
+    @property
+    def is_large(self) -> bool:
+        """Whether part of it is on the disk already, so that it is to be finished, not sealed."""
+        return self._fd >= 0
 
     def add(self, kind: Kind, content: bytes) -> bytes:
         """Take an object in and return its id; taken in once however often it comes."""
@@ -58,7 +69,11 @@ class PackWriter:
         return oid
 
     def add_known(self, kind: Kind, content: bytes, oid: bytes) -> None:
-        """Take in an object whose id was computed before."""
+        """Take in an object whose id was computed before.
+
+        Raises:
+            StoreFullError: There was no room.
+        """
         if oid in self._objects:
             return
         packed = _header(kind, len(content)) + zlib.compress(content, _FAST)
@@ -72,34 +87,44 @@ class PackWriter:
         with room_needed("a pack of new objects"):
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o400)
-                write_all(self._fd, bytes(12))
+                write_all(self._fd, bytes(_HEADER_BYTES))
             write_all(self._fd, bytes(self._buffer))
         self._buffer.clear()
 
-    def finish(self) -> Path | None:
-        """Put the pack in place, durably, and return its path; None where nothing was taken in.
+    def seal(self) -> bytes:
+        """Return the pack, where none of it is on the disk yet; nothing for no objects."""
+        if not self._objects:
+            return b""
+        body = _pack_header(len(self._objects)) + bytes(self._buffer)
+        return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+    def put(self, pack: bytes) -> None:
+        """Write a sealed pack and its index into the folder, not durably: the write-ahead log answers for them.
+
+        Raises:
+            StoreFullError: There was no room; no trace is left.
+        """
+        if pack:
+            put_pack(self._folder, pack, index_of(self._objects, pack[-_DIGEST_BYTES:]), sync=False)
+
+    def finish(self) -> None:
+        """Put the pack in place, durably.
 
         Raises:
             StoreFullError: There was no room; no trace is left.
         """
         if not self._objects:
-            return None
+            return
         try:
             self._flush()
             digest = self._close_pack()
-            final = (
-                self._folder
-                / f"pack-{hashlib.sha1(b''.join(sorted(self._objects)), usedforsecurity=False).hexdigest()}"
-            )
-            self._write_index(digest)
-            with room_needed("the names of a pack"):
+            final = self._folder / f"pack-{digest.hex()}"
+            with room_needed("the index of a pack"):
                 self._path.rename(final.with_suffix(".pack"))
-                self._index_path.rename(final.with_suffix(".idx"))
-                sync_folder(self._folder)
+                replace_file(final.with_suffix(".idx"), index_of(self._objects, digest))
         except BaseException:
             self.abandon()
             raise
-        return final.with_suffix(".pack")
 
     def abandon(self) -> None:
         """Forget all of it and remove what was written."""
@@ -107,34 +132,70 @@ class PackWriter:
             os.close(self._fd)
             self._fd = -1
         self._path.unlink(missing_ok=True)
-        self._index_path.unlink(missing_ok=True)
         self._objects.clear()
         self._buffer.clear()
 
     def _close_pack(self) -> bytes:
         """Write the header, whose count was not known before, and the checksum over all; sync and close."""
         with room_needed("a pack of new objects"):
-            os.pwrite(self._fd, struct.pack(">4sII", b"PACK", 2, len(self._objects)), 0)
+            os.pwrite(self._fd, _pack_header(len(self._objects)), 0)
             os.lseek(self._fd, 0, os.SEEK_SET)
             digest = hashlib.sha1(usedforsecurity=False)
             while piece := os.read(self._fd, _BUFFER_BYTES):
                 digest.update(piece)
             write_all(self._fd, digest.digest())
             os.fsync(self._fd)
-            self.new_bytes = self._offset + 20
             os.close(self._fd)
             self._fd = -1
         return digest.digest()
 
-    def _write_index(self, pack_digest: bytes) -> None:
-        data = _index(self._objects, pack_digest)
-        with room_needed("the index of a pack"):
-            fd = os.open(self._index_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o400)
-            try:
-                write_all(fd, data)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+
+def put_pack(folder: Path, pack: bytes, index: bytes, *, sync: bool) -> None:
+    """Put a pack and then its index into the folder; without an index a pack is not seen.
+
+    Raises:
+        StoreFullError: There was no room; no trace is left.
+    """
+    final = folder / f"pack-{pack[-_DIGEST_BYTES:].hex()}"
+    try:
+        with room_needed("a pack of new objects"):
+            replace_file(final.with_suffix(".pack"), pack, sync=sync)
+            replace_file(final.with_suffix(".idx"), index, sync=sync)
+    except BaseException:
+        final.with_suffix(".pack").unlink(missing_ok=True)
+        raise
+
+
+def index_of_pack(pack: bytes) -> bytes:
+    """Return the index of a pack of whole objects, as `PackWriter` writes them; for one whose index was lost.
+
+    Raises:
+        ValueError: These bytes are no such pack.
+    """
+    if len(pack) < _HEADER_BYTES + _DIGEST_BYTES or pack[:4] != b"PACK":
+        raise ValueError("These bytes are no pack.")
+    count = struct.unpack(">I", pack[8:12])[0]
+    objects: dict[bytes, tuple[int, int]] = {}
+    offset = _HEADER_BYTES
+    for _ in range(count):
+        start = offset
+        kind, offset = _read_header(pack, offset)
+        inflate = zlib.decompressobj()
+        content = inflate.decompress(pack[offset:-_DIGEST_BYTES])
+        offset = len(pack) - _DIGEST_BYTES - len(inflate.unused_data)
+        objects[object_id(kind, content)] = (start, zlib.crc32(pack[start:offset]))
+    return index_of(objects, pack[-_DIGEST_BYTES:])
+
+
+def _read_header(pack: bytes, offset: int) -> tuple[Kind, int]:
+    kind = Kind(pack[offset] >> 4 & 7)
+    while pack[offset] & 0x80:
+        offset += 1
+    return kind, offset + 1
+
+
+def _pack_header(count: int) -> bytes:
+    return struct.pack(">4sII", b"PACK", 2, count)
 
 
 class NothingWritten:
@@ -148,7 +209,7 @@ class NothingWritten:
         """Do nothing."""
 
 
-def _index(objects: dict[bytes, tuple[int, int]], pack_digest: bytes) -> bytes:
+def index_of(objects: dict[bytes, tuple[int, int]], pack_digest: bytes) -> bytes:
     """Return the index: a fan-out by first byte, then ids, checksums and offsets in the order of ids."""
     names = sorted(objects)
     counts = [0] * 256

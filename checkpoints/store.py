@@ -4,6 +4,7 @@
 <store>/
   project.json   which project this is
   ledger.jsonl   the checkpoints: the truth
+  wal            what of all this is announced and not yet synced in its own place
   objects.git/   files as git objects; refs/checkpoints/NAME, for anybody's git, follows from the ledger
   restores/      journals of restores that are under way
 ```
@@ -11,7 +12,9 @@ Nothing of the project's own configuration is used: no filter, hook, attribute o
 read from the disk and written here as it is, by this package and not by git.
 """
 
+import fcntl
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -22,11 +25,12 @@ import pygit2
 
 from checkpoints.durable import replace_file, room_needed
 from checkpoints.errors import CheckpointError, StoreDamagedError
-from checkpoints.ledger import Ledger
+from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
 from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
-from checkpoints.pack import PackWriter
+from checkpoints.pack import PackWriter, index_of_pack, put_pack
 from checkpoints.records import message_of
+from checkpoints.wal import Promise, WriteAheadLog
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -34,6 +38,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 _CACHED_TREES = 4_096
 """Folders kept in memory, parsed: a capture reads those on the way to what changed, and they are mostly the same."""
+
+MAX_PROMISE_BYTES = 1 << 20
+"""A larger capture is synced in its own place instead of going through the write-ahead log as well."""
 
 Step = Callable[[str], None]
 """Told of each durable step before it is done; tests kill the process there."""
@@ -59,11 +66,15 @@ class Store:
         self._mutex = threading.RLock()
         self._trees: dict[bytes, dict[bytes, Entry]] = {}
         self._tips: dict[str, str] = {}
+        self._settled: set[str] = set()
         with room_needed("a new store"):
             self._create()
+        self._lock = self._take_ownership()
         for left in self.packs.glob("tmp_*"):
             left.unlink(missing_ok=True)
-        self.ledger = Ledger(folder / "ledger.jsonl")
+        self._wal = WriteAheadLog(folder / "wal")
+        self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
+        self._replay()
         self._odb = pygit2.Odb(str(self.objects / "objects"))
         self._mend_refs()
 
@@ -85,6 +96,28 @@ class Store:
         (self.objects / "config").write_text(_CONFIG)
         self._borrow_from_project()
         replace_file(about, json.dumps({"project": str(self.project), "format": 1}).encode())
+
+    def _take_ownership(self) -> int:
+        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise CheckpointError(
+                f"The store {self.folder} is in use by another process; nothing was changed.",
+                way_out="Ask the daemon that owns it, or stop that first.",
+            ) from error
+        return fd
+
+    def _replay(self) -> None:
+        """Put in place what was announced and not synced when the last owner ended."""
+        with room_needed("what was announced before a crash"):
+            for promise in self._wal.replay():
+                self.step("replay")
+                if promise.pack:
+                    put_pack(self.packs, promise.pack, index_of_pack(promise.pack), sync=False)
+                self.ledger.append([promise.line])
+            self.settle()
 
     def _check_project(self, about: Path) -> None:
         try:
@@ -200,7 +233,6 @@ class Store:
             UsageError: The name is taken.
         """
         with self._mutex:
-            self.ledger.refresh()
             number = self.ledger.next_number
             name = checkpoint.name or _made_name(checkpoint, number)
             self.check_name(name)
@@ -209,19 +241,63 @@ class Store:
                 body = encode_commit(bytes.fromhex(checkpoint.tree), checkpoint.facts.at, message_of(checkpoint))
                 known_commit = objects.add(Kind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
-            self.step("pack")
-            objects.finish()
-            self.step("ledger")
-            self.ledger.add(checkpoint)
+            self._announce(checkpoint, objects)
             self.step("ref")
             self._write_ref(checkpoint)
             self.step("announced")
         return checkpoint
 
+    def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
+        line = made(checkpoint)
+        if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
+            self._announce_large(line, objects)
+            return
+        pack = objects.seal()
+        if not self._wal.fits(len(line) + len(pack)):
+            self.settle()
+        self.step("pack")
+        objects.put(pack)
+        before = self.ledger.size_bytes
+        self.step("ledger")
+        self.ledger.append([line])
+        self.step("log")
+        try:
+            self._wal.append(Promise(line, pack))
+        except OSError:
+            self.ledger.take_back(checkpoint, before)
+            raise
+
+    def _announce_large(self, line: bytes, objects: PackWriter) -> None:
+        """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
+        self.step("large pack")
+        objects.finish()
+        self.settle()
+        self.step("large ledger")
+        self.ledger.append([line])
+        self.settle()
+
+    def settle(self) -> None:
+        """Sync everything in its own place and begin the write-ahead log anew. Best called when nothing else is to do."""
+        with self._mutex:
+            for place in (*self.packs.iterdir(), self.packs):
+                if place.name not in self._settled:
+                    _sync(place)
+            self._settled = {place.name for place in self.packs.iterdir()}
+            self.step("settle ledger")
+            self.ledger.sync()
+            self.step("settle log")
+            self._wal.begin_anew(self.ledger.size_bytes)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is durable in its own place."""
+        return self._wal.is_empty
+
     def drop(self, names: Sequence[str]) -> None:
         """Forget checkpoints. Their files go with the next `pack`."""
         with self._mutex:
-            self.ledger.drop(names)
+            self.ledger.append(dropped(name) for name in names)
+            self.settle()
             for name in names:
                 self._ref(name).unlink(missing_ok=True)
 
@@ -275,8 +351,24 @@ class Store:
             self.alternates.write_text(f"{objects}\n")
 
     def close(self) -> None:
-        """Let go of memory; the store needs no farewell."""
-        self._trees.clear()
+        """Settle, and let another process own the store."""
+        with self._mutex:
+            if self._lock < 0:
+                return
+            self.settle()
+            self._trees.clear()
+            self._wal.close()
+            self.ledger.close()
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _sync(place: Path) -> None:
+    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _common_folder(git_folder: Path) -> Path:

@@ -29,9 +29,23 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path, workspace: Path) -> Store:
+def opening() -> Iterator[Callable[[Path, Path], Store]]:
+    """Return what opens stores; each is closed at the end."""
+    opened: list[Store] = []
+
+    def open_store(folder: Path, project: Path) -> Store:
+        opened.append(Store(folder, project))
+        return opened[-1]
+
+    yield open_store
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(opening: Callable[[Path, Path], Store], tmp_path: Path, workspace: Path) -> Store:
     """Return an empty store for the workspace."""
-    return Store(tmp_path / "state", workspace)
+    return opening(tmp_path / "state", workspace)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from supervisor.protocol.errors import UsageError
 from tests.checkpoints.support import MOMENT, git
 
 Capturing = Callable[..., Capturer]
+Opening = Callable[[Path, Path], Store]
 
 
 def paths(store: Store, checkpoint: Checkpoint) -> set[str]:
@@ -113,14 +114,14 @@ def test_a_listed_path_is_captured_although_it_is_ignored(store: Store, workspac
 
 
 def test_a_committed_file_is_captured_although_it_is_ignored(
-    tmp_path: Path, workspace: Path, capturing: Capturing
+    tmp_path: Path, workspace: Path, capturing: Capturing, opening: Opening
 ) -> None:
     (workspace / "build").mkdir()
     (workspace / "build/kept").write_text("1")
     (workspace / "build/other").write_text("2")
     git(workspace, "add", "-f", "build/kept")
     git(workspace, "commit", "-q", "-m", "forced")
-    store = Store(tmp_path / "state", workspace)
+    store = opening(tmp_path / "state", workspace)
     capturer = capturing(store, workspace)
     first = capturer.capture(MOMENT)
     assert {path for path in paths(store, first) if path.startswith("build")} == {"build/kept"}
@@ -215,7 +216,9 @@ def test_files_of_a_repository_inside_are_captured_as_files(
     assert found == {"vendor/inner/lib.c", "vendor/inner/a.log"}
 
 
-def test_files_of_a_submodule_are_captured_as_files(tmp_path: Path, workspace: Path, capturing: Capturing) -> None:
+def test_files_of_a_submodule_are_captured_as_files(
+    tmp_path: Path, workspace: Path, capturing: Capturing, opening: Opening
+) -> None:
     library = tmp_path / "library"
     library.mkdir()
     git(library, "init", "-q")
@@ -224,19 +227,19 @@ def test_files_of_a_submodule_are_captured_as_files(tmp_path: Path, workspace: P
     git(library, "commit", "-q", "-m", "library")
     git(workspace, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "lib")
     git(workspace, "commit", "-q", "-m", "submodule")
-    store = Store(tmp_path / "state", workspace)
+    store = opening(tmp_path / "state", workspace)
     checkpoint = capturing(store, workspace).capture(MOMENT)
     assert [one.path for one in checkpoint.nested] == ["lib"]
     assert content(store, checkpoint, "lib/lib.c") == b"int x;"
 
 
-def test_no_repository_is_needed(tmp_path: Path, capturing: Capturing) -> None:
+def test_no_repository_is_needed(tmp_path: Path, capturing: Capturing, opening: Opening) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     (folder / "a").write_text("a")
     (folder / ".gitignore").write_text("b\n")
     (folder / "b").write_text("b")
-    store = Store(tmp_path / "state", folder)
+    store = opening(tmp_path / "state", folder)
     checkpoint = capturing(store, folder).capture(MOMENT)
     assert paths(store, checkpoint) == {"a", ".gitignore"}
     assert checkpoint.repository.head == ""
@@ -344,11 +347,12 @@ def test_a_file_with_a_further_name_outside_is_read_with_each_capture(
 
 
 def test_a_new_process_goes_on_where_the_old_one_ended(
-    tmp_path: Path, store: Store, workspace: Path, capturing: Capturing
+    tmp_path: Path, store: Store, workspace: Path, capturing: Capturing, opening: Opening
 ) -> None:
     first = capturing(store, workspace).capture(MOMENT)
     (workspace / "README").write_text("changed while nobody watched")
-    again = Store(tmp_path / "state", workspace)
+    store.close()
+    again = opening(tmp_path / "state", workspace)
     second = capturing(again, workspace).capture(MOMENT)
     assert again.find(first.name) == first
     assert content(again, second, "README") == b"changed while nobody watched"
