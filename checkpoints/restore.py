@@ -39,7 +39,8 @@ class _Journal:
     undo: str
     blocks: dict[str, str]
     phase: str
-    """`staging`: the workspace is untouched. `applying`: to be completed. `returning`: to be put back."""
+    """`staging`: the workspace is untouched. `applying`: to be completed. `returning`: to be put back.
+    `completed`, `returned`: that is done, and only what lies aside is to be removed."""
 
 
 class Restorer:
@@ -157,7 +158,7 @@ class Restorer:
         except (InTheWayError, OSError, StoreFullError) as error:
             self._return(root, application, journal, str(error))
             raise
-        self._finish(root, application, journal)
+        self._finish(root, application, replace(journal, phase="completed"))
         if not kept:
             self._capturer.believe(target)
         branch = self._move_branch(target) if with_branch else ""
@@ -190,7 +191,7 @@ class Restorer:
                 f"they lie in {text_of(staging_of(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
-        self._finish(root, application, journal)
+        self._finish(root, application, replace(journal, phase="returned"))
         raise RestoreFailedError(
             f"Going back to {journal.target} stopped: {why} The workspace is as it was before.",
             way_out="Stop or freeze what writes there, and plan again.",
@@ -224,6 +225,8 @@ class Restorer:
     def _finish(self, root: int, application: Application, journal: _Journal) -> None:
         self._step("sync")
         sync_filesystem(root)
+        self._step("journal finished")
+        self._write_journal(journal)
         self._step("clear staging")
         application.clear()
         self._step("remove journal")
@@ -250,17 +253,22 @@ class Restorer:
             target, undo = self._store.find(journal.target), self._store.find(journal.undo)
             root = self._capturer.open()
             try:
-                if journal.phase == "applying":
-                    return self._carry_out(root, journal, target, undo, with_branch=False)
-                blocks = {bytes_of(path): why for path, why in journal.blocks.items()}
-                work = without(self._pairs(undo, target), blocks)
-                application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
-                if journal.phase == "returning":
-                    self._return_again(application, journal)
-                self._finish(root, application, journal)
-                return None
+                return self._go_on(root, journal, target, undo)
             finally:
                 os.close(root)
+
+    def _go_on(self, root: int, journal: _Journal, target: Checkpoint, undo: Checkpoint) -> RestoreResult | None:
+        if journal.phase == "applying":
+            return self._carry_out(root, journal, target, undo, with_branch=False)
+        work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
+        application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
+        if journal.phase == "returning":
+            self._return_again(application, journal)
+            journal = replace(journal, phase="returned")
+        self._finish(root, application, journal)
+        if journal.phase != "completed":
+            return None
+        return RestoreResult(target, undo.name, len(describe(work.pairs)), work.kept)
 
     def _return_again(self, application: Application, journal: _Journal) -> None:
         stuck = application.undo()

@@ -353,9 +353,15 @@ class Store:
     def close(self) -> None:
         """Settle, and let another process own the store."""
         with self._mutex:
+            if self._lock >= 0:
+                self.settle()
+                self.lose()
+
+    def lose(self) -> None:
+        """Let go of the store as a crash would: nothing more is written."""
+        with self._mutex:
             if self._lock < 0:
                 return
-            self.settle()
             self._trees.clear()
             self._wal.close()
             self.ledger.close()
