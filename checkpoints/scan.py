@@ -9,7 +9,7 @@ from checkpoints import repository
 from checkpoints.ignore import MAX_FILE_BYTES, Rules
 from checkpoints.look import Refusal, names_in, open_folder, read
 from checkpoints.model import Why
-from checkpoints.objects import EMPTY_TREE, FOLDER, LINK, Entry, Kind, object_id
+from checkpoints.objects import EMPTY_TREE, FOLDER, GITLINK, LINK, Entry, Kind, object_id
 from checkpoints.paths import is_within, join
 from checkpoints.store import Store
 from checkpoints.trees import Writer, write_tree
@@ -122,7 +122,8 @@ class Scanner:
         is_plain: bool,
     ) -> Entry | None:
         before = known.get(name)
-        if before is None and rules.ignores(path, is_folder=is_folder) and not self._is_listed(path, is_folder):
+        tracked = is_tracked(before, is_folder=is_folder)
+        if not tracked and rules.ignores(path, is_folder=is_folder) and not self._is_listed(path, is_folder):
             return None
         if is_folder:
             return self._below(fd, path, name, before, rules)
@@ -194,6 +195,14 @@ class Scanner:
             place = self.root / os.fsdecode(path)
             above = repository.ignore_sources(repository.find(place)).rules(path)
         return above.inside(path, own_rules(fd))
+
+
+def is_tracked(before: Entry | None, *, is_folder: bool) -> bool:
+    """Whether what has this name was captured before, so that rules of what is ignored do not touch it.
+
+    A file that became a folder is something new, as it is to git.
+    """
+    return before is not None and (before.mode in (FOLDER, GITLINK)) == is_folder
 
 
 def own_rules(fd: int) -> bytes:

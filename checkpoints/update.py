@@ -8,7 +8,7 @@ from checkpoints.look import Folders, Refusal, kind_at
 from checkpoints.model import Why
 from checkpoints.objects import EMPTY_TREE, FOLDER, Entry
 from checkpoints.paths import parent_of, self_and_above
-from checkpoints.scan import STAGING_PREFIX, Scanner
+from checkpoints.scan import STAGING_PREFIX, Scanner, is_tracked
 from checkpoints.trees import lookup
 
 
@@ -74,7 +74,9 @@ class Update:
             return
         before = lookup(self._scanner.store, self._tree, path)
         is_folder = stat.S_ISDIR(kind)
-        if before is None and self._is_ignored(parent, path, is_folder=is_folder):
+        if not is_tracked(before, is_folder=is_folder) and self._is_ignored(parent, path, is_folder=is_folder):
+            self._edits[path] = None
+            self.survey.forget_below(path)
             return
         if is_folder:
             self._scan(path)
