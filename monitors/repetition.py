@@ -34,6 +34,8 @@ class RepetitionSettings(PatternSettings):
     equal too, except those in trouble."""
     longest_cycle: int = 6
     """Steps in the longest cycle that is looked for."""
+    failed_factor: int = 2
+    """How many times as often one call that fails may repeat: the same error is the business of `repetitive_errors`."""
     polling_factor: int = 6
     """How many times as often a call that waits for something may repeat."""
     stale_window: int = 16
@@ -100,7 +102,7 @@ class Repetition:
         waits = is_polling(observation.tool, observation.input)
         self._recent.append(observation.seq)
         found = (
-            self._cycles.see(step, observation.seq, waits)
+            self._cycles.see(step, observation.seq, self._patience(observation, waits=waits))
             or self._stale.see(step, observation.seq, waits)
             or self._near.see(observation)
         )
@@ -108,6 +110,11 @@ class Repetition:
             return self._rest()
         self._quiet = 0
         return self._streaks.seen(self._issue(found, observation), found.level)
+
+    def _patience(self, step: ToolReturned, *, waits: bool) -> int:
+        if waits:
+            return self._settings.polling_factor
+        return self._settings.failed_factor if step.failed else 1
 
     def _rest(self) -> Sequence[Issue]:
         self._quiet += 1
@@ -137,12 +144,11 @@ class _Cycles:
 
     def __init__(self, settings: RepetitionSettings) -> None:
         self._threshold = settings.number(settings.threshold)
-        self._polling_factor = settings.polling_factor
-        self._steps: deque[tuple[Fingerprint, int, bool]] = deque(maxlen=settings.longest_cycle)
+        self._steps: deque[tuple[Fingerprint, int, int]] = deque(maxlen=settings.longest_cycle)
         self._runs = [0] * (settings.longest_cycle + 1)
         self._began = [0] * (settings.longest_cycle + 1)
 
-    def see(self, step: Fingerprint, seq: int, waits: bool) -> _Found | None:
+    def see(self, step: Fingerprint, seq: int, patience: int) -> _Found | None:
         found = None
         for period in range(1, len(self._runs)):
             if period > len(self._steps):
@@ -154,14 +160,16 @@ class _Cycles:
             if self._runs[period] == 0:
                 self._began[period] = began
             self._runs[period] += 1
-            found = found or self._full(period, waits)
-        self._steps.append((step, seq, waits))
+            found = found or self._full(period, patience)
+        self._steps.append((step, seq, patience))
         return found
 
-    def _full(self, period: int, waits: bool) -> _Found | None:
+    def _full(self, period: int, patience: int) -> _Found | None:
         times = self._runs[period] // period + 1
-        waiting = waits or any(step[2] for step in list(self._steps)[-period:])
-        level = level_of(times, self._threshold * (self._polling_factor if waiting else 1))
+        if times < self._threshold:
+            return None
+        patience = max(patience, *(step[2] for step in list(self._steps)[-period:]))
+        level = level_of(times, self._threshold * patience)
         if not level:
             return None
         what = "One call" if period == 1 else f"A cycle of {period} calls"
