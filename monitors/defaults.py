@@ -7,7 +7,7 @@ from monitors.apart import Apart
 from monitors.blocked_on_human import BlockedOnHuman, BlockedOnHumanSettings
 from monitors.combinations import Combinations, CombinationsSettings
 from monitors.exploration_wandering import ExplorationWandering, ExplorationWanderingSettings
-from monitors.fingerprints import Fingerprints
+from monitors.facts import Facts
 from monitors.goal_drift import GoalDrift, GoalDriftSettings
 from monitors.guarded import Guarded, OpenIssues
 from monitors.hallucination import Hallucination, HallucinationSettings
@@ -61,7 +61,7 @@ def make_detectors(
         plugins: Detectors from elsewhere, made for this session; they come after ours and before the combinations.
         learned: What outcomes taught; used only where learning is enabled.
     """
-    board, shared = OpenIssues(), Fingerprints(patterns_of(settings.no_progress))
+    board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress))
 
     def own(pattern: Settings, name: str) -> Settings:
         factor = learned.factor(name) if learned and settings.learning.enabled else pattern.learned
@@ -74,10 +74,10 @@ def make_detectors(
         (repetition, Apart(lambda: Repetition(repetition, shared))),
         (text_loop, Apart(lambda: TextLoop(text_loop))),
         (settings.no_progress, NoProgress(own(settings.no_progress, "no_progress"), shared)),
-        (settings.scope_creep, ScopeCreep(own(settings.scope_creep, "scope_creep"), task)),
-        (settings.resource_spiral, ResourceSpiral(own(settings.resource_spiral, "resource_spiral"), task)),
-        (settings.goal_drift, GoalDrift(own(settings.goal_drift, "goal_drift"), task)),
-        (wandering, Apart(lambda: ExplorationWandering(wandering))),
+        (settings.scope_creep, ScopeCreep(own(settings.scope_creep, "scope_creep"), task, shared)),
+        (settings.resource_spiral, ResourceSpiral(own(settings.resource_spiral, "resource_spiral"), task, shared)),
+        (settings.goal_drift, GoalDrift(own(settings.goal_drift, "goal_drift"), task, shared)),
+        (wandering, Apart(lambda: ExplorationWandering(wandering, shared))),
         (settings.hallucination, Hallucination(own(settings.hallucination, "hallucination"), shared)),
         (settings.blocked_on_human, BlockedOnHuman(own(settings.blocked_on_human, "blocked_on_human"))),
         (settings.test_tampering, TestTampering(own(settings.test_tampering, "test_tampering"), shared)),

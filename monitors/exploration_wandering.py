@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from posixpath import dirname
 from typing import NamedTuple
 
-from monitors.paths import touches
+from monitors.facts import Facts
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -28,12 +28,12 @@ class ExplorationWanderingSettings(PatternSettings):
     confidence: float = 0.6
     threshold: float = 0.7
     """Score, from 0 to 1, from which it is wandering."""
-    window: int = 40
-    """Looks over which is measured; fewer say nothing."""
+    window: int = 60
+    """Looks over which is measured; fewer say nothing. Healthy research of 40 looks was seen with a score of 0.7."""
     max_directories: int = 20
     """Directories in the window that count as fully broad."""
     max_backtracking: float = 0.4
-    """Share of looks at what was seen before that counts as fully going back."""
+    """Share of looks at what was seen before that counts as fully going back; below it nothing is reported."""
     focus: float = 0.5
     """Share of looks in the directory most looked at from which there is full focus."""
 
@@ -54,7 +54,8 @@ class ExplorationWandering:
 
     name = "exploration_wandering"
 
-    def __init__(self, settings: ExplorationWanderingSettings | None = None) -> None:
+    def __init__(self, settings: ExplorationWanderingSettings | None = None, facts: Facts | None = None) -> None:
+        self._facts = facts or Facts()
         self._settings = settings or ExplorationWanderingSettings()
         self._threshold = self._settings.share(self._settings.threshold)
         self._streaks = Streaks(1)
@@ -67,7 +68,7 @@ class ExplorationWandering:
         """Take in a look; a change, or a person's word, starts anew."""
         match observation:
             case ToolCalled():
-                touched = touches(observation)
+                touched = self._facts.touches(observation)
                 if any(touch.access in {"write", "delete"} for touch in touched):
                     return self._start_anew()
                 looks = [touch.path for touch in touched if touch.access == "read"]
@@ -104,9 +105,11 @@ class ExplorationWandering:
         directories, backtracking = len(self._directories), 1 - len(self._paths) / total
         focus = max(self._directories.values()) / total
         score = self._score(directories, backtracking, focus)
-        if score < self._threshold:
+        if score < self._threshold or backtracking < self._settings.max_backtracking:
             return self._streaks.close()
         level = level_of(self._since_change, self._settings.window)
+        if not self._streaks.worse(level):
+            return ()
         return self._streaks.seen(self._issue(score, directories, backtracking, focus, level), level)
 
     def _score(self, directories: int, backtracking: float, focus: float) -> float:

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitors.paths import SCRATCH, touches
+from monitors.facts import Facts
+from monitors.paths import SCRATCH
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -27,8 +28,10 @@ class GoalDriftSettings(PatternSettings):
     confidence: float = 0.5
     threshold: float = 0.5
     """Mean alignment of the recent actions, from 0 to 1, above which there is no drift."""
-    fall: float = 0.3
-    """How much lower than before it must be."""
+    fall: float = 0.4
+    """How much lower than before it must be. Healthy sessions of many small tasks were seen to fall by 0.3."""
+    aligned_before: float = 0.6
+    """Mean alignment that the actions before must have had: what never was aligned cannot drift."""
     window: int = 20
     """Actions that are recent, and actions before those that they are compared with."""
     least_words: int = 4
@@ -37,7 +40,8 @@ class GoalDriftSettings(PatternSettings):
 
 MAX_GOAL_WORDS = 400
 MAX_NEAR_WORDS = 400
-_MAX_WORDS_OF_AN_ACTION = 40
+_MOST_OF_AN_ACTION = 600
+"""Characters of an action that are read."""
 
 
 class GoalDrift:
@@ -45,7 +49,10 @@ class GoalDrift:
 
     name = "goal_drift"
 
-    def __init__(self, settings: GoalDriftSettings | None = None, task: Task | None = None) -> None:
+    def __init__(
+        self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: Facts | None = None
+    ) -> None:
+        self._facts = facts or Facts()
         self._settings = settings or GoalDriftSettings()
         self._window = self._settings.number(self._settings.window)
         self._streaks = Streaks(1)
@@ -96,13 +103,14 @@ class GoalDrift:
 
     def _words_of(self, call: ToolCalled) -> set[str]:
         """The words of where it acts and what it looks for; what it writes counts by its first lines."""
-        places = [touch.path.removeprefix(self._root) for touch in touches(call) if not SCRATCH.search(touch.path)]
+        places = [
+            touch.path.removeprefix(self._root) for touch in self._facts.touches(call) if not SCRATCH.search(touch.path)
+        ]
         asked = [
             str(call.input.get(field) or "")[:400]
             for field in ("command", "pattern", "query", "prompt", "new_string", "content", "url")
         ]
-        found = words(" ".join((*places, *asked)), 1_500)
-        return set(sorted(found)[:_MAX_WORDS_OF_AN_ACTION])
+        return words(" ".join((*places, *asked)), _MOST_OF_AN_ACTION)
 
     def _take_in(self, score: float, seq: int) -> None:
         self._actions += 1
@@ -118,13 +126,17 @@ class GoalDrift:
         if self._actions < 2 * self._window:
             return ()
         mean = self._recent_sum / len(self._recent)
-        if mean >= self._settings.threshold or self._before - mean < self._settings.fall:
+        if (
+            mean >= self._settings.threshold
+            or self._before < self._settings.aligned_before
+            or self._before - mean < self._settings.fall
+        ):
             back = mean >= self._settings.threshold
             self._adrift = 0 if back else self._adrift
             return self._streaks.close() if back else ()
         self._adrift += 1
         level = level_of(self._adrift + self._window - 1, self._window)
-        return self._streaks.seen(self._issue(mean, level), level)
+        return self._streaks.seen(self._issue(mean, level), level) if self._streaks.worse(level) else ()
 
     def _issue(self, mean: float, level: int) -> Issue:
         adrift = [seq for score, seq in self._recent if score < 1]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from monitors.fingerprints import Fingerprints
+from monitors.facts import Facts
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from monitors.testruns import Tally
@@ -94,8 +94,8 @@ class Hallucination:
 
     name = "hallucination"
 
-    def __init__(self, settings: HallucinationSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
-        self._fingerprints = fingerprints or Fingerprints()
+    def __init__(self, settings: HallucinationSettings | None = None, facts: Facts | None = None) -> None:
+        self._facts = facts or Facts()
         self._settings = settings or HallucinationSettings()
         self._threshold = self._settings.number(self._settings.threshold)
         self._streaks = Streaks(2)
@@ -142,7 +142,7 @@ class Hallucination:
         )
 
     def _read_run(self, step: ToolReturned) -> Sequence[Issue]:
-        run = self._fingerprints.run(step)
+        run = self._facts.run(step)
         if run is None:
             self._changed_since_run |= step.tool in {"Edit", "Write", "MultiEdit", "NotebookEdit"}
             return ()

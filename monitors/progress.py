@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from monitors.fingerprints import Fingerprints
-from monitors.polling import is_polling
+from monitors.facts import Facts
 from monitors.recent import Recent
 from monitors.testruns import Tally
 from supervisor.protocol.observations import ToolReturned
@@ -52,8 +51,8 @@ class Reading:
 class Progress:
     """Remembers what was done, and the best outcome of each test command."""
 
-    def __init__(self, fingerprints: Fingerprints) -> None:
-        self._fingerprints = fingerprints
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
         self._calls: Recent[bytes] = Recent(MAX_CALLS)
         self._best: dict[str, _Best] = {}
         self._last_of: dict[str, _Best] = {}
@@ -61,11 +60,11 @@ class Progress:
 
     def read(self, step: ToolReturned) -> Reading:
         """Say what this step means."""
-        run = self._fingerprints.run(step)
+        run = self._facts.run(step)
         return Reading(
             strong=self._better(run, step.input) or _committed(step) or self._matters(step),
-            new=self._calls.add(self._fingerprints.of(step).call),
-            waits=is_polling(step.tool, step.input),
+            new=self._calls.add(self._facts.of(step).call),
+            waits=self._facts.waits(step),
             run=run,
         )
 

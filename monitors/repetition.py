@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from monitors.fingerprints import Fingerprint, Fingerprints
+from monitors.facts import Facts, Fingerprint
 from monitors.normalise import VOLATILE_FIELDS
-from monitors.polling import is_polling
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -81,9 +80,9 @@ class Repetition:
 
     name = "repetition"
 
-    def __init__(self, settings: RepetitionSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
+    def __init__(self, settings: RepetitionSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or RepetitionSettings()
-        self._fingerprints = fingerprints or Fingerprints()
+        self._facts = facts or Facts()
         self._streaks = Streaks(1)
         self._cycles = _Cycles(self._settings)
         self._stale = _Stale(self._settings)
@@ -98,17 +97,19 @@ class Repetition:
             return ()
         if not isinstance(observation, ToolReturned) or observation.collateral:
             return ()
-        step = self._fingerprints.of(observation)
-        waits = is_polling(observation.tool, observation.input)
+        step = self._facts.of(observation)
+        waits = self._facts.waits(observation)
         self._recent.append(observation.seq)
         found = (
             self._cycles.see(step, observation.seq, self._patience(observation, waits=waits))
             or self._stale.see(step, observation.seq, waits)
-            or self._near.see(observation)
+            or self._near.see(observation, waits)
         )
         if found is None:
             return self._rest()
         self._quiet = 0
+        if not self._streaks.worse(found.level):
+            return ()
         return self._streaks.seen(self._issue(found, observation), found.level)
 
     def _patience(self, step: ToolReturned, *, waits: bool) -> int:
@@ -222,14 +223,15 @@ class _NearDuplicates:
         self._tool = ""
         self._words: frozenset[str] = frozenset()
         self._lines: Recent[int] = Recent(MAX_LINES)
+        self._first: str | None = None
         self._times = 0
         self._began = 0
 
-    def see(self, step: ToolReturned) -> _Found | None:
+    def see(self, step: ToolReturned, waits: bool) -> _Found | None:
         if step.tool in ACKNOWLEDGING_TOOLS:
             self._tool = ""
             return None
-        if is_polling(step.tool, step.input):
+        if waits:
             return None
         shown = _shown(step.input, 300)
         words = frozenset(_WORD.findall(shown))
@@ -247,9 +249,18 @@ class _NearDuplicates:
     def _shows_new(self, text: str, similar: bool) -> bool:
         if not similar:
             self._lines.clear()
+            self._first = text
+            return True
+        if self._first is not None:
+            self._remember(self._first)
+            self._first = None
+        new, lines = self._remember(text)
+        return new > self._new_lines * lines
+
+    def _remember(self, text: str) -> tuple[int, int]:
+        """Return how many of the text's first lines are new, and how many there are."""
         lines = text[:4000].splitlines()[:40]
-        new = sum(self._lines.add(hash(line)) for line in lines)
-        return new > self._new_lines * len(lines)
+        return sum(self._lines.add(hash(line)) for line in lines), len(lines)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from monitors.paths import touches
+from monitors.facts import Facts
 from monitors.polling import is_polling
 from monitors.sensitivity import PatternSettings
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -136,7 +136,10 @@ class ResourceSpiral:
 
     name = "resource_spiral"
 
-    def __init__(self, settings: ResourceSpiralSettings | None = None, task: Task | None = None) -> None:
+    def __init__(
+        self, settings: ResourceSpiralSettings | None = None, task: Task | None = None, facts: Facts | None = None
+    ) -> None:
+        self._facts = facts or Facts()
         self._settings = settings or ResourceSpiralSettings()
         self._threshold = min(0.95, self._settings.threshold * min(1.15, max(0.8, self._settings.factor)))
         limits = task.limits if task else Limits()
@@ -209,7 +212,7 @@ class ResourceSpiral:
             call.mono,
         )
         operations, calls = self._meters["file operations"], self._meters["calls"]
-        changed = sum(1 for touch in touches(call) if touch.access in {"write", "delete"})
+        changed = sum(1 for touch in self._facts.touches(call) if touch.access in {"write", "delete"})
         self._operations += changed
         operations.pending += changed
         operations.use(self._operations, self._step)
@@ -246,6 +249,8 @@ class ResourceSpiral:
             open_still = pressure >= 0.9 * self._threshold
             return () if open_still or meter.kind.name not in self._streaks else self._streaks.close(meter.kind.name)
         level = (pressure >= self._threshold) + (pressure >= 1) + 2 * spirals
+        if not self._streaks.worse(level, meter.kind.name):
+            return ()
         return self._streaks.seen(self._issue(meter, pressure, growth, level, seq), level)
 
     def _issue(self, meter: _Meter, pressure: float, growth: float, level: int, seq: int) -> Issue:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from posixpath import dirname
 
-from monitors.paths import SCRATCH, matches_any, relative, touches
+from monitors.facts import Facts
+from monitors.paths import SCRATCH, matches_any, relative
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -69,7 +70,10 @@ class ScopeCreep:
 
     name = "scope_creep"
 
-    def __init__(self, settings: ScopeCreepSettings | None = None, task: Task | None = None) -> None:
+    def __init__(
+        self, settings: ScopeCreepSettings | None = None, task: Task | None = None, facts: Facts | None = None
+    ) -> None:
+        self._facts = facts or Facts()
         self._settings = settings or ScopeCreepSettings()
         self._root = task.repository if task else ""
         self._stated = bool(task and task.expected_paths)
@@ -90,7 +94,7 @@ class ScopeCreep:
             case ToolCalled() if observation.review.decision is not Decision.BLOCK:
                 new = [
                     touch.path
-                    for touch in touches(observation)
+                    for touch in self._facts.touches(observation)
                     if touch.access in _CHANGES and touch.path not in self._seen
                 ]
                 return self._weigh(new, observation.seq) if new else ()
@@ -152,7 +156,7 @@ class ScopeCreep:
         if self._weight_outside < least or share <= self._settings.share(threshold):
             return self._streaks.close() if share <= self._settings.share(threshold) else ()
         level = level_of(self._weight_outside, least)
-        return self._streaks.seen(self._issue(share, level, sure=sure), level)
+        return self._streaks.seen(self._issue(share, level, sure=sure), level) if self._streaks.worse(level) else ()
 
     def _issue(self, share: float, level: int, *, sure: bool) -> Issue:
         paths = [path for path, _ in self._outside]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from monitors.fingerprints import Fingerprints
+from monitors.facts import Facts
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -75,9 +75,9 @@ class TestTampering:
     name = "test_tampering"
     __test__ = False
 
-    def __init__(self, settings: TestTamperingSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
+    def __init__(self, settings: TestTamperingSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or TestTamperingSettings()
-        self._fingerprints = fingerprints or Fingerprints()
+        self._facts = facts or Facts()
         self._streaks = Streaks(1)
         self._failing = False
         self._tampered: deque[tuple[str, int]] = deque(maxlen=MAX_EVIDENCE)
@@ -89,7 +89,7 @@ class TestTampering:
             return self._absolve()
         if not isinstance(observation, ToolReturned):
             return ()
-        run = self._fingerprints.run(observation)
+        run = self._facts.run(observation)
         signs = [] if observation.refused or (observation.failed and run is None) else _signs(observation)
         found = self._weigh(signs, observation) if signs else ()
         if run is not None:

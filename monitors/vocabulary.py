@@ -1,6 +1,7 @@
 """Words that carry meaning, out of prose, paths, commands and code."""
 
 import re
+from functools import lru_cache
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ied", "ed", "es", "s", "y", "e")
@@ -26,8 +27,14 @@ def words(text: str, most: int = 2_000) -> set[str]:
 
     Example: `mend LoginForm in src/auth/login_form.py` gives `login`, `form` and `auth`.
     """
-    found = (piece.lower() for piece in _PIECE.findall(text[:most]))
-    return {stem(word) for word in found if len(word) > 2 and word not in COMMON and not word.isdigit()}
+    return {found for piece in set(_PIECE.findall(text[:most])) if (found := _meaning(piece))}
+
+
+@lru_cache(maxsize=4096)
+def _meaning(piece: str) -> str:
+    """The stem of one word, or nothing where it means nothing."""
+    word = piece.lower()
+    return "" if len(word) < 3 or word in COMMON or word.isdigit() else stem(word)
 
 
 def stem(word: str) -> str:

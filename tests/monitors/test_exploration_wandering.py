@@ -11,21 +11,21 @@ def wander(run: Run, looks: int, directories: int = 16) -> list[list[Observation
 
 def test_looking_back_and_forth_over_many_directories_with_no_change_is_wandering() -> None:
     run, detector = Run(), ExplorationWandering()
-    assert play(detector, *wander(run, 39)) == []
+    assert play(detector, *wander(run, 59)) == []
     [issue] = play(detector, run.read("/w/d1/f.py"))
     assert (issue.type, issue.severity, issue.began) == ("exploration_wandering", Severity.LOW, 1)
     assert issue.details["directories"] == 16
-    assert issue.details["backtracking"] == 0.6
+    assert issue.details["backtracking"] == 0.733
 
 
 def test_it_is_raised_again_when_it_has_gone_on_twice_as_long() -> None:
-    issues = play(ExplorationWandering(), *wander(Run(), 165))
+    issues = play(ExplorationWandering(), *wander(Run(), 245))
     assert [issue.severity for issue in issues] == [Severity.LOW, Severity.MEDIUM, Severity.HIGH]
 
 
 def test_a_change_ends_it() -> None:
     run, detector = Run(), ExplorationWandering()
-    issues = play(detector, *wander(run, 45), run.edit("/w/d1/f.py"), *wander(run, 30))
+    issues = play(detector, *wander(run, 65), run.edit("/w/d1/f.py"), *wander(run, 30))
     assert [issue.closed for issue in issues] == [False, True]
 
 
@@ -42,4 +42,4 @@ def test_going_back_and_forth_between_the_files_that_matter_is_none() -> None:
 
 def test_a_persons_word_starts_anew() -> None:
     run = Run()
-    assert play(ExplorationWandering(), *wander(run, 39), run.told("and the docs?"), *wander(run, 39)) == []
+    assert play(ExplorationWandering(), *wander(run, 59), run.told("and the docs?"), *wander(run, 59)) == []

@@ -20,7 +20,7 @@ def test_a_run_that_was_on_its_goals_and_no_longer_is_has_drifted() -> None:
     [issue] = play(GoalDrift(task=TASK), *on_task(run, 25), *off_task(run, 16))
     assert issue.type == "goal_drift"
     assert issue.details["alignment"] < 0.5
-    assert issue.details["trend"] <= -0.3
+    assert issue.details["trend"] <= -0.4
     assert issue.evidence[0] > 2 * 25 - 1
 
 
