@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitors.fingerprints import Fingerprints
+from monitors.facts import Facts
 from monitors.progress import Progress, Reading
 from monitors.sensitivity import PatternSettings
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -69,12 +69,10 @@ class NoProgress:
 
     name = "no_progress"
 
-    def __init__(self, settings: NoProgressSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
+    def __init__(self, settings: NoProgressSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or NoProgressSettings()
         self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
-        self._progress = Progress(
-            fingerprints or Fingerprints(), tuple(re.compile(pattern) for pattern in self._settings.test_patterns)
-        )
+        self._progress = Progress(facts or Facts(patterns_of(self._settings)))
         self._streaks = Streaks(1)
         self._step = 0
         self._last_what = "none yet"
@@ -206,3 +204,8 @@ class NoProgress:
                 "fresh_attempt": tier.number == len(TIERS),
             },
         )
+
+
+def patterns_of(settings: NoProgressSettings) -> tuple[re.Pattern[str], ...]:
+    """The configured test patterns, compiled; raises `re.error` for one that is no regular expression."""
+    return tuple(re.compile(pattern) for pattern in settings.test_patterns)
