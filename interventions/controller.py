@@ -17,10 +17,11 @@ from interventions import ladders, resource_throttling
 from interventions.checkpoint_rollback import CheckpointRollback
 from interventions.choosing import STOP, Chooser, Pick, worth_of
 from interventions.context_reinforcement import ContextReinforcement
-from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfit
+from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfit, Usage
 from interventions.effectiveness import Record
 from interventions.emergency_stop import EmergencyStop
 from interventions.episodes import Episodes
+from interventions.meter import Meter
 from interventions.resource_throttling import ResourceThrottling
 from interventions.scoring import REVIEW_SECONDS
 from interventions.settings import InterventionSettings
@@ -47,6 +48,10 @@ from supervisor.protocol.words import Decision, InterventionKind
 
 TIMELINE = 100
 """Moments kept for a report: with at most ten interventions and a few issues each, that is a whole run."""
+
+
+EASED = "[chaperon] Your use has calmed down, so your limits are back as they were at the start."
+"""What the agent is told when a throttling ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ class Controller:
         self._chooser = Chooser(settings, strategy_of(settings.strategy, strategy), (*plugins, *built_in))
         self._episodes = Episodes()
         self._pace = Pace()
+        self._meter = Meter()
         self._window: Window | None = None
         self._chosen = 0
         self._last: tuple[float, Intervention] | None = None
@@ -139,6 +145,7 @@ class Controller:
 
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
+        self._meter.saw(observation)
         match observation:
             case ToolReturned() if not observation.collateral:
                 ok = not (observation.failed or observation.refused)
@@ -206,6 +213,7 @@ class Controller:
             return self._window.judge(now.mono, ended=now.ended, well=now.well)
         if now.ended or (self._last is not None and self._last[1].id == now.id):
             return None
+        now = replace(now, usage=self._meter.usage(now.mono))
         chosen = self._announced() or self._answer(now) or self._renewal(now)
         if isinstance(chosen, Intervention) and self._window is not None:
             return self._window.judge(now.mono)
@@ -305,7 +313,7 @@ class Controller:
     def _easing(self, now: Situation) -> Easing | None:
         """The end of a throttling, once what it answered has been over for the window of usage."""
         calm, throttled = self._calm_since, self._throttled
-        if throttled is None or calm is None:
+        if throttled is None or calm is None or not now.listening:
             return None
         if now.mono - calm < self._settings.resource_throttling.metrics_window_seconds:
             return None
@@ -324,6 +332,10 @@ class Controller:
     def limits(self) -> LimitsInForce:
         """What the agent may use now."""
         return self._limits
+
+    def usage(self, mono: float) -> Usage:
+        """What the agent has used until now."""
+        return self._meter.usage(mono)
 
     @property
     def timeline(self) -> tuple[Moment, ...]:

@@ -77,7 +77,7 @@ SOFT_TEXTS: dict[str, SoftText] = {
         ),
     ),
     "exploration_wandering": SoftText(
-        "{sentence}\nYou were in {count} places." + ASKED,
+        "{sentence}\nYou were in {count} directories.\nMost of it is about {focus}." + ASKED,
         (
             "Write down in three lines what you know now and what you still look for, then go straight to that.",
             "What you have read is enough for a first attempt. Make it, and let its result tell you what to look up.",
@@ -120,7 +120,8 @@ SOFT_TEXTS: dict[str, SoftText] = {
         ),
     ),
     "no_progress": SoftText(
-        "{sentence}\nSteps since the last progress: {steps}.\nThe last test result: {tests}." + ASKED,
+        "{sentence}\nSteps since the last progress: {steps}.\nThe last progress: {last_progress}.\nThe last test result: {tests}."
+        + ASKED,
         (
             "What you are trying does not move it. Say in two sentences why not, and try the likeliest other cause.",
             "Go back to the smallest thing that shows the fault, and change one thing at a time from there.",

@@ -44,6 +44,8 @@ FIELDS: Mapping[str, str] = {
     "installed": "the distribution that brings the module",
     "out_of_scope_path": "a path outside the expected ones",
     "out_of_scope_paths": "all of them",
+    "focus": "the directory to which most of the work belongs",
+    "last_progress": "what the last progress was",
     "share": "share of touched paths outside, or of actions off the goal",
     "resource": "what grows. Example: memory_mb",
     "resources": "what is used, by resource",
@@ -63,6 +65,18 @@ FIELDS: Mapping[str, str] = {
 """Every field that a text may name, and its meaning. A detector's further details are for plugins and reports."""
 
 
+ALIASES: Mapping[str, str] = {
+    "call": "command",
+    "outside": "out_of_scope_paths",
+    "stuck_counter": "steps",
+    "directories": "count",
+    "things": "name",
+    "suggested_focus": "focus",
+    "members": "parts",
+}
+"""Details of the detectors that stand for a field under another name."""
+
+
 def facts_of(case: Case) -> dict[str, str]:
     """All facts of a case, by field, those that are known."""
     issue, task, facts = case.issue, case.situation.task, case.situation.facts
@@ -72,7 +86,7 @@ def facts_of(case: Case) -> dict[str, str]:
         "similar_paths": facts.similar_paths(path) if path else (),
         "moved_to": facts.moved_to(path) if path else "",
         "owner_and_mode": facts.owner_and_mode(path) if path else "",
-        **issue.details,
+        **{ALIASES.get(name, name): value for name, value in issue.details.items()},
         "sentence": issue.sentence,
         "type": issue.type,
         "severity": issue.severity,
@@ -169,7 +183,8 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         value = [f"{key}: {_plain(inner)}" for key, inner in value.items()]
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        value = ", ".join(_plain(inner) for inner in list(value)[:8])
+        nested = all(isinstance(inner, tuple | list) for inner in value)
+        value = ", ".join(" ".join(map(_plain, inner)) if nested else _plain(inner) for inner in list(value)[:8])
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return cut(" ".join(text.split()), MAX_FACT)
 
