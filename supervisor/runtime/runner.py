@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
+    ApplyLimits,
     CloseInput,
     Command,
     EndTree,
@@ -25,6 +26,7 @@ from supervisor.protocol.commands import (
     Launch,
     Record,
     ReportIncident,
+    RestoreCheckpoint,
     SendLine,
     StartTimer,
     StopTimer,
@@ -139,6 +141,15 @@ class Runner:
                 await self._tools.incidents.report(command.incident, command.report)
             case Launch():
                 await self._launch(command, tasks)
+            case ApplyLimits():
+                what = (
+                    f"The limits of agent {self.agent} were lowered, but this version cannot enforce them; it was told."
+                )
+                self._tools.fault(self.agent, "limits_not_enforced", what)
+            case RestoreCheckpoint():
+                error = "this version cannot restore checkpoints while the agent runs"
+                failed = {"intervention": command.intervention, "checkpoint": command.checkpoint, "error": error}
+                self._tell(events.RestoreFailed, **failed)
             case _:
                 self._steer(command)
 

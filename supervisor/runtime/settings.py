@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 
-from interventions.controller import ControllerSettings
+from pydantic import TypeAdapter
+
+from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.no_progress import NoProgressSettings
 from monitors.review import ReviewSettings
@@ -36,14 +38,12 @@ def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) 
     return (*map(str, own), *config.protected_paths)
 
 
-def controller_settings(config: Config) -> ControllerSettings:
-    """What the controller of interventions needs to know."""
-    wanted = config.interventions
-    return ControllerSettings(
-        enabled=wanted.enabled,
-        max_interventions_per_execution=wanted.max_interventions_per_execution,
-        intervention_cooldown_seconds=wanted.intervention_cooldown_seconds,
-    )
+_INTERVENTIONS = TypeAdapter(InterventionSettings)
+
+
+def controller_settings(config: Config) -> InterventionSettings:
+    """What the controller of interventions needs to know: the section's keys are its fields."""
+    return _INTERVENTIONS.validate_python(config.interventions.model_dump())
 
 
 def review_settings(config: Config) -> ReviewSettings:
