@@ -49,11 +49,26 @@ class Client:
         Raises:
             RefusedError: The daemon says no, and why.
         """
-        return _checked(await self._http.get(path))
+        return await self._ask("GET", path, None)
 
     async def post(self, path: str, body: Any = None) -> Any:
         """Ask for something to be done; raises like `get`."""
-        return _checked(await self._http.post(path, json=body))
+        return await self._ask("POST", path, body)
+
+    async def _ask(self, method: str, path: str, body: Any) -> Any:
+        try:
+            response = await self._http.request(method, path, json=body)
+        except httpx.TimeoutException:
+            raise RefusedError(
+                f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it did what was asked is not known.",
+                way_out="It may be waiting for room on its disk: see incidents.jsonl in its state directory.",
+            ) from None
+        except httpx.TransportError as error:
+            raise RefusedError(
+                f"The daemon went away before it answered ({error!r}); whether it did what was asked is not known.",
+                way_out="Start it again, and look with chaperon ps.",
+            ) from None
+        return _checked(response)
 
     async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
         """Yield the lines of a stream, without their newlines, until it ends."""

@@ -11,7 +11,7 @@ from supervisor.core.session import Session
 from supervisor.runtime import shims
 from supervisor.runtime.identity import read_identity
 
-Outcome = Literal["reattached", "exited", "lost", "terminal", "launched"]
+Outcome = Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
 
 BIRTH_SECONDS = 5.0
 """How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
@@ -33,6 +33,8 @@ class Adopted:
     """Known to have ended; only what follows from it was still due."""
     launched: int = 0
     """Submitted but never started; started now."""
+    silent: int = 0
+    """Alive, but its shim does not answer yet; it is tried again until it does, and its CLI waits meanwhile."""
 
     def count(self, outcome: Outcome) -> None:
         """Count one agent."""
@@ -64,6 +66,8 @@ async def find(session: Session, directory: Path) -> Finding:
     while True:
         try:
             return Finding("reattached", await shims.Shim.attach(directory, session.offset))
+        except shims.ShimSilentError:
+            return Finding("silent")
         except (shims.ShimGoneError, OSError):
             pass  # what it left says what became of it
         if await anyio.to_thread.run_sync(shims.read_exit_record, directory) is not None:

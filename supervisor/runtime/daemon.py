@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 from uuid import uuid4
 
+from anyio import create_task_group, sleep
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
@@ -19,7 +20,7 @@ from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import Severity
 from supervisor.runtime import shims
-from supervisor.runtime.adoption import Adopted, find
+from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError
@@ -27,6 +28,9 @@ from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Submission
+
+RETRY_SECONDS = 1.0
+"""Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
 
 
 class UnavailableError(ChaperonError):
@@ -64,6 +68,7 @@ class Daemon:
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
+        self._silent: set[str] = set()
         self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault)
         self._numbers = itertools.count(1)
 
@@ -145,8 +150,11 @@ class Daemon:
         return frozenset(session.summary.shim_pid for session in self.board.live() if session.launched)
 
     def unwatched(self) -> list[str]:
-        """Live agents without a runner, of which there should be none."""
-        return [session.summary.agent for session in self.board.live() if session.summary.agent not in self._runners]
+        """Live agents that nobody watches over, of which there should be none."""
+        return [name for session in self.board.live() if (name := session.summary.agent) not in self._watched()]
+
+    def _watched(self) -> set[str]:
+        return {*self._runners, *self._silent}
 
     # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,14 +186,34 @@ class Daemon:
         """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
         sessions = list(self.board.live())
         self.adopted.found = len(sessions)
-        for session in sessions:
-            await self._adopt(session)
+        async with create_task_group() as finding:
+            for session in sessions:
+                finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
         return self.adopted
 
-    async def _adopt(self, session: Session) -> None:
-        agent, directory = session.summary.agent, self._launcher.directory(session.summary.agent)
-        finding = await find(session, directory)
+    async def _find(self, session: Session) -> None:
+        finding = await find(session, self._launcher.directory(session.summary.agent))
         self.adopted.count(finding.outcome)
+        if finding.outcome == "silent":
+            self._tasks.start_soon(self._try_again, session, name=f"silent {session.summary.agent}")
+        else:
+            await self._adopt(session, finding)
+
+    async def _try_again(self, session: Session) -> None:
+        """Ask a shim that does not answer until it does, or is gone."""
+        agent = session.summary.agent
+        what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
+        self.fault(agent, "shim_silent", what, way_out=f"Where that lasts: chaperon stop --force {agent}.")
+        self._silent.add(agent)
+        finding = Finding("silent")
+        while finding.outcome == "silent":
+            await sleep(RETRY_SECONDS)
+            finding = await find(session, self._launcher.directory(agent))
+        await self._adopt(session, finding)
+        self._silent.discard(agent)
+
+    async def _adopt(self, session: Session, finding: Finding) -> None:
+        agent = session.summary.agent
         runner = self._start_runner(agent, finding.shim, session.offset)
         if finding.shim is not None and not session.launched:
             runner.launched(finding.shim)
@@ -195,4 +223,4 @@ class Daemon:
         self._hand_over(agent, seq, self.board.recover(seq, event))
         log.info("agent %s: %s", agent, finding.outcome)
         if finding.outcome in ("exited", "lost"):
-            await runner.read_what_is_left(directory)
+            await runner.read_what_is_left(self._launcher.directory(agent))

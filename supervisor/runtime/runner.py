@@ -4,6 +4,7 @@ This is the only place that performs commands. Each batch waits until the journa
 does not wait, for a frozen agent can always be thawed.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from anyio.abc import TaskGroup
 
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
+    ApplyLimits,
     CloseInput,
     Command,
     EndTree,
@@ -24,6 +26,7 @@ from supervisor.protocol.commands import (
     Launch,
     Record,
     ReportIncident,
+    RestoreCheckpoint,
     SendLine,
     StartTimer,
     StopTimer,
@@ -56,7 +59,7 @@ class Launcher(Protocol):
         ...
 
     def clear(self, containment: str) -> None:
-        """Give back what an agent that has ended held of the machine: its control group."""
+        """Give back what an agent that has ended held of the machine: its control group. Blocks."""
         ...
 
 
@@ -105,11 +108,13 @@ class Runner:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
             self._shim.freeze()
-        self._put.send_nowait(batch)
+        # Closed once the agent has ended: nothing is left to be done for it.
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._put.send_nowait(batch)
 
     async def run(self, shim: shims.Shim | None = None) -> None:
         """Perform and listen until the agent has ended. With a shim, it is one that was found alive."""
-        async with anyio.create_task_group() as tasks:
+        async with self._put, self._take, anyio.create_task_group() as tasks:
             timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
             if shim is not None:
                 self._listen(tasks, shim)
@@ -120,7 +125,9 @@ class Runner:
                 if self._ended() and not self._take.statistics().current_buffer_used:
                     break
             tasks.cancel_scope.cancel()
-        self._tools.launcher.clear(self._held)
+        if self._shim is not None:
+            self._shim.close()
+        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:
@@ -134,6 +141,15 @@ class Runner:
                 await self._tools.incidents.report(command.incident, command.report)
             case Launch():
                 await self._launch(command, tasks)
+            case ApplyLimits():
+                what = (
+                    f"The limits of agent {self.agent} were lowered, but this version cannot enforce them; it was told."
+                )
+                self._tools.fault(self.agent, "limits_not_enforced", what)
+            case RestoreCheckpoint():
+                error = "this version cannot restore checkpoints while the agent runs"
+                failed = {"intervention": command.intervention, "checkpoint": command.checkpoint, "error": error}
+                self._tell(events.RestoreFailed, **failed)
             case _:
                 self._steer(command)
 

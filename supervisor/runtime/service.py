@@ -86,9 +86,11 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(_stop_listening, listening, setup)
         board = Board(_session_maker(setup))
         opened = await anyio.to_thread.run_sync(_open, setup, board)
-        stack.callback(opened.journal.close)
+        stack.push_async_callback(_close, opened.journal)
+        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
+        stack.callback(launcher.leave)
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        daemon = _make_daemon(setup, board, opened, tasks)
+        daemon = _make_daemon(setup, board, opened, launcher, tasks)
         try:
             await _begin(daemon, setup, opened)
             tasks.start_soon(_serve, daemon, listening, setup, name="socket")
@@ -142,12 +144,20 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
     return n if oldest is None else min(n, oldest - 1)
 
 
-def _make_daemon(setup: Setup, board: Board, opened: _Opened, tasks: anyio.abc.TaskGroup) -> Daemon:
+def _make_daemon(
+    setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
+) -> Daemon:
+    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
+    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+
+
+def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
+    """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     containment = Containment.find(owner)
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
-    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+    launcher.sweep([session.summary.agent for session in board.live()])
+    return launcher
 
 
 def _session_maker(setup: Setup) -> MakeSession:
@@ -239,6 +249,12 @@ async def _end(daemon: Daemon, setup: Setup) -> None:
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     await take_snapshot(daemon, setup.places)
+
+
+async def _close(journal: Journal) -> None:
+    """Write and sync what was taken, whatever ended the daemon."""
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(journal.close)
 
 
 def _stop_listening(listening: socket.socket, setup: Setup) -> None:
