@@ -132,10 +132,9 @@ class Memory:
     @property
     def calm(self) -> bool:
         """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this."""
-        return not (
+        return self.controller.idle and not (
             self.waiting
             or self.fresh_issues
-            or self.unanswered_issues
             or self.incidents_due
             or self.begun
             or self.turn is not None
