@@ -113,6 +113,11 @@ class Session:
         return self._known.ending is not None
 
     @property
+    def over(self) -> bool:
+        """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
+        return self.state.ended and not self._known.incidents_due and not self._controller.watching
+
+    @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
         return self._known.offset
