@@ -31,13 +31,16 @@ CALLS = 40
 ROUNDS = 4
 LATENCY_SECONDS = 0.3
 LATENCY_ROUNDS = 2
+RUN_SECONDS = 90
+"""The longest that one run may take: it takes 10 s, and 22 s with the latency."""
+
 PROMPT = "Count to forty."
 
 
 def scenario(latency: float) -> Scenario:
-    """Forty harmless calls, one a step."""
+    """Forty harmless calls, one a step; each makes something new, so that no detector has anything to say."""
     steps = [
-        {"use": {"tool": "Bash", "input": {"command": f"echo {number} > count.txt"}}, "wait": latency}
+        {"use": {"tool": "Bash", "input": {"command": f"echo 'part {number}' > part_{number}.txt"}}, "wait": latency}
         for number in range(CALLS)
     ]
     task = {"prompt": PROMPT}
@@ -103,9 +106,11 @@ async def run(rounds: int, latency: float, own: list[float]) -> tuple[list[float
     models: list[ScriptedModel] = []
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-", dir=Path.home()) as place, watched(own, models):
         for number in range(rounds):
-            alone += await bare(latency, Path(place) / f"bare-{number}")
+            with anyio.fail_after(RUN_SECONDS):
+                alone += await bare(latency, Path(place) / f"bare-{number}")
             models.clear()
-            watched_over += await supervised(latency, Path(place) / f"supervised-{number}", models)
+            with anyio.fail_after(RUN_SECONDS):
+                watched_over += await supervised(latency, Path(place) / f"supervised-{number}", models)
     return alone, watched_over
 
 
