@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -134,7 +135,11 @@ class Server(uvicorn.Server):
 
 
 async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callable[[], frozenset[int]]) -> None:
-    """Serve until cancelled; streams are given a moment to end."""
+    """Serve until cancelled; streams are given a moment to end.
+
+    At the end the event loop no longer listens: a socket that is closed while the loop still watches its number would keep it
+    from watching whatever gets that number next.
+    """
     config = uvicorn.Config(
         api,
         http=protocol_for(mode, shims),
@@ -149,4 +154,7 @@ async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callab
         await server.serve(sockets=[listening])
     except asyncio.CancelledError:
         server.should_exit = True
+        if server.started:
+            with anyio.CancelScope(shield=True):
+                await server.shutdown(sockets=[listening])
         raise
