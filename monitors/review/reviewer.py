@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from monitors.review import levels, tools
 from monitors.review.decide import decision
 from monitors.review.facts import Facts, NoFacts
-from monitors.review.findings import Finding, severity_of
+from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.judge import judge
 from monitors.review.knowledge.book import PROGRAMS, RULES
+from monitors.review.languages.interpreters import code_uses
+from monitors.review.languages.uses import MAX_CODE, Uses
 from monitors.review.places import TMPDIR, Places
 from monitors.review.rewrites import rewritten
 from monitors.review.risk import Risk, RiskCalculator, StandardRisk
@@ -15,6 +17,7 @@ from monitors.review.rules import RuleBook
 from monitors.review.scene import Scene
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.launch import LAUNCHER_NAMES
 from monitors.review.shell.walk import Walk
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 from supervisor.protocol.words import Decision, Severity
@@ -66,7 +69,7 @@ class StepReviewer:
 
     def _scene(self, action: Action, context: Context) -> Scene:
         places = Places(action, context, self._facts, strict=self._strict, writable=self._settings.writable)
-        return Scene(self._settings, places, self._facts, self._book, {}, {})
+        return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES)
 
     def _command(
         self, command: str, scene: Scene, context: Context
@@ -75,10 +78,18 @@ class StepReviewer:
         variables.setdefault("HOME", scene.places.home or "~")
         variables.setdefault("PWD", scene.places.cwd)
         variables.setdefault("TMPDIR", TMPDIR)
-        walk = Walk(cwd=scene.places.cwd, variables=variables, code=lambda _invocation: [])
+        uses: dict[int, Uses] = {}
+
+        def code(invocation: Invocation) -> list[str]:
+            found = code_uses(invocation, lambda where, word: self._file(walk, scene, where, word))
+            if found is not None:
+                uses[id(invocation)] = found
+            return found.scripts if found else []
+
+        walk = Walk(cwd=scene.places.cwd, variables=variables, code=code)
         walk.script(command.replace("\0", ""))
         scene.files = walk.files
-        seen = [(found, invocation) for invocation in walk.invocations for found in judge(scene, invocation)]
+        seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
         found = [finding for finding, _ in seen]
         if walk.too_much:
             found.append(
@@ -89,11 +100,27 @@ class StepReviewer:
                     "Split it, or write it to a file with Write first.",
                 )
             )
+        if walk.unclear:
+            found.append(
+                Finding(
+                    "shell.not-understood",
+                    levels.CARE,
+                    f"is not proper shell: it has {walk.unclear[0]}",
+                    "Mend the quoting, or write the script to a file.",
+                    effect=effect("process", "runs a command that was not understood"),
+                )
+            )
         if walk.bomb:
             found.append(
                 Finding("shell.fork-bomb", levels.DOOM, f"starts itself over and over: {walk.bomb}", "Do not run it.")
             )
         return found, seen
+
+    def _file(self, walk: Walk, scene: Scene, invocation: Invocation, word: str) -> str | None:
+        """The text of a script file: as this action writes it, or as it stands there now."""
+        path = scene.places.absolute(word, invocation.cwd)
+        known = walk.files.get(path)
+        return known if known is not None else self._facts.text(path, MAX_CODE)
 
     def _reviewed(self, found: Sequence[Finding], scene: Scene, context: Context) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)

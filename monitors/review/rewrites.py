@@ -55,6 +55,10 @@ def _dry_run(invocation: Invocation) -> str | None:
     return shlex.join([invocation.program, *words[:1], "--dry-run", *words[1:]])
 
 
+def _rsync_dry_run(invocation: Invocation) -> str | None:
+    return shlex.join([invocation.program, "--dry-run", *invocation.args])
+
+
 def _trash(invocation: Invocation) -> str | None:
     named = [word for word in invocation.args if word[:1] != "-"]
     if not named or any(word.glob for word in named):
@@ -65,6 +69,7 @@ def _trash(invocation: Invocation) -> str | None:
 REWRITES: dict[str, Callable[[Invocation], str | None]] = {
     "force-with-lease": _force_with_lease,
     "dry-run": _dry_run,
+    "rsync-dry-run": _rsync_dry_run,
     "trash": _trash,
 }
 """Every rewrite by name."""

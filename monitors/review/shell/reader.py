@@ -43,6 +43,7 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
+_COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _PAIRS = {"(": ")", "{": "}"}
 
@@ -394,6 +395,9 @@ class _Reader:
         self.blanks()
         if self.at >= self.end or self.text[self.at] in "\n;&|)":
             return Simple()
+        name = _COPROCESS_NAME.match(self.text, self.at)
+        if name:
+            self.at = name.end()
         self.deeper()
         node = self.command()
         self.depth -= 1
@@ -551,12 +555,16 @@ class _Reader:
         stop = self.text.find("'", self.at + 1)
         if stop < 0:
             self.problem = self.problem or "a `'` that is never closed"
-            stop = self.end
+            self.at += 1
+            return
         into.append(Part("quoted", self.text[self.at + 1 : stop], quoted=True))
         self.at = stop + 1
 
     def double_quoted(self, into: list[Part]) -> None:
         self.at += 1
+        if self.text.find('"', self.at) < 0:
+            self.problem = self.problem or 'a `"` that is never closed'
+            return
         parts = self.double(until='"')
         into.extend(parts or [Part("quoted", "", quoted=True)])
 

@@ -58,7 +58,7 @@ class Walk:
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def script(self, text: str) -> Output:
+    def script(self, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script given as text."""
         if self._depth >= MAX_SCRIPTS:
             self.too_much = self.too_much or f"scripts nested deeper than {MAX_SCRIPTS}"
@@ -69,7 +69,7 @@ class Walk:
         if script.too_much:
             self.too_much = self.too_much or script.too_much
         self._depth += 1
-        output = self._nodes(script.nodes, NO_INPUT)
+        output = self._nodes(script.nodes, stdin)
         self._depth -= 1
         if self._depth == 0:
             self._uncalled()
@@ -318,7 +318,7 @@ class Walk:
         if inner.script is not None:
             before = (self._elevated, self._inside, self._via)
             self._elevated, self._inside = setting.elevated, setting.inside
-            output = self.script(inner.script)
+            output = self.script(inner.script, invocation.input)
             self._elevated, self._inside, self._via = before
             return output
         words = list(inner.words)
