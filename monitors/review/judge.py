@@ -1,8 +1,11 @@
 """What one command would do: the models, the rules and the general checks, one after the other."""
 
+import re
 from collections.abc import Iterator
 
+from monitors.review import levels
 from monitors.review.checks import code, environment, secrets, shells, verbs
+from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
@@ -48,6 +51,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     if model is not None:
         yield from model(scene, invocation)
     yield from outputs.check(scene, invocation)
+    yield _endless(scene, invocation)
+    yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
 
 
@@ -58,6 +63,38 @@ _RAW = Finding(
     "Use curl to a named service.",
     effect=effect("network", "opens a raw connection"),
 )
+
+
+def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
+    """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    if (
+        not scene.places.workspace
+        or scene.background
+        or invocation.via
+        or invocation.depth
+        or not _ENDLESS.get(invocation.name, _NEVER).search(" ".join(invocation.args))
+    ):
+        return None
+    return Finding(
+        "shell.endless",
+        levels.HARM,
+        f"never ends by itself: `{invocation.text()}`",
+        "Give it an end, or run it in the background.",
+        effect=effect("process", "waits for ever", reversible=True),
+        rewrite="time-limit",
+    )
+
+
+_NEVER = re.compile(r"(?!)")
+_ENDLESS = {
+    "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
+    "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
+    "ping": re.compile(r"^(?!.*(?:-[a-zA-Z]*[cw]|--count|-V|-h\b))"),
+    "watch": re.compile(r"."),
+    "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
+    "yes": re.compile(r""),
+}
+"""Programs that go on until they are stopped, by the options that make them so. `yes` in a pipe is left to whoever reads it."""
 
 
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:

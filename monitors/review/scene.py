@@ -26,6 +26,8 @@ class Scene:
     touches: dict[tuple[str, str], Touch] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
+    background: bool = False
+    """Whether the CLI does not wait for the command."""
     downloads: set[str] = field(default_factory=set)
     """Files that the action itself downloads."""
 

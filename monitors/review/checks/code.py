@@ -41,13 +41,19 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
     if uses.hidden:
         yield Finding(
             "code.hidden",
-            levels.HARM if "runs it" in uses.hidden or "runs code" in uses.hidden else levels.MODERATE,
+            _hidden_risk(uses.hidden),
             f"has code that {uses.hidden}",
             "Write it out plainly.",
             effect=effect("code_execution", uses.hidden),
             elevated=invocation.elevated,
         )
     yield from _network(uses, invocation)
+
+
+def _hidden_risk(hidden: str) -> float:
+    if "runs it" in hidden or "runs code" in hidden:
+        return levels.HARM
+    return levels.CARE if "longer" in hidden or "more than" in hidden else levels.MODERATE
 
 
 def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:

@@ -9,7 +9,9 @@ from monitors.review.places import Place
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
-_PATH = re.compile(r"(?:^|[=:@,'\"(<>\s])(~?/[^\s'\",;:)<>]+|~/?[^\s'\",;:)<>]*|\.{1,2}/[^\s'\",;:)<>]+)")
+_PATH = re.compile(r"(?:^|[=:@,'\"({\[<>\s])(~?/[^\s'\",;:)}<>]+|~/?[^\s'\",;:)<>]*|\.{1,2}/[^\s'\",;:)<>]+)")
+MAX_WORD = 16_384
+"""Most characters of one word that are searched for paths; code is gone through by what reads its language."""
 _MARKS = re.compile(
     r"shadow|sudoers|\.ssh|\.aws|netrc|pgpass|\.gnupg|credential|\.docker|\.kube|gcloud|\.azure|token|hosts\.yml|rclone|password|environ|/proc/|cookies|key\d?\.db|logins|Login Data|wallet|keychain|secrets|passwd|_key|ssl/private|keytab|\.npmrc|\.pypirc|\.my\.cnf|mylogin|\.boto|\.s3cfg|\.mozilla|\.config|\.bitcoin|\.ethereum|/root|/mem|k?core|kmem|/sss/|samba|NetworkManager|wireguard|ipsec|htpasswd|\.claude",
     re.IGNORECASE,
@@ -27,13 +29,13 @@ _INSTEAD = "Ask the person for what is needed; secrets do not belong in a conver
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look for secrets among the words and the input."""
     sends = invocation.name in _SENDERS
-    if "/" in invocation.program and _MARKS.search(invocation.program):
+    if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
         yield secret_at(scene, invocation, invocation.program)
     if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
         yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         for word in invocation.args:
-            if ("/" in word or word[:1] in "~.") and _MARKS.search(word):
+            if ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
                 yield secret_in(scene, invocation, word)
             if sends and word != "-" and not word.startswith(("http://", "https://")):
                 yield _project_secret(
@@ -73,7 +75,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None:
     """The first secret path in a text."""
-    for match in _PATH.finditer(text):
+    for match in _PATH.finditer(text[:MAX_WORD]):
         found = secret_at(scene, invocation, match[1])
         if found:
             return found
@@ -141,7 +143,7 @@ def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             continue
         for path in {
             scene.path(word, invocation),
-            *(scene.places.absolute(match[1], invocation.cwd) for match in _PATH.finditer(word)),
+            *(scene.places.absolute(match[1], invocation.cwd) for match in _PATH.finditer(word[:MAX_WORD])),
         }:
             if _is_guard(scene, invocation, path):
                 yield Finding(

@@ -177,7 +177,9 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     word = next((word for word in invocation.args if "/bin/" in word and _SHELL_PATH.search(word)), None)
     if word is not None and not _launched_alone(scene, invocation, word):
         return _found(invocation, word)
-    if invocation.input.text and _BARE_SHELL.search(invocation.input.text):
+    if invocation.input.text and (
+        _BARE_SHELL.search(invocation.input.text) or (name == "m4" and "syscmd" in invocation.input.text)
+    ):
         return _found(invocation, "its input")
     if scene.files and name not in ("cp", "mv", "ln"):
         planted = next(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from monitors.review.languages import others, python
-from monitors.review.languages.uses import MAX_CODE, Uses
+from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
 from monitors.review.shell.invocation import Arg, Invocation
 
 
@@ -66,12 +66,14 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     code = _code(invocation, interpreter, files)
     if not code:
         return None
-    text = "\n".join(code)[:MAX_CODE]
-    if invocation.name in _PYTHON:
-        found = python.uses_of(text)
-        if found is not None:
-            return found
-    return others.uses_of(text)
+    text = "\n".join(code)
+    found = (
+        python.uses_of(text[:MAX_CODE]) if invocation.name in _PYTHON and len(text) <= MAX_CODE else None
+    ) or others.uses_of(text[:MAX_CODE])
+    if len(text) > MAX_CODE or len(found.scripts) > MAX_SCRIPTS:
+        found.hidden = found.hidden or "is longer than a review goes through"
+        del found.scripts[MAX_SCRIPTS:]
+    return found
 
 
 def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:
