@@ -50,6 +50,7 @@ class GoalDrift:
     """Raises `goal_drift`."""
 
     name = "goal_drift"
+    watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(
         self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: Facts | None = None
