@@ -206,7 +206,7 @@ def _plain(value: object) -> str:
         nested = all(isinstance(inner, tuple | list) for inner in value)
         value = ", ".join(" ".join(map(_plain, inner)) if nested else _plain(inner) for inner in list(value)[:8])
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return cut(" ".join(text.split()), MAX_FACT)
+    return cut(" ".join(text[: 4 * MAX_FACT].split()), MAX_FACT)
 
 
 def cut(text: str, most: int) -> str:
