@@ -193,7 +193,9 @@ class Session:
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
-        seconds = None if self.state.ended else self._controller.wakes_in(mono)
+        held = self._controller.call_wait(mono) if self._known.waiting else 0.0
+        due = (self._controller.wakes_in(mono), held or None)
+        seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
         if seconds is None or wakes_at == self._wakes_at:
             return []
