@@ -47,6 +47,25 @@ LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE,
 """The states in which something said reaches the model."""
 
 
+def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
+    """Refuse a person's wish that the state does not allow.
+
+    Raises:
+        IllegalStepError: It does not.
+    """
+    match wish:
+        case SayRequested() | RedirectRequested() if state not in LISTENING:
+            raise IllegalStepError(agent, state, "be told anything", legal(state))
+        case PauseRequested() if Step.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
+        case ResumeRequested() if Step.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case StopRequested() if state.ended:
+            raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case _:
+            return
+
+
 class Session:
     """An agent, from the task that was submitted to the end of its last process.
 
@@ -92,6 +111,11 @@ class Session:
         return self._known.ending is not None
 
     @property
+    def owes_incidents(self) -> bool:
+        """Whether something that happened to it has not been told as an incident."""
+        return bool(self._known.incidents_due)
+
+    @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
         return self._known.offset
@@ -102,18 +126,7 @@ class Session:
         Raises:
             IllegalStepError: It does not.
         """
-        name, state = self.summary.agent, self.state
-        match wish:
-            case SayRequested() | RedirectRequested() if state not in LISTENING:
-                raise IllegalStepError(name, state, "be told anything", legal(state))
-            case PauseRequested() if Step.PAUSE not in legal(state):
-                raise IllegalStepError(name, state, Step.PAUSE, legal(state))
-            case ResumeRequested() if Step.RESUME not in legal(state):
-                raise IllegalStepError(name, state, Step.RESUME, legal(state))
-            case StopRequested() if state.ended:
-                raise IllegalStepError(name, state, Step.STOP, legal(state))
-            case _:
-                return
+        refuse_illegal(self.summary.agent, self.state, wish)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is known, deciding nothing."""
@@ -131,8 +144,12 @@ class Session:
         return commands
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
-        """What is still due after `remember` rebuilt the session; the event says when, and that it was adopted."""
+        """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
+
+        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
+        """
         known = self._known
+        self._sent.clear()
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:

@@ -33,8 +33,10 @@ class Adopted:
     """Known to have ended; only what follows from it was still due."""
     launched: int = 0
     """Submitted but never started; started now."""
+    silent: int = 0
+    """Their shims live and do not answer; they are asked again until they do, and then counted as what they are."""
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: "Outcome | Literal['silent']") -> None:
         """Count one agent."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
@@ -57,7 +59,11 @@ class Finding:
 
 
 async def find(session: Session, directory: Path) -> Finding:
-    """Look for what is left of an agent."""
+    """Look for what is left of an agent.
+
+    Raises:
+        ShimSilentError: Its shim lives and does not answer: the agent is not lost, so ask again.
+    """
     if session.processes_ended:
         return Finding("terminal")
     deadline = anyio.current_time() + BIRTH_SECONDS
@@ -70,6 +76,6 @@ async def find(session: Session, directory: Path) -> Finding:
             return Finding("exited")
         if await anyio.to_thread.run_sync(read_identity, directory) is not None or session.launched:
             return Finding("lost")
-        if not (directory / "spec.json").exists() or anyio.current_time() > deadline:
+        if not await anyio.to_thread.run_sync((directory / "spec.json").exists) or anyio.current_time() > deadline:
             return Finding("launched")
         await anyio.sleep(0.05)

@@ -8,25 +8,33 @@ import itertools
 from typing import Any
 from uuid import uuid4
 
+import anyio
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
-from supervisor.core.session import Session
+from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
-from supervisor.protocol.words import Severity
+from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
-from supervisor.runtime.adoption import Adopted, find
+from supervisor.runtime.adoption import Adopted, Finding, Outcome, find
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.journal import Journal, JournalError
+from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.runner import Batch, Runner, Tools
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.submission import Defaults, Submission
+
+SILENT_RETRY_SECONDS = 5.0
+"""Pause before a shim that lives and does not answer is asked again at adoption."""
+
+PUT_DOWN_SECONDS = 15.0
+"""How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
+is under way comes first."""
 
 
 class UnavailableError(ChaperonError):
@@ -43,6 +51,7 @@ class Daemon:
         launcher: Starts agents.
         clock: Tells the time that events carry.
         tasks: Where runners live.
+        defaults: What holds for tasks that do not say otherwise.
     """
 
     def __init__(
@@ -53,6 +62,7 @@ class Daemon:
         launcher: ProcessLauncher,
         clock: Clock,
         tasks: TaskGroup,
+        defaults: Defaults | None = None,
     ) -> None:
         self.board = board
         self.journal = journal
@@ -60,11 +70,13 @@ class Daemon:
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
+        self._defaults = defaults or Defaults()
+        self._silent: set[str] = set()
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
-        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault)
+        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault, self._reattached)
         self._numbers = itertools.count(1)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -105,16 +117,14 @@ class Daemon:
 
         Raises:
             UsageError: The task cannot be: see `Submission.check`; or the name is taken.
-            UnavailableError: The daemon is ending.
+            UnavailableError: The daemon is ending, or the disk is full.
         """
-        if self.ending:
-            raise UnavailableError(
-                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
-            )
+        self._refuse_tasks_for_now()
         workspace = await wanted.check()
+        self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         self.board.refuse_taken(name)
-        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace)
+        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         submitted = events.TaskSubmitted(
             **self._stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
         )
@@ -124,17 +134,40 @@ class Daemon:
         await self.journal.written(seq)
         return self.board.summary(name)
 
+    def _refuse_tasks_for_now(self) -> None:
+        if self.ending:
+            raise UnavailableError(
+                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
+            )
+        if self.journal.state is JournalState.FULL:
+            raise UnavailableError(
+                "The disk of the state directory is full, so no new task is taken; nothing was started.",
+                way_out="Make room there, and ask again.",
+            )
+
     async def wish(self, agent: str, kind: type[events.AnyEvent], **facts: object) -> Summary:
         """Take in what a person wishes of an agent; it is in the journal when this returns.
 
         Raises:
-            NotFoundError: There is no such agent, or it has ended.
-            IllegalStepError: Its state does not allow it.
+            NotFoundError: There is no such agent.
+            IllegalStepError: Its state does not allow it, or it has ended.
         """
         event = kind(**self._stamp(agent), **facts)  # type: ignore[arg-type]
-        self.board.session(agent).check(event)
+        refuse_illegal(agent, self.board.summary(agent).state, event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
+
+    async def put_down(self, agent: str, reason: str) -> None:
+        """End all processes of an agent and wait until they have gone: for those who leave nobody to watch over it.
+
+        Nothing happens where it has ended. Shielded: it is done while its caller is being cancelled.
+        """
+        runner = self._runners.get(agent)
+        with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):
+            if not self.board.summary(agent).state.ended:
+                await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
+            if runner is not None:
+                await runner.done.wait()
 
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
@@ -146,31 +179,46 @@ class Daemon:
 
     def unwatched(self) -> list[str]:
         """Live agents without a runner, of which there should be none."""
-        return [session.summary.agent for session in self.board.live() if session.summary.agent not in self._runners]
+        live = [session.summary.agent for session in self.board.live()]
+        return [agent for agent in live if agent not in self._runners and agent not in self._silent]
 
     # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _start_runner(self, agent: str, shim: shims.Shim | None = None, offset: int = 0) -> Runner:
-        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset)
+    def _start_runner(self, agent: str, shim: shims.Shim | None = None, offset: int = 0, held: str = "") -> Runner:
+        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset, shim, held)
         self._runners[agent] = runner
-        self._tasks.start_soon(self._keep, runner, shim, name=f"agent {agent}")
+        self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
         return runner
 
-    async def _keep(self, runner: Runner, shim: shims.Shim | None) -> None:
+    async def _keep(self, runner: Runner) -> None:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
-            await runner.run(shim)
+            await runner.run()
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
         except* Exception as errors:  # noqa: BLE001 - whatever failed, the other agents must not suffer it
             log.exception("the runner of %s failed", runner.agent)
-            what = (
-                f"Chaperon failed while it watched over agent {runner.agent}: {errors.exceptions[0]!r}. It was ended."
-            )
-            self.fault(runner.agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
-            await runner.give_up(repr(errors.exceptions[0]))
+            await self._give_up(runner, repr(errors.exceptions[0]))
         finally:
             self._runners.pop(runner.agent, None)
+            runner.close()
+
+    async def _give_up(self, runner: Runner, why: str) -> None:
+        """End the agent whose runner failed, whatever else fails."""
+        what = f"Chaperon failed while it watched over agent {runner.agent}: {why}. It was ended."
+        self.fault(runner.agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        try:
+            await runner.give_up(why)
+        except JournalError:
+            raise
+        except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
+            log.exception("agent %s could not be told of its end", runner.agent)
+        before = self.board.summary(runner.agent).state
+        if not before.ended:  # its session fails as well, and would at every start
+            gone = events.StateChanged(
+                **self._stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
+            )
+            self.board.abandon(self.journal.append(gone), gone)
 
     # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,21 +226,60 @@ class Daemon:
         """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
         sessions = list(self.board.live())
         self.adopted.found = len(sessions)
-        for session in sessions:
-            await self._adopt(session)
+        async with anyio.create_task_group() as finding:  # one that answers late holds up no other
+            for session in sessions:
+                finding.start_soon(self._adopt, session, name=f"adoption of {session.summary.agent}")
         return self.adopted
 
     async def _adopt(self, session: Session) -> None:
-        agent, directory = session.summary.agent, self._launcher.directory(session.summary.agent)
-        finding = await find(session, directory)
+        agent = session.summary.agent
+        try:
+            finding = await find(session, self._launcher.directory(agent))
+        except shims.ShimSilentError as error:
+            self.adopted.count("silent")
+            self._silent.add(agent)
+            self.fault(agent, "shim_silent", error.what, way_out=f"It is asked again and again. {error.way_out}")
+            self._tasks.start_soon(self._adopt_later, session, name=f"silent {agent}")
+        else:
+            await self._take_over(session, finding)
+
+    async def _adopt_later(self, session: Session) -> None:
+        """Ask a shim that lives and did not answer until it does, or has gone."""
+        while True:
+            await anyio.sleep(SILENT_RETRY_SECONDS)
+            try:
+                finding = await find(session, self._launcher.directory(session.summary.agent))
+            except shims.ShimSilentError:
+                continue
+            self.adopted.silent -= 1
+            self._silent.discard(session.summary.agent)
+            return await self._take_over(session, finding)
+
+    async def _take_over(self, session: Session, finding: Finding) -> None:
+        agent = session.summary.agent
         self.adopted.count(finding.outcome)
-        runner = self._start_runner(agent, finding.shim, session.offset)
-        if finding.shim is not None and not session.launched:
-            runner.launched(finding.shim)
-        event = events.AgentAdopted(**self._stamp(agent), outcome=finding.outcome)
+        runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
+        log.info("agent %s: %s", agent, finding.outcome)
+        try:
+            if finding.shim is not None and not session.launched:
+                runner.launched(finding.shim)
+            seq, event = self._note_adoption(agent, finding.outcome)
+            if finding.outcome in ("exited", "lost"):
+                # What it said before its end, and how it ended, come before what is decided about it.
+                await runner.read_what_is_left(self._launcher.directory(agent))
+            self._hand_over(agent, seq, self.board.recover(seq, event))
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a session that fails must not keep the daemon from starting
+            runner.perform(Batch(0, [], failure=error))
+
+    def _note_adoption(self, agent: str, outcome: Outcome) -> tuple[int, events.AgentAdopted]:
+        event = events.AgentAdopted(**self._stamp(agent), outcome=outcome)
         seq = self.journal.append(event)
         self.board.remember(seq, event)
+        return seq, event
+
+    def _reattached(self, agent: str) -> None:
+        """The connection to a shim was lost and made anew: have the session ask again for what is due."""
+        seq, event = self._note_adoption(agent, "reattached")
         self._hand_over(agent, seq, self.board.recover(seq, event))
-        log.info("agent %s: %s", agent, finding.outcome)
-        if finding.outcome in ("exited", "lost"):
-            await runner.read_what_is_left(directory)

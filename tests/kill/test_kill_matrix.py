@@ -102,7 +102,7 @@ def test_a_daemon_that_is_not_killed_comes_through(tmp_path: Path) -> None:
     prepare(base)
     done = daemon(base)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "adopted 0: reattached 0, exited 0, lost 0, terminal 0, launched 0\n"
+    assert done.stdout == "adopted 0: reattached 0, exited 0, lost 0, terminal 0, launched 0, silent 0\n"
     assert_whole(base)
 
 
