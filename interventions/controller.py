@@ -1,59 +1,398 @@
-"""The controller: which of the interventions answers an issue, and when to leave the agent alone."""
+"""The controller: when something is done about a run, what, and when it is left alone.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+It keeps what a run's interventions were and what came of them, as a fold over events (`remember`, `observed`), so that a
+restart rebuilds it; `next` only looks, and says which single decision is due: a judgement of the last intervention, a new
+one, the end of a throttling, or that a person is needed. By which rule one is chosen is in `interventions.choosing`.
 
-from interventions import soft_correction
-from supervisor.protocol.interventions import Intervention
+A stop waits for no cooldown and is never counted out. Everything else is left alone for the cooldown; what was raised
+meanwhile and is still open is answered after it. Issues that are open together get one answer.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from interventions import ladders, resource_throttling
+from interventions.checkpoint_rollback import CheckpointRollback
+from interventions.choosing import STOP, Chooser, Pick, worth_of
+from interventions.context_reinforcement import ContextReinforcement
+from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfit, Usage
+from interventions.effectiveness import Record
+from interventions.emergency_stop import EmergencyStop
+from interventions.episodes import Episodes
+from interventions.meter import Meter
+from interventions.resource_throttling import ResourceThrottling
+from interventions.scoring import REVIEW_SECONDS
+from interventions.settings import InterventionSettings
+from interventions.soft_correction import SoftCorrection
+from interventions.stop_report import Moment
+from interventions.strategies import strategy_of
+from interventions.window import Pace, Window
+from supervisor.protocol.events import (
+    AnyEvent,
+    Event,
+    InterventionChosen,
+    InterventionJudged,
+    IssueSeen,
+    LimitsEased,
+    PersonNeeded,
+    RestoreFailed,
+    ReviewMade,
+)
+from supervisor.protocol.interventions import Intervention, Judgement, LimitsInForce, PersonNeed, PersonReason
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import ContextCompacted, Observation, ToolReturned
 from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import InterventionKind, Severity
+from supervisor.protocol.words import Decision, InterventionKind
+
+TIMELINE = 100
+"""Moments kept for a report: with at most ten interventions and a few issues each, that is a whole run."""
+
+
+EASED = "[chaperon] Your use has calmed down, so your limits are back as they were at the start."
+"""What the agent is told when a throttling ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class ControllerSettings:
-    """What the user may decide about interventions."""
+class Easing:
+    """A throttling that ends, and the limits that follow it."""
 
-    enabled: bool = True
-    max_interventions_per_execution: int = 10
-    """After so many a person decides; a stop is never counted out."""
-    intervention_cooldown_seconds: float = 30.0
-    """How long an agent is left alone after an intervention; a stop does not wait."""
+    intervention: str
+    limits: LimitsInForce
+
+
+Due = Judgement | Intervention | PersonNeed | Easing
+"""What can be due."""
 
 
 class Controller:
-    """Chooses, and remembers what it chose. Its memory is a fold over `InterventionChosen`."""
+    """Chooses, and remembers what it chose and what came of it. One for each run.
 
-    def __init__(self, settings: ControllerSettings, task: Task) -> None:
+    Args:
+        settings: What the user decided.
+        task: What the agent was asked.
+        record: What came of interventions in all runs; read, never changed here.
+        plugins: Interventions of plugins, asked before the built-in ones of their kind.
+        strategy: The strategy of a plugin, for `strategy.type: custom`.
+
+    Raises:
+        UsageError: The settings name a strategy or strength that there is not.
+    """
+
+    def __init__(
+        self,
+        settings: InterventionSettings,
+        task: Task,
+        record: Record | None = None,
+        plugins: Sequence[Answer] = (),
+        strategy: Strategy | None = None,
+    ) -> None:
         self._settings = settings
         self._task = task
-        self._chosen: list[tuple[float, Intervention]] = []
+        self._record = record if record is not None else Record()
+        self._reinforcement = ContextReinforcement(settings.context_reinforcement)
+        built_in: tuple[Answer, ...] = (
+            SoftCorrection(settings.custom_prompts),
+            self._reinforcement,
+            ResourceThrottling(settings.resource_throttling),
+            CheckpointRollback(settings.checkpoint_rollback),
+            EmergencyStop(),
+        )
+        self._chooser = Chooser(settings, strategy_of(settings.strategy, strategy), (*plugins, *built_in))
+        self._episodes = Episodes()
+        self._pace = Pace()
+        self._meter = Meter()
+        self._window: Window | None = None
+        self._chosen = 0
+        self._last: tuple[float, Intervention] | None = None
+        self._said: set[str] = set()
+        self._asked: set[tuple[PersonReason, str, str]] = set()
+        self._off: frozenset[str] = frozenset()
+        self._refused: tuple[float, float] = (0.0, float("-inf"))
+        self._reinforced: Intervention | None = None
+        self._compactions = self._renewed = 0
+        self._limits = LimitsInForce(task.limits)
+        self._throttled: Intervention | None = None
+        self._calm_since: float | None = None
+        self._timeline: deque[Moment] = deque(maxlen=TIMELINE)
 
-    def choose(self, issues: Sequence[Issue], *, id: str, mono: float) -> Intervention | None:  # noqa: A002 - the field
-        """The one answer to issues seen at once, or None where the agent is left alone. Changes nothing.
+    # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def remember(self, seq: int, event: AnyEvent) -> None:
+        """Take in an event of the run, now or before a restart; those that do not bear on interventions change nothing."""
+        match event:
+            case IssueSeen():
+                self._saw(seq, event)
+            case InterventionChosen():
+                self._chose(seq, event)
+            case InterventionJudged():
+                self._window = None
+                self._episodes.judged(event.judgement)
+                self._note(seq, event, event.judgement.sentence)
+            case PersonNeeded():
+                self._asked_for(seq, event)
+            case LimitsEased():
+                self._limits, self._throttled, self._calm_since = event.limits, None, None
+                self._note(seq, event, "limits were eased")
+            case RestoreFailed():
+                self._episodes.restore_failed(event.intervention, event.error)
+                self._note(seq, event, f"the rollback to {event.checkpoint} failed: {event.error}")
+            case ReviewMade() if event.review.decision in (Decision.BLOCK, Decision.WARN):
+                self._refused = (event.review.risk, event.mono)
+            case _:
+                pass
+
+    def observed(self, observation: Observation) -> None:
+        """Take in one observation of the run."""
+        self._meter.saw(observation)
+        match observation:
+            case ToolReturned() if not observation.collateral:
+                ok = not (observation.failed or observation.refused)
+                self._pace.saw(ok)
+                if self._window is not None:
+                    self._window.saw_result(ok)
+            case ContextCompacted():
+                self._compactions += 1
+            case _:
+                pass
+
+    def _saw(self, seq: int, event: IssueSeen) -> None:
+        issue = event.issue
+        self._episodes.saw(issue)
+        if self._window is not None:
+            self._window.saw_issue(issue)
+        throttled = self._throttled is not None and self._throttled.issue.type == issue.type
+        if throttled:
+            self._calm_since = event.mono if issue.closed else None
+        self._note(
+            seq, event, f"{issue.type} ended" if issue.closed else f"{issue.type} ({issue.severity}): {issue.sentence}"
+        )
+
+    def _chose(self, seq: int, event: InterventionChosen) -> None:
+        chosen = event.intervention
+        known = self._episodes.open_types()
+        self._episodes.chose(chosen, event.mono)
+        self._window = Window(chosen, event.mono, self._pace.share(), known)
+        self._chosen += 1
+        self._last = (event.mono, chosen)
+        self._said.add(chosen.message)
+        self._off |= frozenset(chosen.details.get("plugins_failed", ()))
+        if chosen.kind is InterventionKind.CONTEXT_REINFORCEMENT:
+            self._reinforced, self._renewed = chosen, self._compactions
+        if chosen.kind is InterventionKind.RESOURCE_THROTTLING:
+            self._throttled, self._calm_since = chosen, None
+            self._limits = resource_throttling.from_json(chosen.details["limits"], self._limits)
+        self._note(seq, event, f"{chosen.kind}: {chosen.reason}")
+
+    def _asked_for(self, seq: int, event: PersonNeeded) -> None:
+        need = event.need
+        self._asked.add((need.reason, *_of_run(need.reason, need.issue)))
+        if need.reason not in (PersonReason.ROLLBACK_PROPOSED, PersonReason.BLOCKED):
+            self._episodes.answer_all()
+        self._note(seq, event, f"a person was asked: {need.sentence}")
+
+    def _note(self, seq: int, event: Event, what: str) -> None:
+        self._timeline.append(Moment(event.at, seq, what))
+
+    # ── what is due ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing can be due, so that `next` need not be asked."""
+        renewal = self._reinforced is not None and self._compactions > self._renewed
+        return self._window is None and self._throttled is None and not renewal and not self._episodes.due()
+
+    def next(self, now: Situation) -> Due | None:
+        """The one decision that is due, or None. Changes nothing; asked again once it was remembered.
 
         Args:
-            issues: At least one, none of them closed.
-            id: What the intervention will be called.
+            now: How the agent stands.
+        """
+        if self._window is not None and (now.ended or self._window.over(now.mono)):
+            return self._window.judge(now.mono, ended=now.ended, well=now.well)
+        if now.ended or (self._last is not None and self._last[1].id == now.id):
+            return None
+        now = replace(now, usage=self._meter.usage(now.mono))
+        chosen = self._announced() or self._answer(now) or self._renewal(now)
+        if isinstance(chosen, Intervention) and self._window is not None:
+            return self._window.judge(now.mono)
+        return chosen or self._easing(now)
+
+    def wakes_in(self, mono: float) -> float | None:
+        """Seconds until something may be due though nothing happens; None where nothing can be.
+
+        Args:
             mono: Now, in seconds on the clock that never goes back.
         """
-        issue = max(issues, key=lambda issue: issue.severity.rank)
-        if issue.severity is Severity.CRITICAL:
-            return Intervention(
-                id, InterventionKind.EMERGENCY_STOP, issue, 1.0, "A critical issue ends the run at once."
-            )
-        if not self._settings.enabled or self._resting(mono) or self._exhausted():
-            return None
-        text = soft_correction.message(issue, self._task.prompt)
-        reason = "The mildest answer comes first."
-        return Intervention(id, InterventionKind.SOFT_CORRECTION, issue, 0.2, reason, text)
+        waits = []
+        if self._last is not None and self._episodes.due():
+            waits.append(self._last[0] + self._settings.intervention_cooldown_seconds - mono)
+        if self._calm_since is not None:
+            waits.append(self._calm_since + self._settings.resource_throttling.metrics_window_seconds - mono)
+        return min((wait for wait in waits if wait > 0), default=None)
 
-    def remember(self, intervention: Intervention, mono: float) -> None:
-        """Take in a choice that was made, now or before a restart."""
-        self._chosen.append((mono, intervention))
+    def _announced(self) -> PersonNeed | None:
+        """An issue of which a person is told as soon as it is seen."""
+        for issue in self._episodes.due():
+            if issue.type in ladders.FOR_A_PERSON and not self._was_asked(PersonReason.BLOCKED, issue):
+                said = f"{issue.sentence} A person can give it what it waits for."
+                return PersonNeed(PersonReason.BLOCKED, issue, said, "chaperon say {agent} TEXT", hold=False)
+        return None
+
+    def _answer(self, now: Situation) -> Intervention | PersonNeed | None:
+        due = self._episodes.due()
+        if not due:
+            return None
+        risk = self._refused[0] if now.mono - self._refused[1] < REVIEW_SECONDS else 0.0
+        graded = [(worth_of(issue, risk, self._episodes, now.mono), issue) for issue in due]
+        worth, issue = max(graded, key=lambda pair: (pair[0].total, pair[1].severity.rank, -pair[1].began))
+        others = tuple(other for other in due if other is not issue)
+        case = Case(issue, now, others=others, said=frozenset(self._said), limits=self._limits)
+        past = Past(issue, worth.base, now.mono, self._episodes.tried(issue, now.mono), self._record)
+        picked = self._chooser.pick(case, past, worth, self._episodes, self._was_asked, self._off)
+        if not isinstance(picked, Pick):
+            wait = picked is None or (picked.hold and self._resting(now.mono))
+            return None if wait or picked is None else _addressed(picked, now.agent)
+        if picked.kind is not STOP and (not now.listening or self._resting(now.mono)):
+            return None
+        if picked.kind is not STOP and self._chosen >= self._settings.max_interventions_per_execution:
+            return self._exhausted(issue, now)
+        return self._intervention(picked, case, now)
+
+    def _intervention(self, picked: Pick, case: Case, now: Situation) -> Intervention:
+        details: dict[str, Any] = dict(picked.plan.details)
+        if picked.answer != picked.kind:
+            details["by"] = picked.answer
+        if picked.failed:
+            details["plugins_failed"] = list(picked.failed)
+        if picked.instead_of_rollback:
+            details["instead_of_rollback"] = picked.instead_of_rollback
+        if case.others:
+            details["also"] = [other.type for other in case.others]
+        return Intervention(
+            id=now.id,
+            kind=picked.kind,
+            issue=case.issue,
+            score=picked.score.total,
+            reason=picked.reason(),
+            message=picked.plan.message,
+            details=details,
+            explain=explain(picked, case),
+        )
+
+    def _exhausted(self, issue: Issue, now: Situation) -> PersonNeed | None:
+        if self._was_asked(PersonReason.EXHAUSTED, issue):
+            return None
+        said = (
+            f"{issue.sentence} {self._chosen} interventions were used in this run, and "
+            f"{self._settings.max_interventions_per_execution} is the most; the agent waits at its next tool call."
+        )
+        return _addressed(
+            PersonNeed(PersonReason.EXHAUSTED, issue, said, "chaperon resume {agent}", hold=True), now.agent
+        )
+
+    def _renewal(self, now: Situation) -> Intervention | None:
+        """The last reinforcement again, where the CLI has shortened the conversation since."""
+        last = self._reinforced
+        if last is None or self._compactions <= self._renewed or not now.listening or self._resting(now.mono):
+            return None
+        if self._chosen >= self._settings.max_interventions_per_execution:
+            return None
+        planned = self._reinforcement.plan(Case(last.issue, now, limits=self._limits))
+        if isinstance(planned, Unfit):
+            return None
+        said = planned.message.partition(" ")[2]
+        message = (
+            f"[chaperon] Your conversation was shortened (time {self._compactions}), so this is said again. {said}"
+        )
+        why = f"The CLI shortened the conversation, and what {last.id} said may be forgotten; it is renewed."
+        details = {**planned.details, "renewal_of": last.id}
+        return Intervention(now.id, last.kind, last.issue, last.score, why, message, details, {"renewal_of": last.id})
+
+    def _easing(self, now: Situation) -> Easing | None:
+        """The end of a throttling, once what it answered has been over for the window of usage."""
+        calm, throttled = self._calm_since, self._throttled
+        if throttled is None or calm is None or not now.listening:
+            return None
+        if now.mono - calm < self._settings.resource_throttling.metrics_window_seconds:
+            return None
+        return Easing(throttled.id, LimitsInForce(self._task.limits))
 
     def _resting(self, mono: float) -> bool:
-        return bool(self._chosen) and mono - self._chosen[-1][0] < self._settings.intervention_cooldown_seconds
+        cooldown = self._settings.intervention_cooldown_seconds
+        return self._last is not None and mono - self._last[0] < cooldown
 
-    def _exhausted(self) -> bool:
-        return len(self._chosen) >= self._settings.max_interventions_per_execution
+    def _was_asked(self, reason: PersonReason, issue: Issue) -> bool:
+        return (reason, *_of_run(reason, issue)) in self._asked
+
+    # ── for show and reports ──────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def limits(self) -> LimitsInForce:
+        """What the agent may use now."""
+        return self._limits
+
+    def usage(self, mono: float) -> Usage:
+        """What the agent has used until now."""
+        return self._meter.usage(mono)
+
+    @property
+    def timeline(self) -> tuple[Moment, ...]:
+        """Issues, interventions and what came of them, oldest first."""
+        return tuple(self._timeline)
+
+    def explain(self, mono: float) -> Mapping[str, Any]:
+        """How things stand, for `chaperon show`: the last choice with its reasons, and what holds the next one back.
+
+        Args:
+            mono: Now, in seconds on the clock that never goes back.
+        """
+        last = self._last
+        cooldown = self._settings.intervention_cooldown_seconds
+        return {
+            "used": self._chosen,
+            "most": self._settings.max_interventions_per_execution,
+            "rests_for_seconds": max(0.0, round(last[0] + cooldown - mono, 1)) if last else 0.0,
+            "last": None
+            if last is None
+            else {"id": last[1].id, "kind": last[1].kind, "reason": last[1].reason, **last[1].explain},
+            "under_watch": self._window is not None,
+            "waiting": [issue.sentence for issue in self._episodes.due()],
+            "throttled": self._throttled is not None,
+            "asked_a_person": sorted(
+                f"{reason} ({type_})" if type_ else str(reason) for reason, type_, _ in self._asked
+            ),
+        }
+
+
+def explain(picked: Pick, case: Case) -> dict[str, Any]:
+    """The parts of a choice, as plain data."""
+    worth = picked.score
+    return {
+        "issue": {"type": case.issue.type, "severity": worth.severity, "evidence": list(case.issue.evidence)},
+        "score": {
+            "base": worth.base,
+            "confidence": worth.confidence,
+            "impact_factor": worth.impact_factor,
+            "risk": worth.risk,
+            "steps": worth.steps,
+            "total": worth.total,
+            "sum": worth.sentence(),
+        },
+        "ceiling": worth.ceiling,
+        "ladder": list(picked.ladder),
+        "because": picked.position.why,
+        "not": {str(kind): why for kind, why in picked.passed_over.items()},
+    }
+
+
+def _of_run(reason: PersonReason, issue: Issue) -> tuple[str, str]:
+    """What a need is told apart by: exhaustion is the run's, all others are an issue's."""
+    if reason is PersonReason.EXHAUSTED:
+        return "", ""
+    return issue.type, "" if reason is PersonReason.NOTHING_ALLOWED else issue.key
+
+
+def _addressed(need: PersonNeed, agent: str) -> PersonNeed:
+    return replace(need, way_out=need.way_out.format(agent=agent))

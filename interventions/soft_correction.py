@@ -1,24 +1,41 @@
-"""Soft correction: a word in the agent's ear, with the facts."""
+"""Soft correction: a word in the agent's ear, with the facts and one way on."""
 
-from supervisor.protocol.issues import Issue
+from collections.abc import Mapping
 
-OPENING = "[chaperon] "
-"""How every message of chaperon's begins, so that the model and a reader of the transcript know who speaks."""
-
-TEMPLATES = {
-    "repetitive_errors": (
-        "The same error has now come {count} times: {error}\n"
-        "Trying it once more will give it again. Look at what the error says, check what it is about (does the file "
-        "exist, is the name right, may you read it?), and then take a different way. If it cannot be done, say so."
-    ),
-}
-"""What is said about an issue of each type; the fields come from its details."""
-
-DEFAULT = "{sentence}\nStop for a moment and compare what you are doing with what was asked: {prompt}"
+from interventions import texts
+from interventions.contract import MAX_MESSAGE, Case, Plan, Unfit
+from interventions.soft_texts import OTHERWISE, SOFT_TEXTS
+from supervisor.protocol.words import InterventionKind
 
 
-def message(issue: Issue, prompt: str) -> str:
-    """What the agent is told about the issue."""
-    facts = {"sentence": issue.sentence, "prompt": prompt[:500], "count": "several", "error": issue.sentence}
-    template = TEMPLATES.get(issue.type, DEFAULT)
-    return OPENING + template.format_map({**facts, **{key: str(value) for key, value in issue.details.items()}})
+class SoftCorrection:
+    """Says something else at each attempt.
+
+    Args:
+        custom: The user's texts by issue type, one for each attempt, checked by `texts.load`; they replace the built-in ones.
+    """
+
+    name = "soft_correction"
+    kind = InterventionKind.SOFT_CORRECTION
+    types: tuple[str, ...] = ()
+
+    def __init__(self, custom: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self._custom = custom or {}
+
+    def plan(self, case: Case) -> Plan | Unfit:
+        """The message."""
+        facts = texts.facts_of(case)
+        said = texts.fill(self._template(case.issue.type, case.attempt), facts)
+        if case.others:
+            said += texts.fill("\nAlso seen: {others}", facts)
+        message = texts.cut(texts.OPENING + said, MAX_MESSAGE)
+        if message in case.said:
+            return Unfit("this was said before, word for word")
+        return Plan(message)
+
+    def _template(self, issue_type: str, attempt: int) -> str:
+        own = self._custom.get(issue_type)
+        if own:
+            return own[min(attempt, len(own)) - 1]
+        text = SOFT_TEXTS.get(issue_type, OTHERWISE)
+        return f"{text.facts}\n{text.ways[min(attempt, len(text.ways)) - 1]}"

@@ -25,14 +25,16 @@ class Apart:
     """
 
     def __init__(self, make: Callable[[], Detector]) -> None:
-        own = make()
-        self.name = own.name
+        self._own = make()
+        self.name = self._own.name
         self._make = make
-        self._watched: dict[str, _Watched] = {"": _Watched(own)}
+        self._watched: dict[str, _Watched] = {"": _Watched(self._own)}
 
     def see(self, observation: Observation) -> Sequence[Issue]:
         """Show the observation to the detector of whoever it is about; what is about nobody, to the agent's own."""
         about = getattr(observation, "subagent", "")
+        if not about and len(self._watched) == 1:
+            return self._own.see(observation)
         ended = (
             self._end(observation.id)
             if isinstance(observation, ToolReturned) and observation.id in self._watched

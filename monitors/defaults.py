@@ -1,17 +1,94 @@
-"""The detectors that watch a run, in the order in which they see."""
+"""The detectors of a session, in order, and all their settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from monitors.repetitive_errors import RepetitiveErrors
+from monitors.apart import Apart
+from monitors.blocked_on_human import BlockedOnHuman, BlockedOnHumanSettings
+from monitors.combinations import Combinations, CombinationsSettings
+from monitors.exploration_wandering import ExplorationWandering, ExplorationWanderingSettings
+from monitors.facts import Facts
+from monitors.goal_drift import GoalDrift, GoalDriftSettings
+from monitors.guarded import Guarded, OpenIssues
+from monitors.hallucination import Hallucination, HallucinationSettings
+from monitors.judge import JudgeSettings
+from monitors.learning import Learned, LearningSettings
+from monitors.no_progress import NoProgress, NoProgressSettings, patterns_of
+from monitors.repetition import Repetition, RepetitionSettings
+from monitors.repetitive_errors import RepetitiveErrors, RepetitiveErrorsSettings
+from monitors.resource_spiral import ResourceSpiral, ResourceSpiralSettings
+from monitors.scope_creep import ScopeCreep, ScopeCreepSettings
+from monitors.sensitivity import PatternSettings, Sensitivity
+from monitors.tampering import TestTampering, TestTamperingSettings
+from monitors.text_loop import TextLoop, TextLoopSettings
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.tasks import Task
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorSettings:
-    """What the user decided about detectors."""
+    """What is watched for, and how eagerly. One field for each pattern, named as its issues are."""
+
+    sensitivity: Sensitivity = Sensitivity.MEDIUM
+    """For every pattern that sets none of its own."""
+    repetitive_errors: RepetitiveErrorsSettings = field(default_factory=RepetitiveErrorsSettings)
+    repetition: RepetitionSettings = field(default_factory=RepetitionSettings)
+    scope_creep: ScopeCreepSettings = field(default_factory=ScopeCreepSettings)
+    resource_spiral: ResourceSpiralSettings = field(default_factory=ResourceSpiralSettings)
+    goal_drift: GoalDriftSettings = field(default_factory=GoalDriftSettings)
+    exploration_wandering: ExplorationWanderingSettings = field(default_factory=ExplorationWanderingSettings)
+    hallucination: HallucinationSettings = field(default_factory=HallucinationSettings)
+    text_loop: TextLoopSettings = field(default_factory=TextLoopSettings)
+    blocked_on_human: BlockedOnHumanSettings = field(default_factory=BlockedOnHumanSettings)
+    test_tampering: TestTamperingSettings = field(default_factory=TestTamperingSettings)
+    no_progress: NoProgressSettings = field(default_factory=NoProgressSettings)
+    combinations: CombinationsSettings = field(default_factory=CombinationsSettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
 
 
-def make_detectors(settings: DetectorSettings, task: Task) -> tuple[Detector, ...]:  # noqa: ARG001 - those to come use both
-    """Fresh detectors for one run."""
-    return (RepetitiveErrors(),)
+Settings = TypeVar("Settings", bound=PatternSettings)
+
+
+def make_detectors(
+    settings: DetectorSettings,
+    task: Task,
+    *,
+    workspace: str = "",
+    plugins: tuple[Detector, ...] = (),
+    learned: Learned | None = None,
+) -> tuple[Guarded, ...]:
+    """Make fresh detectors for one session; each remembers, so none may be shared between sessions.
+
+    Args:
+        settings: What to watch for.
+        task: What the agent is to do. Its prompt may be empty where the run itself begins with it.
+        workspace: Where the agent works, absolute, if that is not the task's repository itself but a worktree of it.
+        plugins: Detectors from elsewhere, made for this session; they come after ours and before the combinations.
+        learned: What outcomes taught; used only where learning is enabled.
+    """
+    task = replace(task, repository=workspace) if workspace else task
+    board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress))
+
+    def own(pattern: Settings, name: str) -> Settings:
+        factor = learned.factor(name) if learned and settings.learning.enabled else pattern.learned
+        return replace(pattern, sensitivity=pattern.sensitivity or settings.sensitivity, learned=factor)
+
+    repetition, text_loop = own(settings.repetition, "repetition"), own(settings.text_loop, "text_loop")
+    wandering = own(settings.exploration_wandering, "exploration_wandering")
+    detectors: tuple[tuple[PatternSettings, Detector], ...] = (
+        (settings.repetitive_errors, RepetitiveErrors(own(settings.repetitive_errors, "repetitive_errors"))),
+        (repetition, Apart(lambda: Repetition(repetition, shared))),
+        (text_loop, Apart(lambda: TextLoop(text_loop))),
+        (settings.no_progress, NoProgress(own(settings.no_progress, "no_progress"), shared)),
+        (settings.scope_creep, ScopeCreep(own(settings.scope_creep, "scope_creep"), task, shared)),
+        (settings.resource_spiral, ResourceSpiral(own(settings.resource_spiral, "resource_spiral"), task, shared)),
+        (settings.goal_drift, GoalDrift(own(settings.goal_drift, "goal_drift"), task, shared)),
+        (wandering, Apart(lambda: ExplorationWandering(wandering, shared))),
+        (settings.hallucination, Hallucination(own(settings.hallucination, "hallucination"), shared)),
+        (settings.blocked_on_human, BlockedOnHuman(own(settings.blocked_on_human, "blocked_on_human"))),
+        (settings.test_tampering, TestTampering(own(settings.test_tampering, "test_tampering"), shared)),
+    )
+    chosen = [Guarded(detector, board) for pattern, detector in detectors if pattern.enabled]
+    last = [Guarded(Combinations(board, settings.combinations))] if settings.combinations.enabled else []
+    return (*chosen, *(Guarded(plugin, board) for plugin in plugins), *last)

@@ -12,10 +12,13 @@ class OpenIssues:
 
     def __init__(self) -> None:
         self._issues: dict[tuple[str, str], Issue] = {}
+        self.changes = 0
+        """How often something was raised or closed; unchanged means that nothing is to be looked at again."""
 
     def note(self, issues: Iterable[Issue]) -> None:
         """Take in what a detector said."""
         for issue in issues:
+            self.changes += 1
             if issue.closed:
                 self._issues.pop((issue.type, issue.key), None)
             else:

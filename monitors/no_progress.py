@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitors.fingerprints import Fingerprints
+from monitors.facts import Facts
 from monitors.progress import Progress, Reading
 from monitors.sensitivity import PatternSettings
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -69,12 +69,10 @@ class NoProgress:
 
     name = "no_progress"
 
-    def __init__(self, settings: NoProgressSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
+    def __init__(self, settings: NoProgressSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or NoProgressSettings()
         self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
-        self._progress = Progress(
-            fingerprints or Fingerprints(), tuple(re.compile(pattern) for pattern in self._settings.test_patterns)
-        )
+        self._progress = Progress(facts or Facts(patterns_of(self._settings)))
         self._streaks = Streaks(1)
         self._step = 0
         self._last_what = "none yet"
@@ -159,7 +157,11 @@ class NoProgress:
         """Steps since the last progress, or 0 where the run is not stuck."""
         unmeasured = self._step - max(self._last_new, self._last_strong)
         measured = self._step - self._last_strong if self._failing and self._flat >= self._settings.flat_runs else 0
-        return 0 if self._green else max(unmeasured, measured)
+        return max(unmeasured, measured)
+
+    def _tolerance_now(self) -> int:
+        """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
+        return self._tolerance + (2 * self._settings.tier_escalation_wait if self._green else 0)
 
     def _decide(self, seq: int) -> Sequence[Issue]:
         attempt_step = self._step - self._began_at_step
@@ -168,7 +170,7 @@ class NoProgress:
             return ()
         stuck = self._stuck_for()
         if self._tier == 0:
-            due = stuck >= self._tolerance
+            due = stuck >= self._tolerance_now()
         else:
             due = stuck >= 2 and self._step - self._intervened_at >= settings.tier_escalation_wait
         return self._raise(TIERS[self._tier], stuck, seq) if due else ()
@@ -206,3 +208,8 @@ class NoProgress:
                 "fresh_attempt": tier.number == len(TIERS),
             },
         )
+
+
+def patterns_of(settings: NoProgressSettings) -> tuple[re.Pattern[str], ...]:
+    """The configured test patterns, compiled; raises `re.error` for one that is no regular expression."""
+    return tuple(re.compile(pattern) for pattern in settings.test_patterns)

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from monitors.fingerprints import Fingerprints
-from monitors.polling import is_polling
+from monitors.facts import Facts
 from monitors.recent import Recent
-from monitors.testruns import Tally, tally
+from monitors.testruns import Tally
 from supervisor.protocol.observations import ToolReturned
 
 MAX_CALLS = 1024
@@ -27,9 +26,6 @@ _SCRATCH = re.compile(
     re.IGNORECASE,
 )
 _PLUMBING = re.compile(r"\s+2>&1|\s*\|\s*(?:tail|head|grep|cat|tee|sed|awk)\b.*$|\s*;\s*echo\b.*$", re.DOTALL)
-
-OUTPUT_TOOLS = frozenset({"Bash", "BashOutput", "TaskOutput"})
-"""Tools whose output may be that of a test run. What `Read` shows is a file about one."""
 
 
 @dataclass(slots=True)
@@ -55,9 +51,8 @@ class Reading:
 class Progress:
     """Remembers what was done, and the best outcome of each test command."""
 
-    def __init__(self, fingerprints: Fingerprints, patterns: tuple[re.Pattern[str], ...] = ()) -> None:
-        self._fingerprints = fingerprints
-        self._patterns = patterns
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
         self._calls: Recent[bytes] = Recent(MAX_CALLS)
         self._best: dict[str, _Best] = {}
         self._last_of: dict[str, _Best] = {}
@@ -65,11 +60,11 @@ class Progress:
 
     def read(self, step: ToolReturned) -> Reading:
         """Say what this step means."""
-        run = tally(step.text, self._patterns) if step.tool in OUTPUT_TOOLS and not step.refused else None
+        run = self._facts.run(step)
         return Reading(
             strong=self._better(run, step.input) or _committed(step) or self._matters(step),
-            new=self._calls.add(self._fingerprints.of(step).call),
-            waits=is_polling(step.tool, step.input),
+            new=self._calls.add(self._facts.of(step).call),
+            waits=self._facts.waits(step),
             run=run,
         )
 

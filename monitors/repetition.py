@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from monitors.fingerprints import Fingerprint, Fingerprints
+from monitors.facts import Facts, Fingerprint
 from monitors.normalise import VOLATILE_FIELDS
-from monitors.polling import is_polling
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -34,6 +33,8 @@ class RepetitionSettings(PatternSettings):
     equal too, except those in trouble."""
     longest_cycle: int = 6
     """Steps in the longest cycle that is looked for."""
+    failed_factor: int = 2
+    """How many times as often one call that fails may repeat: the same error is the business of `repetitive_errors`."""
     polling_factor: int = 6
     """How many times as often a call that waits for something may repeat."""
     stale_window: int = 16
@@ -79,9 +80,9 @@ class Repetition:
 
     name = "repetition"
 
-    def __init__(self, settings: RepetitionSettings | None = None, fingerprints: Fingerprints | None = None) -> None:
+    def __init__(self, settings: RepetitionSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or RepetitionSettings()
-        self._fingerprints = fingerprints or Fingerprints()
+        self._facts = facts or Facts()
         self._streaks = Streaks(1)
         self._cycles = _Cycles(self._settings)
         self._stale = _Stale(self._settings)
@@ -96,18 +97,25 @@ class Repetition:
             return ()
         if not isinstance(observation, ToolReturned) or observation.collateral:
             return ()
-        step = self._fingerprints.of(observation)
-        waits = is_polling(observation.tool, observation.input)
+        step = self._facts.of(observation)
+        waits = self._facts.waits(observation)
         self._recent.append(observation.seq)
         found = (
-            self._cycles.see(step, observation.seq, waits)
+            self._cycles.see(step, observation.seq, self._patience(observation, waits=waits))
             or self._stale.see(step, observation.seq, waits)
-            or self._near.see(observation)
+            or self._near.see(observation, waits)
         )
         if found is None:
             return self._rest()
         self._quiet = 0
+        if not self._streaks.worse(found.level):
+            return ()
         return self._streaks.seen(self._issue(found, observation), found.level)
+
+    def _patience(self, step: ToolReturned, *, waits: bool) -> int:
+        if waits:
+            return self._settings.polling_factor
+        return self._settings.failed_factor if step.failed else 1
 
     def _rest(self) -> Sequence[Issue]:
         self._quiet += 1
@@ -137,12 +145,11 @@ class _Cycles:
 
     def __init__(self, settings: RepetitionSettings) -> None:
         self._threshold = settings.number(settings.threshold)
-        self._polling_factor = settings.polling_factor
-        self._steps: deque[tuple[Fingerprint, int, bool]] = deque(maxlen=settings.longest_cycle)
+        self._steps: deque[tuple[Fingerprint, int, int]] = deque(maxlen=settings.longest_cycle)
         self._runs = [0] * (settings.longest_cycle + 1)
         self._began = [0] * (settings.longest_cycle + 1)
 
-    def see(self, step: Fingerprint, seq: int, waits: bool) -> _Found | None:
+    def see(self, step: Fingerprint, seq: int, patience: int) -> _Found | None:
         found = None
         for period in range(1, len(self._runs)):
             if period > len(self._steps):
@@ -154,14 +161,16 @@ class _Cycles:
             if self._runs[period] == 0:
                 self._began[period] = began
             self._runs[period] += 1
-            found = found or self._full(period, waits)
-        self._steps.append((step, seq, waits))
+            found = found or self._full(period, patience)
+        self._steps.append((step, seq, patience))
         return found
 
-    def _full(self, period: int, waits: bool) -> _Found | None:
+    def _full(self, period: int, patience: int) -> _Found | None:
         times = self._runs[period] // period + 1
-        waiting = waits or any(step[2] for step in list(self._steps)[-period:])
-        level = level_of(times, self._threshold * (self._polling_factor if waiting else 1))
+        if times < self._threshold:
+            return None
+        patience = max(patience, *(step[2] for step in list(self._steps)[-period:]))
+        level = level_of(times, self._threshold * patience)
         if not level:
             return None
         what = "One call" if period == 1 else f"A cycle of {period} calls"
@@ -214,14 +223,15 @@ class _NearDuplicates:
         self._tool = ""
         self._words: frozenset[str] = frozenset()
         self._lines: Recent[int] = Recent(MAX_LINES)
+        self._first: str | None = None
         self._times = 0
         self._began = 0
 
-    def see(self, step: ToolReturned) -> _Found | None:
+    def see(self, step: ToolReturned, waits: bool) -> _Found | None:
         if step.tool in ACKNOWLEDGING_TOOLS:
             self._tool = ""
             return None
-        if is_polling(step.tool, step.input):
+        if waits:
             return None
         shown = _shown(step.input, 300)
         words = frozenset(_WORD.findall(shown))
@@ -239,9 +249,18 @@ class _NearDuplicates:
     def _shows_new(self, text: str, similar: bool) -> bool:
         if not similar:
             self._lines.clear()
+            self._first = text
+            return True
+        if self._first is not None:
+            self._remember(self._first)
+            self._first = None
+        new, lines = self._remember(text)
+        return new > self._new_lines * lines
+
+    def _remember(self, text: str) -> tuple[int, int]:
+        """Return how many of the text's first lines are new, and how many there are."""
         lines = text[:4000].splitlines()[:40]
-        new = sum(self._lines.add(hash(line)) for line in lines)
-        return new > self._new_lines * len(lines)
+        return sum(self._lines.add(hash(line)) for line in lines), len(lines)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -95,7 +95,9 @@ class RepetitiveErrors:
         error.call, error.last_change, error.last_reply = call, self._changes, observation.reply
         error.evidence.append(observation.seq)
         level = level_of(error.weight, self._threshold)
-        return self._streaks.seen(self._issue(key, form, error, level, observation), level) if level else ()
+        if not level or not self._streaks.worse(level, key):
+            return ()
+        return self._streaks.seen(self._issue(key, form, error, level, observation), level)
 
     def _issue(self, key: str, form: str, error: _Error, level: int, observation: ToolReturned) -> Issue:
         shown = form[:160] or "no message, only the exit code"

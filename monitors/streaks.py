@@ -31,6 +31,11 @@ class Streaks:
     def __len__(self) -> int:
         return len(self._open)
 
+    def worse(self, level: int, key: str = "") -> bool:
+        """Whether a streak at this level would be news: it is not open, or was at a lower level."""
+        known = self._open.get(key)
+        return known is None or level > known.level
+
     def seen(self, issue: Issue, level: int) -> tuple[Issue, ...]:
         """Return the issue if its streak is new or at a higher level than before, and nothing otherwise."""
         known = self._open.get(issue.key)

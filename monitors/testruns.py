@@ -186,9 +186,12 @@ def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> Tally | None:
         matches = list(pattern.finditer(text))
         if matches:
             return Tally("custom", *_last(matches))
-    for framework in FRAMEWORKS:
-        if any(word in text for word in framework.words):
+    for word, framework in _WORDS:
+        if word in text:
             matches = list(framework.summary.finditer(text))
             if matches:
                 return Tally(framework.name, *framework.count(matches))
     return None
+
+
+_WORDS = tuple((word, framework) for framework in FRAMEWORKS for word in framework.words)

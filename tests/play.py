@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from interventions.controller import Controller, ControllerSettings
+from interventions.controller import Controller
+from interventions.settings import InterventionSettings
 from supervisor.core.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
@@ -51,7 +52,7 @@ class Play:
         self.session: Session | None = None
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
-        controller = Controller(ControllerSettings(), self.task)
+        controller = Controller(InterventionSettings(), self.task)
         return Session(submitted, Rules(self.rules), list(self.detectors), controller, SessionSettings())
 
     def feed(self, event: events.AnyEvent) -> list[Command]:

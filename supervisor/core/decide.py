@@ -6,7 +6,10 @@ then the steps of the agent's life. Each decision is an event; folding it in mak
 
 from dataclasses import dataclass, field
 
-from interventions.controller import Controller
+from interventions import approval
+from interventions.approval import ApprovalSettings
+from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
+from interventions.controller import Controller, Easing
 from supervisor.core import gate, incidents
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
@@ -17,17 +20,22 @@ from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
     AnyEvent,
+    ApprovalAsked,
     Event,
     FrameRejected,
     IncidentOpened,
     InterventionChosen,
+    InterventionJudged,
     IssueSeen,
     LaunchFailed,
+    LimitsEased,
     PauseRequested,
+    PersonNeeded,
     ReviewMade,
     RungReached,
     StateChanged,
 )
+from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.words import AgentState, Decision, Rung
 
 
@@ -45,15 +53,28 @@ class SessionSettings:
     """The agent's home directory, for reviews."""
     protected: tuple[str, ...] = ()
     """Chaperon's own paths, which no agent touches."""
+    approval: ApprovalSettings = field(default_factory=ApprovalSettings)
+    """Which actions wait for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the outside knows of an agent, for choosing an intervention: asked when one is due, never before."""
+
+    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
+    facts: Facts = field(default_factory=NoFacts)
 
 
 class Decider:
     """Makes a session's decisions; holds no state of its own."""
 
-    def __init__(self, reviewer: Reviewer, controller: Controller, settings: SessionSettings) -> None:
+    def __init__(
+        self, reviewer: Reviewer, controller: Controller, settings: SessionSettings, surroundings: Surroundings
+    ) -> None:
         self._reviewer = reviewer
         self._controller = controller
         self._settings = settings
+        self._surroundings = surroundings
 
     def next(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         """The next decision that is due, or None.
@@ -64,7 +85,7 @@ class Decider:
             seq: That event's sequence number.
         """
         if known.state.ended:
-            return self._incident(known, now, seq)
+            return self._intervention(known, now, seq) or self._incident(known, now, seq)
         return (
             self._rejection(known, now)
             or self._review(known, now)
@@ -83,15 +104,40 @@ class Decider:
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or not known.waiting:
+        if known.state in (AgentState.PAUSED, AgentState.STOPPING):
             return None
-        request = next(iter(known.waiting.values()))
+        return next((due for request in known.waiting.values() if (due := self._answer(known, request, now))), None)
+
+    def _answer(self, known: Memory, request: gate.Request, now: Event) -> ReviewMade | ApprovalAsked | None:
+        """The review of a request, or that a person is asked; None while it waits for one."""
+        asked = known.approvals.get(request.request_id)
+        if asked is not None:
+            made = _approved(known, asked)
+            return None if made is None else self._made(now, request, asked.action, made)
         action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
         if action is None:
             action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
-            review = gate.malformed(request.tool_name)
-        else:
-            review = self._verdict(known, request, action) or gate.review(self._reviewer, action, self._context(known))
+            return self._made(now, request, action, gate.malformed(request.tool_name))
+        before = self._verdict(known, request, action)
+        if before is not None:
+            return self._made(now, request, action, before)
+        review = gate.review(self._reviewer, action, self._context(known))
+        settings = self._settings.approval
+        why = approval.needs_person(action, review, settings)
+        if not why:
+            return self._made(now, request, action, review)
+        return ApprovalAsked(
+            agent=now.agent,
+            at=now.at,
+            mono=now.mono,
+            request_id=request.request_id,
+            action=action,
+            review=review,
+            why=why,
+            deadline_seconds=settings.deadline_seconds,
+        )
+
+    def _made(self, now: Event, request: gate.Request, action: Action, review: Review) -> ReviewMade:
         return ReviewMade(
             agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
         )
@@ -125,12 +171,35 @@ class Decider:
         return IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=known.fresh_issues[0])
 
     def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        if not known.unanswered_issues or known.state is AgentState.STOPPING:
+        """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
+        if self._controller.idle or known.state is AgentState.STOPPING:
             return None
-        chosen = self._controller.choose(known.unanswered_issues, id=f"{now.agent}-{seq}", mono=now.mono)
-        if chosen is None:
-            return None
-        return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
+        match self._controller.next(self._situation(known, now, seq)):
+            case None:
+                return None
+            case Judgement() as judgement:
+                return InterventionJudged(agent=now.agent, at=now.at, mono=now.mono, judgement=judgement)
+            case Intervention() as chosen:
+                return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
+            case PersonNeed() as need:
+                return PersonNeeded(agent=now.agent, at=now.at, mono=now.mono, need=need)
+            case Easing(intervention=ended, limits=limits):
+                return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=limits)
+
+    def _situation(self, known: Memory, now: Event, seq: int) -> Situation:
+        stopped = known.state is AgentState.STOPPED and known.emergency is not None
+        return Situation(
+            agent=now.agent,
+            task=known.task,
+            id=f"{now.agent}-{seq}",
+            mono=now.mono,
+            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.rollback is None,
+            ended=known.state.ended,
+            well=known.state is AgentState.DONE or stopped,
+            history=known.history,
+            checkpoints=self._surroundings.checkpoints,
+            facts=self._surroundings.facts,
+        )
 
     def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if not known.incidents_due:
@@ -164,6 +233,14 @@ class Decider:
             return Rung.FREEZE
         following = self._settings.ladder.after(known.rung)
         return following[0] if following else None
+
+
+def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
+    """What became of an action that a person was asked about; None while nobody answered and there is time."""
+    given = known.approved.get(asked.request_id)
+    if given is not None:
+        return (approval.granted if given.granted else approval.denied)(asked.review, given.by, given.note)
+    return approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.overdue else None
 
 
 Due = tuple[Step, str] | None

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from interventions import emergency_stop
+from interventions import stop_report
 from supervisor.core.memory import IncidentCause, Memory
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
     InterventionChosen,
     LaunchFailed,
+    PersonNeeded,
     TimerFired,
     TreeEnded,
 )
@@ -27,6 +28,8 @@ def describe(cause: IncidentCause, known: Memory, seq: int) -> tuple[Incident, d
     match cause:
         case InterventionChosen():
             return _intervention(cause, cause.intervention, known, seq)
+        case PersonNeeded(need=need):
+            return incident(need.reason, need.issue.severity, need.sentence, need.way_out)
         case LaunchFailed():
             return incident("launch_failed", Severity.HIGH, cause.error, "chaperon doctor says what works here.")
         case AgentVanished():
@@ -59,21 +62,38 @@ def _intervention(
     cause: InterventionChosen, chosen: Intervention, known: Memory, seq: int
 ) -> tuple[Incident, dict[str, Any] | None]:
     stop = chosen.kind is InterventionKind.EMERGENCY_STOP
-    id_ = f"{chosen.id}-{chosen.kind}"
-    report = None
-    if stop:
-        range_ = (known.first_seq, known.last_seq)
-        report = dict(emergency_stop.report(chosen, known.task, known.history, known.summary.session_id, range_))
+    issue, id_ = chosen.issue, f"{chosen.id}-{chosen.kind}"
     incident = Incident(
         id=id_,
         at=cause.at,
         agent=cause.agent,
         type=chosen.kind,
-        severity=chosen.issue.severity,
-        summary=chosen.issue.sentence,
-        way_out=f"chaperon show {cause.agent}",
-        issue=chosen.issue.type,
+        severity=issue.severity,
+        summary=f"{issue.sentence} Answer: {chosen.reason} Evidence: events {', '.join(map(str, issue.evidence)) or issue.began}.",
+        way_out=f"chaperon recover {id_}" if stop else f"chaperon show {cause.agent}",
+        issue=issue.type,
         seq=seq,
         report=f"incidents/{id_}.json" if stop else "",
     )
-    return incident, report
+    return incident, stop_report.report(_stop_facts(id_, cause, known)) if stop else None
+
+
+def _stop_facts(id_: str, cause: InterventionChosen, known: Memory) -> stop_report.StopFacts:
+    summary = known.summary
+    counts = {"reviews": summary.reviews, "issues": summary.issues, "interventions": summary.interventions}
+    return stop_report.StopFacts(
+        incident=id_,
+        intervention=cause.intervention,
+        task=known.task,
+        agent=cause.agent,
+        workspace=known.submitted.workspace,
+        session_id=summary.session_id,
+        started_at=summary.started_at,
+        at=cause.at,
+        history=known.history,
+        timeline=known.controller.timeline,
+        issues=tuple(known.open_issues.values()),
+        usage=known.controller.usage(cause.mono),
+        counts=counts,
+        journal_range=(known.first_seq, known.last_seq),
+    )

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from interventions.controller import Controller
+from interventions.controller import EASED, Controller
 from supervisor.core import gate
 from supervisor.core.observe import Observer
 from supervisor.core.summary import Summary
@@ -23,17 +23,24 @@ from supervisor.protocol.events import (
     AgentLaunched,
     AgentVanished,
     AnyEvent,
+    ApprovalAsked,
+    ApprovalGiven,
+    CheckpointRestored,
     Event,
     FrameRejected,
     IncidentOpened,
     InputAccepted,
     InterventionChosen,
+    InterventionJudged,
     IssueSeen,
     LaunchFailed,
+    LimitsEased,
     LinePassedOver,
     LineReceived,
     PauseRequested,
+    PersonNeeded,
     RedirectRequested,
+    RestoreFailed,
     ResumeRequested,
     ReviewMade,
     RungReached,
@@ -52,8 +59,12 @@ from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severi
 HISTORY = 50
 """Steps kept for reviews, reports and `show`: as many last actions as an incident report carries."""
 
-HELLO, SETTLE, LADDER = "hello", "settle", "ladder"
-"""The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop."""
+HELLO, SETTLE, LADDER, INTERVENE = "hello", "settle", "ladder", "intervene"
+"""The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
+cooldown."""
+
+APPROVAL = "approval:"
+"""How the timers of actions that wait for a person begin; the request's id follows."""
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})
 """Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
@@ -62,7 +73,7 @@ may run for ever and are left out: waiting for them would never end."""
 WORK_ENDED = frozenset({"completed", "failed", "stopped", "killed"})
 
 Ending = AgentExited | AgentVanished | LaunchFailed
-IncidentCause = InterventionChosen | AgentExited | AgentVanished | LaunchFailed | TimerFired | TreeEnded
+IncidentCause = InterventionChosen | PersonNeeded | AgentExited | AgentVanished | LaunchFailed | TimerFired | TreeEnded
 
 
 class Memory:
@@ -71,7 +82,7 @@ class Memory:
     Args:
         submitted: The event that began it.
         detectors: Watch the run; fed here, since their memory is part of the state.
-        controller: Remembers interventions; asked elsewhere.
+        controller: Remembers issues and interventions; asked elsewhere.
     """
 
     def __init__(self, submitted: TaskSubmitted, detectors: Sequence[Detector], controller: Controller) -> None:
@@ -89,7 +100,6 @@ class Memory:
         self.verdicts: dict[str, ReviewMade] = {}
         self.rejected: FrameError | None = None
         self.fresh_issues: list[Issue] = []
-        self.unanswered_issues: list[Issue] = []
         self.open_issues: dict[tuple[str, str], Issue] = {}
         self.background: set[str] = set()
         self.turn: messages.Result | None = None
@@ -97,12 +107,16 @@ class Memory:
         self.wish: PauseRequested | ResumeRequested | None = None
         self.stop: StopRequested | None = None
         self.emergency: InterventionChosen | None = None
+        self.rollback: InterventionChosen | None = None
+        self.approvals: dict[str, ApprovalAsked] = {}
+        self.approved: dict[str, ApprovalGiven] = {}
+        self.overdue: set[str] = set()
         self.rung: Rung | None = None
         self.rung_over = False
         self.ending: Ending | None = None
         self.incidents_due: deque[IncidentCause] = deque()
         self._detectors = detectors
-        self._controller = controller
+        self.controller = controller
         self._observer = Observer()
 
     @property
@@ -119,6 +133,7 @@ class Memory:
         """Fold one event into the state."""
         self.first_seq = self.first_seq or seq
         self.last_seq = seq
+        self.controller.remember(seq, event)
         match event:
             case LineReceived() | LinePassedOver():
                 self._line(seq, event)
@@ -128,6 +143,12 @@ class Memory:
                 self._issue(event.issue)
             case InterventionChosen():
                 self._intervention(seq, event)
+            case InterventionJudged() | PersonNeeded() | LimitsEased() | CheckpointRestored() | RestoreFailed():
+                self._controlled(seq, event)
+            case ApprovalAsked():
+                self.approvals[event.request_id] = event
+            case ApprovalGiven():
+                self.approved[event.request_id] = event
             case StateChanged():
                 self._state(event)
             case RungReached():
@@ -149,7 +170,6 @@ class Memory:
     def _line(self, seq: int, event: LineReceived | LinePassedOver) -> None:
         self.offset = event.end
         self.fresh_issues.clear()
-        self.unanswered_issues.clear()
         if isinstance(event, LinePassedOver) or event.frame is None:
             return
         try:
@@ -180,6 +200,7 @@ class Memory:
                 self.outbox[f"answer:{message.request_id}"] = refusal
             case messages.Cancelled():
                 self.waiting.pop(message.request_id, None)
+                self._approval_over(message.request_id)
                 self.outbox.pop(f"answer:{message.request_id}", None)
             case messages.ControlResponse(request_id="init"):
                 self.greeted = True
@@ -222,6 +243,7 @@ class Memory:
             if isinstance(observation, ToolReturned) and observation.failed and observation.id in self.steps:
                 self.steps[observation.id] = replace(self.steps[observation.id], failed=True)
                 self.summary.recent = self.history
+            self.controller.observed(observation)
             for detector in self._detectors:
                 self.fresh_issues += detector.see(observation)
 
@@ -229,6 +251,7 @@ class Memory:
 
     def _review(self, seq: int, event: ReviewMade) -> None:
         request = self.waiting.pop(event.request_id, None)
+        self._approval_over(event.request_id)
         permission = isinstance(request, messages.CanUseTool)
         self.outbox[f"answer:{event.request_id}"] = gate.answer(
             event.request_id, event.review, permission=permission, action=event.action
@@ -253,19 +276,41 @@ class Memory:
             self.open_issues.pop((issue.type, issue.key), None)
             return
         self.open_issues[issue.type, issue.key] = issue
-        self.unanswered_issues.append(issue)
         self.summary.issues[issue.type] = self.summary.issues.get(issue.type, 0) + 1
 
     def _intervention(self, seq: int, event: InterventionChosen) -> None:
         chosen = event.intervention
-        self.unanswered_issues.clear()
-        self._controller.remember(chosen, event.mono)
         self.incidents_due.append(event)
         self.summary.interventions[chosen.kind] = self.summary.interventions.get(chosen.kind, 0) + 1
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
-        if chosen.message:
+        if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
+            self.rollback = event  # its message is for the conversation that goes on from the checkpoint
+        elif chosen.message:
             self._tell(f"tell:{chosen.id}", chosen.message, "chaperon", seq, event)
+
+    def _controlled(
+        self,
+        seq: int,
+        event: InterventionJudged | PersonNeeded | LimitsEased | CheckpointRestored | RestoreFailed,
+    ) -> None:
+        match event:
+            case InterventionJudged():
+                outcome = event.judgement.outcome
+                self.summary.outcomes[outcome] = self.summary.outcomes.get(outcome, 0) + 1
+            case PersonNeeded():
+                self.incidents_due.append(event)
+                if event.need.hold:
+                    self.wish = PauseRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon")
+            case LimitsEased():
+                self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
+            case CheckpointRestored() | RestoreFailed():
+                self.rollback = None
+
+    def _approval_over(self, request_id: str) -> None:
+        self.approvals.pop(request_id, None)
+        self.approved.pop(request_id, None)
+        self.overdue.discard(request_id)
 
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
@@ -329,6 +374,8 @@ class Memory:
             self.settled = True
         elif event.name == LADDER:
             self.rung_over = True
+        elif event.name.startswith(APPROVAL) and event.name.removeprefix(APPROVAL) in self.approvals:
+            self.overdue.add(event.name.removeprefix(APPROVAL))
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
         self.untaken.append(text)

@@ -16,7 +16,7 @@ from supervisor.protocol.actions import Action, Context, Review, Reviewer, Step
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.messages import Assistant, HookCallback, User
 from supervisor.protocol.observations import Observation, ToolReturned
-from supervisor.protocol.tasks import Task
+from supervisor.protocol.tasks import Limits, Task
 from supervisor.protocol.words import Decision, Severity
 
 HISTORY = 20
@@ -106,6 +106,22 @@ def replay(
     return session.result
 
 
+def recorded_task(lines: Iterable[bytes]) -> Task:
+    """The task of a recording, for making its detectors: its first words, where it ran, and no limits.
+
+    A recording ran under limits of its own, or none, so those of today say nothing of it. Reading stops as soon as both
+    are known; what is not found is empty.
+    """
+    reader, prompt, cwd, session = Reader(), "", "", ""
+    for line in lines:
+        record = reader.read(line)
+        if record is not None:
+            prompt, cwd, session = prompt or record.said, cwd or record.cwd, session or record.session_id
+        if prompt and cwd:
+            break
+    return Task(session, prompt, cwd, limits=Limits(None, None, None, None, None))
+
+
 _UNREVIEWED = Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "not reviewed")
 
 
@@ -154,7 +170,7 @@ class _Session:
             self.result.recorded_seconds = self._mono - self._started
 
     def _hear(self, record: Record) -> None:
-        by = "person" if self._task else "task"
+        by = "person" if self._task or record.interactive else "task"
         self._task = self._task or Task(self.result.session_id, record.said, self._workspace)
         self._show(self._observer.told(record.said, by, record.seq, self._mono), record.seq)
 

@@ -6,13 +6,15 @@
 
 from collections.abc import Sequence
 
+from interventions.approval import refuse_agent
 from interventions.controller import Controller
-from supervisor.core.decide import Decider, SessionSettings
-from supervisor.core.memory import HELLO, LADDER, SETTLE, Memory
+from supervisor.core.decide import Decider, SessionSettings, Surroundings
+from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, SETTLE, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
+    ApplyLimits,
     CloseInput,
     Command,
     EndTree,
@@ -20,17 +22,22 @@ from supervisor.protocol.commands import (
     Launch,
     Record,
     ReportIncident,
+    RestoreCheckpoint,
     SendLine,
     StartTimer,
     StopTimer,
     Terminate,
 )
 from supervisor.protocol.control import interrupt
-from supervisor.protocol.errors import IllegalStepError
+from supervisor.protocol.errors import IllegalStepError, NotFoundError
 from supervisor.protocol.events import (
     AgentLaunched,
     AnyEvent,
+    ApprovalAsked,
+    ApprovalGiven,
     IncidentOpened,
+    InterventionChosen,
+    LimitsEased,
     PauseRequested,
     RedirectRequested,
     ResumeRequested,
@@ -41,7 +48,7 @@ from supervisor.protocol.events import (
     TaskSubmitted,
 )
 from supervisor.protocol.issues import Detector
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
 LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED})
 """The states in which something said reaches the model."""
@@ -75,6 +82,7 @@ class Session:
         detectors: Watch the run, in order.
         controller: Chooses interventions.
         settings: What the user decided.
+        surroundings: What the outside knows of the agent; nothing, where it is left out.
     """
 
     def __init__(
@@ -84,9 +92,12 @@ class Session:
         detectors: Sequence[Detector],
         controller: Controller,
         settings: SessionSettings,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._known = Memory(submitted, detectors, controller)
-        self._decider = Decider(reviewer, controller, settings)
+        self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
+        self._controller = controller
+        self._wakes_at: float | None = None
         self._settings = settings
         self._sent: set[str] = set()
 
@@ -99,6 +110,16 @@ class Session:
     def state(self) -> AgentState:
         """Where the agent is in its life."""
         return self._known.state
+
+    @property
+    def approvals(self) -> tuple[ApprovalAsked, ...]:
+        """The actions that wait for a person, oldest first."""
+        return tuple(self._known.approvals.values())
+
+    @property
+    def controller(self) -> Controller:
+        """What was done about the run, and why; for looking only."""
+        return self._controller
 
     @property
     def launched(self) -> bool:
@@ -127,6 +148,17 @@ class Session:
             IllegalStepError: It does not.
         """
         refuse_illegal(self.summary.agent, self.state, wish)
+        if isinstance(wish, ApprovalGiven):
+            self._check_answer(wish)
+
+    def _check_answer(self, given: ApprovalGiven) -> None:
+        refuse_agent(given.by, given.from_agent)
+        if given.request_id not in self._known.approvals:
+            waiting = ", ".join(self._known.approvals) or "none"
+            raise NotFoundError(
+                f"No action {given.request_id!r} of agent {self.summary.agent!r} waits for approval.",
+                way_out=f"Waiting: {waiting}.",
+            )
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is known, deciding nothing."""
@@ -141,7 +173,7 @@ class Session:
             commands.append(StopTimer(HELLO))
         if self._known.owed_a_turn and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
-        return commands
+        return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
         """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
@@ -164,13 +196,46 @@ class Session:
                 commands += self._climb(known.rung)
             case _:
                 pass
-        return commands
+        if known.rollback is not None and not known.state.ended:
+            commands += self._intervene(known.rollback)
+        commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
+        return commands + self._wake(event.mono)
+
+    def _wake(self, mono: float) -> list[Command]:
+        """Have something happen when a cooldown ends and an issue waits for it."""
+        seconds = None if self.state.ended else self._controller.wakes_in(mono)
+        wakes_at = None if seconds is None else round(mono + seconds, 3)
+        if seconds is None or wakes_at == self._wakes_at:
+            return []
+        self._wakes_at = wakes_at
+        return [StartTimer(INTERVENE, seconds)]
+
+    def _deadline(self, asked: ApprovalAsked, mono: float) -> StartTimer:
+        left = asked.mono + asked.deadline_seconds - mono
+        return StartTimer(APPROVAL + asked.request_id, min(max(0.0, left), asked.deadline_seconds))
+
+    def _intervene(self, event: InterventionChosen) -> list[Command]:
+        """What an intervention asks for beside the message to the CLI."""
+        chosen = event.intervention
+        match chosen.kind:
+            case InterventionKind.RESOURCE_THROTTLING:
+                return [ApplyLimits(self._controller.limits)]
+            case InterventionKind.CHECKPOINT_ROLLBACK:
+                checkpoint, fresh = str(chosen.details["checkpoint"]), bool(chosen.details.get("fresh"))
+                return [RestoreCheckpoint(chosen.id, checkpoint, chosen.message, fresh)]
+            case _:
+                return []
 
     def _decide(self, seq: int, event: AnyEvent) -> list[Command]:
-        """Make every decision that is due, and send what is in the outbox."""
+        """Make every decision that is due, and send what is in the outbox.
+
+        Each is remembered under the number that the journal gives it: they follow the event without a gap.
+        """
         commands: list[Command] = []
+        number = seq
         while (decision := self._decider.next(self._known, event, seq)) is not None:
-            self._known.remember(seq, decision)
+            number += 1
+            self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
         commands += [SendLine(key, line) for key, line in self._known.outbox.items() if key not in self._sent]
         self._sent = set(self._known.outbox)
@@ -186,7 +251,13 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput()]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER)]
+                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE)]
+            case InterventionChosen():
+                return self._intervene(event)
+            case LimitsEased():
+                return [ApplyLimits(event.limits)]
+            case ApprovalAsked():
+                return [self._deadline(event, event.mono)]
             case RungReached():
                 return self._climb(event.rung)
             case IncidentOpened():

@@ -44,6 +44,8 @@ class Summary:
     """How many of each type were raised."""
     interventions: dict[str, int] = field(default_factory=dict)
     """How many of each kind."""
+    outcomes: dict[str, int] = field(default_factory=dict)
+    """How many interventions came to each outcome."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()

@@ -45,6 +45,8 @@ class Record:
     """What a person said to the model with this line."""
     cwd: str = ""
     session_id: str = ""
+    interactive: bool = False
+    """Whether a person sits at this session: a transcript of the CLI in a terminal, or of a version that did not say."""
 
 
 class Reader:
@@ -99,6 +101,7 @@ class Reader:
             said,
             _text(frame.get("cwd")),
             _text(frame.get("sessionId")) or _text(frame.get("session_id")),
+            "sessionId" in frame and not _text(frame.get("entrypoint")).startswith("sdk"),
         )
 
 

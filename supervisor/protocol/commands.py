@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from supervisor.protocol.events import AnyEvent
-from supervisor.protocol.interventions import Incident
+from supervisor.protocol.interventions import Incident, LimitsInForce
 from supervisor.protocol.tasks import Task
 
 
@@ -85,6 +85,28 @@ class ReportIncident:
     report: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ApplyLimits:
+    """Put limits in force on the agent's tree: cgroup files where delegated, else priorities, rlimits and freezing in turns."""
+
+    limits: LimitsInForce
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCheckpoint:
+    """End the agent's processes, restore the checkpoint's files, and go on. `CheckpointRestored` or `RestoreFailed` follows.
+
+    The conversation goes on from the checkpoint's position in a fork of the session, with the guidance as its next
+    message; for a fresh attempt it begins anew with the task's prompt and the guidance.
+    """
+
+    intervention: str
+    """The intervention's id, which makes asking twice harmless."""
+    checkpoint: str
+    guidance: str
+    fresh: bool = False
+
+
 Command = (
     Record
     | Launch
@@ -97,4 +119,6 @@ Command = (
     | StartTimer
     | StopTimer
     | ReportIncident
+    | ApplyLimits
+    | RestoreCheckpoint
 )

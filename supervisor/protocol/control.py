@@ -54,10 +54,17 @@ def set_model(request_id: str, model: str | None) -> bytes:
     return request(request_id, {"subtype": "set_model", "model": model})
 
 
-def user_message(text: str) -> bytes:
-    """Something said to the model: starts a turn, or reaches the running one with its next tool result."""
+def user_message(text: str, uuid: str = "") -> bytes:
+    """Something said to the model: starts a turn, or reaches the running one with its next tool result.
+
+    Args:
+        text: What is said.
+        uuid: The message's own id, a UUID. A message of the same id is taken once, however often it is written
+            (measured, 2.1.329), and `command_lifecycle` frames say when it was queued, started and completed.
+    """
     message = {"role": "user", "content": text}
-    return _line({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""})
+    own = {"uuid": uuid} if uuid else {}
+    return _line({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", **own})
 
 
 def answer(request_id: str, response: Mapping[str, Any]) -> bytes:

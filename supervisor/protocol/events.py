@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.interventions import Incident, Intervention
+from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState, Rung
@@ -151,7 +151,7 @@ class AgentVanished(Event):
 class AgentAdopted(Event):
     """A new daemon found this agent and took it over."""
 
-    outcome: Literal["reattached", "exited", "lost", "terminal", "launched"]
+    outcome: Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
     kind: Literal["agent_adopted"] = "agent_adopted"
 
 
@@ -181,6 +181,27 @@ class TimerFired(Event):
 
     name: str
     kind: Literal["timer_fired"] = "timer_fired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRestored(Event):
+    """A rollback is done: files are back and the conversation goes on from there."""
+
+    intervention: str
+    checkpoint: str
+    session_id: str
+    """The session in which the conversation goes on."""
+    kind: Literal["checkpoint_restored"] = "checkpoint_restored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreFailed(Event):
+    """A rollback could not be done; files and conversation are as they were."""
+
+    intervention: str
+    checkpoint: str
+    error: str
+    kind: Literal["restore_failed"] = "restore_failed"
 
 
 # ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -234,6 +255,21 @@ class StopRequested(Event):
     kind: Literal["stop_requested"] = "stop_requested"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalGiven(Event):
+    """A person answered an action that waited for approval."""
+
+    request_id: str
+    granted: bool
+    by: str
+    """Who: the peer of the socket, by user name."""
+    note: str = ""
+    """What the model is told with the answer."""
+    from_agent: str = ""
+    """The agent in whose process tree the answer was given; such an answer is refused and never journalled."""
+    kind: Literal["approval_given"] = "approval_given"
+
+
 # ── decisions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -261,6 +297,46 @@ class InterventionChosen(Event):
 
     intervention: Intervention
     kind: Literal["intervention_chosen"] = "intervention_chosen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionJudged(Event):
+    """What came of an intervention was seen. Exactly one follows each `InterventionChosen`."""
+
+    judgement: Judgement
+    kind: Literal["intervention_judged"] = "intervention_judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonNeeded(Event):
+    """The controller handed an issue over to a person; an incident tells of it."""
+
+    need: PersonNeed
+    kind: Literal["person_needed"] = "person_needed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsEased(Event):
+    """Usage has calmed down, so a throttling ends."""
+
+    intervention: str
+    """The throttling that ends."""
+    limits: LimitsInForce
+    kind: Literal["limits_eased"] = "limits_eased"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked(Event):
+    """An action waits at the gate for a person, who must answer by the deadline; after it the action is denied."""
+
+    request_id: str
+    action: Action
+    review: Review
+    """What the reviewer said of it."""
+    why: str
+    """Why a person is asked."""
+    deadline_seconds: float
+    kind: Literal["approval_asked"] = "approval_asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,14 +391,21 @@ AnyEvent = (
     | TreeFrozen
     | TreeEnded
     | TimerFired
+    | CheckpointRestored
+    | RestoreFailed
     | SayRequested
     | RedirectRequested
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | ApprovalGiven
     | ReviewMade
     | IssueSeen
     | InterventionChosen
+    | InterventionJudged
+    | PersonNeeded
+    | LimitsEased
+    | ApprovalAsked
     | StateChanged
     | RungReached
     | IncidentOpened

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from supervisor.config.base import Pause, Section
 from supervisor.config.model import PermissionMode
@@ -40,10 +40,16 @@ class TaskGiven(Section):
     permission_mode: PermissionMode = "default"
 
 
+def _inside(path: str) -> str:
+    if path.startswith("/") or not path or ".." in path.split("/"):
+        raise ValueError(f"{path!r} must be relative and stay inside")
+    return path
+
+
 class File(Section):
     """A file that is there before the run."""
 
-    path: str
+    path: Annotated[str, AfterValidator(_inside)]
     """Relative: to the repository, or to HOME for those under `home`."""
     content: str = ""
     committed: bool = True

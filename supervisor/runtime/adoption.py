@@ -11,7 +11,7 @@ from supervisor.core.session import Session
 from supervisor.runtime import shims
 from supervisor.runtime.identity import read_identity
 
-Outcome = Literal["reattached", "exited", "lost", "terminal", "launched"]
+Outcome = Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
 
 BIRTH_SECONDS = 5.0
 """How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
@@ -34,9 +34,9 @@ class Adopted:
     launched: int = 0
     """Submitted but never started; started now."""
     silent: int = 0
-    """Their shims live and do not answer; they are asked again until they do, and then counted as what they are."""
+    """Alive, but its shim does not answer yet; it is tried again until it does, and its CLI waits meanwhile."""
 
-    def count(self, outcome: "Outcome | Literal['silent']") -> None:
+    def count(self, outcome: Outcome) -> None:
         """Count one agent."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
@@ -59,17 +59,15 @@ class Finding:
 
 
 async def find(session: Session, directory: Path) -> Finding:
-    """Look for what is left of an agent.
-
-    Raises:
-        ShimSilentError: Its shim lives and does not answer: the agent is not lost, so ask again.
-    """
+    """Look for what is left of an agent."""
     if session.processes_ended:
         return Finding("terminal")
     deadline = anyio.current_time() + BIRTH_SECONDS
     while True:
         try:
             return Finding("reattached", await shims.Shim.attach(directory, session.offset))
+        except shims.ShimSilentError:
+            return Finding("silent")
         except (shims.ShimGoneError, OSError):
             pass  # what it left says what became of it
         if await anyio.to_thread.run_sync(shims.read_exit_record, directory) is not None:

@@ -132,6 +132,15 @@ class Containment:
             remove(self.agents / name)
         return stale
 
+    def leave(self) -> bool:
+        """Take away what `find` made, where no agent's group is in it; whether it is gone. Ends nobody."""
+        try:
+            self.agents.rmdir()
+            self.agents.parent.rmdir()
+        except OSError:  # an agent lives on in it, for the next daemon to find
+            return False
+        return True
+
 
 def remove(group: Path) -> bool:
     """End whoever is in a group and remove it with those below it; whether it is gone. Blocks for milliseconds, at most 3 s."""

@@ -29,12 +29,12 @@ from supervisor.runtime.log import log
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
 
-SILENT_RETRY_SECONDS = 5.0
-"""Pause before a shim that lives and does not answer is asked again at adoption."""
-
 PUT_DOWN_SECONDS = 15.0
 """How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
 is under way comes first."""
+
+RETRY_SECONDS = 1.0
+"""Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
 
 
 class UnavailableError(ChaperonError):
@@ -228,36 +228,37 @@ class Daemon:
         self.adopted.found = len(sessions)
         async with anyio.create_task_group() as finding:  # one that answers late holds up no other
             for session in sessions:
-                finding.start_soon(self._adopt, session, name=f"adoption of {session.summary.agent}")
+                finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
         return self.adopted
 
-    async def _adopt(self, session: Session) -> None:
-        agent = session.summary.agent
-        try:
-            finding = await find(session, self._launcher.directory(agent))
-        except shims.ShimSilentError as error:
-            self.adopted.count("silent")
-            self._silent.add(agent)
-            self.fault(agent, "shim_silent", error.what, way_out=f"It is asked again and again. {error.way_out}")
-            self._tasks.start_soon(self._adopt_later, session, name=f"silent {agent}")
-        else:
-            await self._take_over(session, finding)
-
-    async def _adopt_later(self, session: Session) -> None:
-        """Ask a shim that lives and did not answer until it does, or has gone."""
-        while True:
-            await anyio.sleep(SILENT_RETRY_SECONDS)
-            try:
-                finding = await find(session, self._launcher.directory(session.summary.agent))
-            except shims.ShimSilentError:
-                continue
-            self.adopted.silent -= 1
-            self._silent.discard(session.summary.agent)
-            return await self._take_over(session, finding)
-
-    async def _take_over(self, session: Session, finding: Finding) -> None:
-        agent = session.summary.agent
+    async def _find(self, session: Session) -> None:
+        finding = await find(session, self._launcher.directory(session.summary.agent))
         self.adopted.count(finding.outcome)
+        if finding.outcome == "silent":
+            self._silent.add(session.summary.agent)
+            self._tasks.start_soon(self._try_again, session, name=f"silent {session.summary.agent}")
+        else:
+            await self._adopt(session, finding)
+
+    async def _try_again(self, session: Session) -> None:
+        """Ask a shim that does not answer until it does, or is gone."""
+        agent = session.summary.agent
+        what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
+        self.fault(
+            agent,
+            "shim_silent",
+            what,
+            way_out=f"Where that lasts, look into shim.log in {self._launcher.directory(agent)}; killing the shim ends the agent.",
+        )
+        finding = Finding("silent")
+        while finding.outcome == "silent":
+            await anyio.sleep(RETRY_SECONDS)
+            finding = await find(session, self._launcher.directory(agent))
+        await self._adopt(session, finding)
+        self._silent.discard(agent)
+
+    async def _adopt(self, session: Session, finding: Finding) -> None:
+        agent = session.summary.agent
         runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
         log.info("agent %s: %s", agent, finding.outcome)
         try:

@@ -1,6 +1,6 @@
 """Starting an agent: which program, with which arguments and environment, held how."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import anyio.to_thread
@@ -72,6 +72,16 @@ class ProcessLauncher:
         _, _, group = containment.partition("cgroup:")
         if group:
             remove(Path(group))
+
+    def sweep(self, living: Collection[str]) -> None:
+        """Remove the control groups of agents that are not among the living. Blocks."""
+        if isinstance(self._containment, Containment):
+            self._containment.remove_stale(living)
+
+    def leave(self) -> None:
+        """Remove the group above the agents' own, where none is left in it. Blocks."""
+        if isinstance(self._containment, Containment):
+            self._containment.leave()
 
     def _spec(self, agent: str, command: Launch) -> shims.ShimSpec:
         """Say what to start. Blocks: it looks for the CLI and makes the control group."""

@@ -81,6 +81,14 @@ class OutputLog:
         self.problem, self._pause = "", RETRY_FIRST_SECONDS
         return True
 
+    def sync(self) -> None:
+        """Make what was written last through a power failure.
+
+        Raises:
+            OSError: The disk failed.
+        """
+        os.fsync(self._file)
+
     def read(self, offset: int) -> bytes:
         """A chunk of what the CLI printed, from an offset on."""
         return os.pread(self._reading, CHUNK_BYTES, offset)

@@ -4,6 +4,7 @@ This is the only place that performs commands. Each batch waits until the journa
 does not wait, for a frozen agent can always be thawed.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from anyio.abc import TaskGroup
 
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
+    ApplyLimits,
     CloseInput,
     Command,
     EndTree,
@@ -24,6 +26,7 @@ from supervisor.protocol.commands import (
     Launch,
     Record,
     ReportIncident,
+    RestoreCheckpoint,
     SendLine,
     StartTimer,
     StopTimer,
@@ -59,7 +62,7 @@ class Launcher(Protocol):
         ...
 
     def clear(self, containment: str) -> None:
-        """Give back what an agent that has ended held of the machine: its control group."""
+        """Give back what an agent that has ended held of the machine: its control group. Blocks."""
         ...
 
 
@@ -124,7 +127,9 @@ class Runner:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
             self._shim.freeze()
-        self._put.send_nowait(batch)
+        # Closed once the agent has ended: nothing is left to be done for it.
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._put.send_nowait(batch)
 
     async def run(self) -> None:
         """Perform and listen until the agent has ended."""
@@ -163,6 +168,15 @@ class Runner:
                 await self._tools.incidents.report(command.incident, command.report)
             case Launch():
                 await self._launch(command, tasks)
+            case ApplyLimits():
+                what = (
+                    f"The limits of agent {self.agent} were lowered, but this version cannot enforce them; it was told."
+                )
+                self._tools.fault(self.agent, "limits_not_enforced", what)
+            case RestoreCheckpoint():
+                error = "this version cannot restore checkpoints while the agent runs"
+                failed = {"intervention": command.intervention, "checkpoint": command.checkpoint, "error": error}
+                self._tell(events.RestoreFailed, **failed)
             case _:
                 self._steer(command)
 

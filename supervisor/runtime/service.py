@@ -95,8 +95,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
         stack.push_async_callback(_close, opened)
+        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
+        stack.push_async_callback(anyio.to_thread.run_sync, launcher.leave)
         tasks = await stack.enter_async_context(_cancelled_at_end())
-        daemon = await anyio.to_thread.run_sync(_make_daemon, setup, board, opened, tasks)
+        daemon = _make_daemon(setup, board, opened, launcher, tasks)
         await _begin(daemon, setup, opened)
         serving.start_soon(_serve, daemon, listening, setup, name="socket")
         tasks.start_soon(_watch_journal, daemon, name="journal watch")
@@ -156,13 +158,21 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
     return n if oldest is None else min(n, oldest - 1)
 
 
-def _make_daemon(setup: Setup, board: Board, opened: _Opened, tasks: anyio.abc.TaskGroup) -> Daemon:
+def _make_daemon(
+    setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
+) -> Daemon:
+    defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
+    return Daemon(board, opened.journal, opened.feed, launcher, setup.clock, tasks, defaults)
+
+
+def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
+    """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
     containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
-    defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
-    return Daemon(board, opened.journal, opened.feed, launcher, setup.clock, tasks, defaults)
+    launcher.sweep([session.summary.agent for session in board.live()])
+    return launcher
 
 
 def _session_maker(setup: Setup) -> MakeSession:

@@ -1,14 +1,21 @@
 """From the configuration, which is what a user writes, to the settings that the pure parts take."""
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
 
-from interventions.controller import ControllerSettings
+from pydantic import TypeAdapter
+
+from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
+from monitors.no_progress import NoProgressSettings
 from monitors.review import ReviewSettings
+from monitors.sensitivity import PatternSettings, Sensitivity
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, home
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
+from supervisor.protocol.errors import UsageError
 
 
 def session_settings(config: Config, places: Places, environ: Mapping[str, str]) -> SessionSettings:
@@ -31,14 +38,12 @@ def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) 
     return (*map(str, own), *config.protected_paths)
 
 
-def controller_settings(config: Config) -> ControllerSettings:
-    """What the controller of interventions needs to know."""
-    wanted = config.interventions
-    return ControllerSettings(
-        enabled=wanted.enabled,
-        max_interventions_per_execution=wanted.max_interventions_per_execution,
-        intervention_cooldown_seconds=wanted.intervention_cooldown_seconds,
-    )
+_INTERVENTIONS = TypeAdapter(InterventionSettings)
+
+
+def controller_settings(config: Config) -> InterventionSettings:
+    """What the controller of interventions needs to know: the section's keys are its fields."""
+    return _INTERVENTIONS.validate_python(config.interventions.model_dump())
 
 
 def review_settings(config: Config) -> ReviewSettings:
@@ -49,6 +54,31 @@ def review_settings(config: Config) -> ReviewSettings:
     )
 
 
-def detector_settings(config: Config) -> DetectorSettings:  # noqa: ARG001 - those to come use it
-    """What the detectors need to know."""
-    return DetectorSettings()
+def detector_settings(config: Config) -> DetectorSettings:
+    """What the detectors need to know.
+
+    Raises:
+        UsageError: A pattern is enabled that there is none of.
+    """
+    wanted, progress = config.patterns, config.progress
+    no_progress = NoProgressSettings(**progress.model_dump())
+    settings = DetectorSettings(sensitivity=Sensitivity(wanted.sensitivity), no_progress=no_progress)
+    return settings if "all" in wanted.enabled_patterns else _only(settings, wanted.enabled_patterns)
+
+
+def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
+    """The same with every other pattern switched off."""
+    patterns = {
+        each.name: value
+        for each in fields(settings)
+        if isinstance(value := getattr(settings, each.name), PatternSettings)
+    }
+    for name in enabled:
+        if name not in patterns:
+            near = get_close_matches(name, patterns, 1)
+            raise UsageError(
+                f"patterns.enabled_patterns names {name!r}, which there is none of; nothing was started.",
+                way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(patterns)}.",
+            )
+    off = {name: replace(value, enabled=False) for name, value in patterns.items() if name not in enabled}
+    return replace(settings, **off)  # type: ignore[arg-type]

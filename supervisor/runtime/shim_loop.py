@@ -336,12 +336,18 @@ class Shim:
                 return False
             self.finish_tree()
             self.tree_ended = True
-        while self.output.pump() | self.errors.pump():
-            continue
-        if self.output.problem or not (self.recorded or self.write_record()):
-            return False
+        if not self.recorded:
+            self.take_the_rest()
+            if self.output.problem or not self.write_record():
+                return False
         daemon = self.daemon
         return daemon is None or not daemon.owed or trees.now() > daemon.progress_at + DELIVER_SECONDS
+
+    def take_the_rest(self) -> None:
+        """Empty the pipes; for a bounded time, because somebody outside the tree may hold one and write on."""
+        until = trees.now() + DRAIN_SECONDS
+        while (self.output.pump() | self.errors.pump()) and trees.now() < until:
+            continue
 
     def write_record(self) -> bool:
         """Write `exit.json` and queue it for the daemon; False where the disk does not take it yet."""
@@ -349,13 +355,18 @@ class Shim:
             return False
         self.record = self.describe_end()
         try:
+            self.output.sync()
             write_whole("exit.json", self.record)
         except OSError as error:
             log(f"exit.json could not be written: {error}. Trying again.")
             self.retry_at = trees.now() + DRAIN_SECONDS
             return False
         self.recorded = True
-        self.input.abandon()
+        self.watch(self.output.pipe, 0, self.pump_output)  # nothing is added to what the record has counted
+        self.watch(self.errors.pipe, 0, self.pump_errors)
+        if self.input.pipe is not None:
+            self.watch(self.input.pipe, 0, self.pump_input)
+            self.input.abandon()
         if self.daemon is not None:
             self.daemon.progress_at = trees.now()
             self.daemon.last_words = shim_wire.fact(shim_wire.EXITED, **self.record)

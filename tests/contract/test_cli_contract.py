@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 MARK = Use("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
 """A call that leaves a file when it runs."""
 
+SESSION = "5f0c2b1e-7a59-4a55-9b3e-0123456789ab"
+
 Run = Callable[..., AbstractAsyncContextManager[tuple[Cli, ScriptedModel]]]
 
 
@@ -372,9 +374,106 @@ async def test_closing_the_input_in_the_middle_of_a_turn_lets_the_turn_end(run: 
     assert cli.out[-1]["type"] == "result"
 
 
-# ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+async def test_calls_after_the_input_closed_do_not_run_and_the_turn_still_ends(run: Run, workspace: Path) -> None:
+    async with run(slow(0.3), MARK, hook=lambda _: None) as (cli, model):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.answer(asked["request_id"], {})
+        await cli.close_input()
+        assert await cli.exit_code() == 0
+    assert "slept" in told(model, step=1)
+    assert not (workspace / "ran.txt").exists()
+    assert tool_results(model.requests[-1])["toolu_0002"].is_error
 
-SESSION = "5f0c2b1e-7a59-4a55-9b3e-0123456789ab"
+
+async def test_closing_the_input_under_a_subagent_refuses_its_calls(run: Run, workspace: Path) -> None:
+    """So the input stays open while a background task runs, though the turn has a result."""
+    scripts = (Script((Step((MARK,), first_byte_seconds=0.5), Step((Say("counted"),))), when="count-the-files"),)
+    async with run(TASK, Say("launched"), scripts=scripts) as (cli, model):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert not (workspace / "ran.txt").exists()
+    assert tool_results(model.conversation(0)[-1])["toolu_0001"].is_error
+
+
+async def test_two_things_said_during_an_answer_without_tools_are_one_turn(run: Run) -> None:
+    async with run(Step((Say("one"),), first_byte_seconds=0.4), Say("two")) as (cli, model):
+        await model.wait_for_step(0)
+        await cli.say("second-word")
+        await cli.say("third-word")
+        await cli.result(2)
+        await cli.finish()
+    assert "second-word" in told(model, step=1)
+    assert "third-word" in told(model, step=1)
+    assert len(model.conversation()) == 2
+
+
+async def test_a_message_with_a_uuid_is_taken_once_however_often_it_is_written(run: Run) -> None:
+    """So a line that may or may not have been written before a crash can be written again."""
+    async with run(Say("one"), Say("two"), Say("three")) as (cli, model):
+        await cli.result()
+        await cli.say("again-and-again", uuid=SESSION)
+        await cli.result(2)
+        await cli.say("again-and-again", uuid=SESSION)
+        await cli.say("something-else", uuid=SESSION.replace("5", "6"))
+        await cli.result(3)
+        await cli.finish()
+    assert len(model.conversation()) == 3
+    assert "again-and-again" not in told(model, step=2)
+
+
+async def test_an_answer_written_twice_or_to_nobody_is_passed_over(run: Run, workspace: Path) -> None:
+    async with run(MARK, hook=lambda _: None) as (cli, _):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        for request_id in (asked["request_id"], asked["request_id"], "nobody"):
+            await cli.answer(request_id, {})
+        await cli.result()
+        assert await cli.finish() == 0
+    assert (workspace / "ran.txt").exists()
+
+
+async def test_an_answer_to_a_question_taken_back_runs_nothing(run: Run, workspace: Path) -> None:
+    async with run(MARK, Say("next"), hook=lambda _: None) as (cli, _):
+        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.request("interrupt", "stop-it")
+        await cli.wait_for(lambda frame: frame["type"] == "control_cancel_request")
+        await cli.answer(asked["request_id"], on("PreToolUse", permissionDecision="allow")(asked["request"]) or {})
+        await cli.result()
+        await cli.say("and now this")
+        await cli.result(2)
+    assert not (workspace / "ran.txt").exists()
+
+
+async def test_a_line_that_is_no_json_ends_the_cli(run: Run) -> None:
+    """So half a line, as a crash between two writes could leave, must never reach it."""
+    async with run(Say("one")) as (cli, _):
+        await cli.result()
+        await cli.send_line(b"half a li")
+        assert await cli.exit_code() == 1
+
+
+async def test_a_request_of_an_unknown_kind_is_answered_with_an_error(run: Run) -> None:
+    async with run(Say("one"), Say("two")) as (cli, _):
+        await cli.result()
+        await cli.request("of_tomorrow", "odd")
+        answer = await cli.wait_for(lambda frame: frame.get("response", {}).get("request_id") == "odd")
+        await cli.say("go on")
+        assert (await cli.result(2))["result"] == "two"
+    assert answer["response"]["subtype"] == "error"
+
+
+async def test_model_and_permission_mode_change_for_the_next_request(run: Run, workspace: Path) -> None:
+    async with run(Say("one"), MARK) as (cli, model):
+        await cli.result()
+        await cli.request("set_model", "m", model="claude-sonnet-5-5")
+        await cli.request("set_permission_mode", "p", mode="default")
+        await cli.say("go on")
+        await cli.result(2)
+    assert model.conversation()[1].body["model"] == "claude-sonnet-5-5"
+    asked = [frame["request"]["subtype"] for frame in cli.out if frame["type"] == "control_request"]
+    assert asked == ["hook_callback", "can_use_tool"]
+
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_the_session_id_that_is_given_is_the_one_used(run: Run, tmp_path: Path) -> None:
@@ -419,6 +518,17 @@ async def test_killing_the_process_group_leaves_the_tools_running(run: Run, work
         left = processes_in(workspace)
         assert any("sleep" in process.name() for process in left)
         assert all(os.getpgid(process.pid) != cli.process.pid for process in left)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
+async def test_a_signal_ends_the_cli_and_its_tool(run: Run, workspace: Path, number: signal.Signals, code: int) -> None:
+    async with run(Use("Bash", {"command": "echo > started; tail -f /dev/null"})) as (cli, _):
+        await exists(workspace / "started")
+        cli.process.send_signal(number)
+        assert await cli.exit_code() == code
+        with anyio.fail_after(5):
+            while processes_in(workspace):
+                await anyio.sleep(0.02)
 
 
 # ── the API's bad days ────────────────────────────────────────────────────────────────────────────────────────────────

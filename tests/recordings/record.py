@@ -120,6 +120,19 @@ async def said_mid_turn() -> list[tuple[str, bytes]]:
     return await case(bash("sleep 0.5; echo slept"), Say("I turned left."), drive=drive)
 
 
+async def said_with_an_id() -> list[tuple[str, bytes]]:
+    """A message that carries an id is written twice, and taken once."""
+
+    async def drive(cli: Cli, model: ScriptedModel) -> None:
+        await cli.result()
+        for _ in range(2):
+            await cli.say("Only once.", uuid="11111111-2222-4333-8444-555555555555")
+        await cli.result(2)
+        await cli.finish()
+
+    return await case(Say("First."), Say("Second."), drive=drive, hooks=("PreToolUse",))
+
+
 async def interrupted() -> list[tuple[str, bytes]]:
     """The turn is interrupted while a tool runs, and another one follows."""
 
@@ -203,7 +216,7 @@ async def asked_permission() -> list[tuple[str, bytes]]:
 
 
 CASES: Sequence[Callable[[], Awaitable[list[tuple[str, bytes]]]]] = (
-    plain, failure, denied, modified, warned, said_mid_turn, interrupted, hook_cancelled, parallel, subagent, overloaded,
+    plain, failure, denied, modified, warned, said_mid_turn, said_with_an_id, interrupted, hook_cancelled, parallel, subagent, overloaded,
     refused_by_the_api, overloaded_for_good, compacted, asked_permission,
 )  # fmt: skip
 

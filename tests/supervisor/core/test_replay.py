@@ -2,9 +2,10 @@ import json
 from typing import Any
 
 from monitors.repetitive_errors import RepetitiveErrors
-from supervisor.core.replay import replay
+from supervisor.core.replay import recorded_task, replay
 from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import UserSpoke
 from supervisor.protocol.words import Decision, Severity
 
 PASS = {"sessionId": "s1", "cwd": "/home/ann/project"}
@@ -96,3 +97,26 @@ def test_the_reviewer_is_shown_place_task_and_history() -> None:
     assert context.task is not None
     assert context.task.prompt == "mend it"
     assert [step.failed for step in context.history] == [True]
+
+
+def test_the_task_of_a_recording_is_its_first_words_and_its_place_without_limits() -> None:
+    told = json.dumps({"type": "user", "message": {"role": "user", "content": "mend it"}, **PASS}).encode()
+    task = recorded_task([b"{damaged", told, *failing_run()])
+    assert (task.id, task.prompt, task.repository, task.limits.max_token_usage) == (
+        "s1",
+        "mend it",
+        "/home/ann/project",
+        None,
+    )
+    assert recorded_task([]).prompt == ""
+
+
+def test_the_first_words_are_a_persons_where_one_sat_at_the_session_and_the_tasks_where_none_did() -> None:
+    def by(**more: str) -> list[str]:
+        told = json.dumps({"type": "user", "message": {"role": "user", "content": "mend it"}, **PASS, **more}).encode()
+        heard: list[str] = []
+        replay([told], None, [], lambda one: heard.append(one.by) if isinstance(one, UserSpoke) else None)
+        return heard
+
+    assert by() == by(entrypoint="cli") == ["person"]
+    assert by(entrypoint="sdk-cli") == ["task"]

@@ -65,6 +65,11 @@ def test_a_user_message_carries_any_text_on_one_line(text: str) -> None:
     }
 
 
+def test_a_user_message_may_have_an_id_of_its_own() -> None:
+    assert frame(control.user_message("hi", "00000000-0000-4000-8000-000000000001"))["uuid"].endswith("1")
+    assert "uuid" not in frame(control.user_message("hi"))
+
+
 def test_a_user_message_is_what_was_recorded() -> None:
     said = orjson.loads(recorded("said_mid_turn", "in")[1])
     assert frame(control.user_message("do the thing")) == said

@@ -105,6 +105,8 @@ def test_an_expectation_that_cannot_be_met_or_read_is_refused(expect: str, says:
     [
         ("interjections: [{at: zzz, say: hello}]", "there is no step 'zzz'"),
         ("interjections: [{at: both, say: hello, stop: now}]", "say one of `say`"),
+        ("repository: {files: [{path: ../x}]}", "'../x' must be relative and stay inside"),
+        ("home: [{path: /etc/passwd}]", "10:15: home[0].path: '/etc/passwd' must be relative"),
         ("subagents: [{when: x, steps: [{name: both}]}]", "10:31: two steps are named 'both'"),
     ],
 )
@@ -132,7 +134,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
         scenarios.load(tmp_path / "missing.yaml")
 
 
-@pytest.mark.parametrize("name", ["demo", "bad-days"])
+@pytest.mark.parametrize("name", ["demo", "bad-days", "steered"])
 def test_the_scenarios_that_are_shipped_are_right_and_expect_something(name: str) -> None:
     scenario = scenarios.load(scenarios.shipped()[name])
     assert scenario.name == name

@@ -77,6 +77,17 @@ def test_groups_of_agents_that_do_not_live_are_removed(found: Containment) -> No
     assert containment.remove(found.agents / "lives")
 
 
+def test_the_groups_above_the_agents_go_with_the_last_agent(found: Containment) -> None:
+    own = Containment.find(f"{found.agents.parent.name}-leaving")
+    assert isinstance(own, Containment)
+    group = own.make("last")
+    assert not own.leave()
+    assert group.exists()
+    assert containment.remove(group)
+    assert own.leave()
+    assert not own.agents.parent.exists()
+
+
 def test_limits_that_have_no_controller_are_named(found: Containment) -> None:
     group = found.make("limited")
     missing = found.limit(group, Ceiling(memory_max_bytes=1 << 30, pids_max=100))

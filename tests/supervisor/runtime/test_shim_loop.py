@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.runtime import trees
 from supervisor.runtime.pumps import STDERR_CAP_BYTES, TAIL_BYTES
-from supervisor.runtime.shims import Accepted, Ended, Fault, Frozen, read_exit_record
+from supervisor.runtime.shims import Accepted, Ended, Exited, Fault, Frozen, Output, read_exit_record
 
 pytestmark = pytest.mark.anyio
 
@@ -22,11 +22,12 @@ DAEMON = (
     "if os.fork(): os.wait(); print('up', flush=True); input()\n"
     "os.setsid()\n"
     "if os.fork(): os._exit(0)\n"
+    "os.close(1); os.close(2)\n"
     "os.execvp('sleep', ['sleep', '300'])\n"
 )
 TREES = {
     "two in the background of a subshell": ("sh", "(sleep 300 & sleep 300) & echo up; read x", 3),
-    "a session of its own": ("sh", "setsid sleep 300 & echo up; read x", 2),
+    "a session of its own": ("sh", "setsid sleep 300 >/dev/null 2>&1 & echo up; read x", 2),
     "a daemon by double fork": ("python", DAEMON, 2),
     "one that ignores what can be ignored": ("sh", "trap '' TERM HUP INT; sleep 300 & echo up; read x", 2),
     "twenty": ("sh", "for i in $(seq 20); do setsid sleep 300 & done; echo up; read x", 21),
@@ -111,7 +112,7 @@ async def test_a_frozen_tree_can_be_ended(both: Yard) -> None:
 
 
 async def test_terminate_reaches_the_cli_alone(both: Yard) -> None:
-    shim = await both.sh("trap 'echo told; exit 7' TERM; sleep 300 & echo up; wait")
+    shim = await both.sh("trap 'echo told; exit 7' TERM; sleep 300 >/dev/null 2>&1 & echo up; wait")
     await both.read_until(shim, b"up\n")
     shim.terminate()
     output, record = await both.finish(shim)
@@ -258,6 +259,22 @@ async def test_what_a_grandchild_says_before_the_end_is_kept(yard: Yard) -> None
     output, record = await yard.finish(shim)
     assert output == b"after it"
     assert record.code == 0
+
+
+async def test_a_stranger_who_holds_the_output_open_and_writes_on_does_not_keep_the_agent_from_ending(
+    yard: Yard,
+) -> None:
+    shim = await yard.launch("cat")
+    with subprocess.Popen(["/bin/sh", "-c", f"exec yes >/proc/{shim.cli_pid}/fd/1"]) as stranger:
+        try:
+            await yard.next_of(shim, Output)
+            shim.end_tree()
+            events = await yard.everything(shim)
+        finally:
+            stranger.kill()
+    assert isinstance(events[-1], Exited)
+    last = [event for event in events if isinstance(event, Output)][-1]
+    assert events[-1].record.out_size == last.offset + len(last.data) == (shim.directory / "out.log").stat().st_size
 
 
 async def test_a_shim_that_fails_ends_the_agent_and_writes_down_why(yard: Yard) -> None:

@@ -1,0 +1,32 @@
+"""What can go wrong with checkpoints, as types."""
+
+from supervisor.protocol.errors import ChaperonError
+
+
+class CheckpointError(ChaperonError):
+    """A checkpoint could not be made, read, or gone back to."""
+
+
+class StoreDamagedError(CheckpointError):
+    """The store lacks an object, or holds one whose content is not what its name says."""
+
+    def __init__(self, what: str, *, object_id: str = "") -> None:
+        """Say what is damaged; `doctor` lists which checkpoints that touches."""
+        super().__init__(what, way_out="Other checkpoints stay usable; run `chaperon doctor` to see which.")
+        self.object_id = object_id
+
+
+class StoreFullError(CheckpointError):
+    """There was no room to write; nothing was announced, and what was captured before is untouched."""
+
+
+class WorkspaceGoneError(CheckpointError):
+    """The workspace was deleted, or another folder stands at its path."""
+
+
+class RestoreRefusedError(CheckpointError):
+    """Going back would lose something or was not confirmed; the workspace is as it was."""
+
+
+class RestoreFailedError(CheckpointError):
+    """Going back stopped half-way; the sentence says how the workspace was left."""

@@ -1,0 +1,36 @@
+"""Putting things in place in a workspace without ever replacing what nobody looked at."""
+
+import ctypes
+import errno
+import os
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_NOREPLACE = 1
+_UNKNOWN = frozenset({errno.ENOSYS, errno.EINVAL})
+"""What kernels and file systems answer that have no rename without replacing."""
+
+
+def move(name: bytes, folder: int, new_name: bytes, new_folder: int) -> None:
+    """Move a file, link or folder to a name that nothing has; one step, seen whole or not at all.
+
+    Raises:
+        FileExistsError: Something has that name; nothing was changed.
+        FileNotFoundError: There is nothing to move.
+    """
+    if _libc.renameat2(folder, name, new_folder, new_name, _NOREPLACE) == 0:
+        return
+    code = ctypes.get_errno()
+    if code not in _UNKNOWN:
+        raise OSError(code, os.strerror(code), os.fsdecode(new_name))
+    if exists(new_name, new_folder):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new_name))
+    os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
+
+
+def exists(name: bytes, folder: int) -> bool:
+    """Whether something has this name, a link that leads nowhere included."""
+    try:
+        os.lstat(name, dir_fd=folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -1,0 +1,405 @@
+"""The store: one bare repository per project, owned by chaperon, where the agent has no business.
+
+```
+<store>/
+  project.json   which project this is
+  ledger.jsonl   the checkpoints: the truth
+  wal            what of all this is announced and not yet synced in its own place
+  objects.git/   files as git objects; refs/checkpoints/NAME, for anybody's git, follows from the ledger
+  restores/      journals of restores that are under way
+```
+Nothing of the project's own configuration is used: no filter, hook, attribute or monitor can run, because content is
+read from the disk and written here as it is, by this package and not by git.
+"""
+
+import fcntl
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pygit2
+
+from checkpoints.durable import replace_file, room_needed
+from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints.ledger import Ledger, dropped, made
+from checkpoints.model import Checkpoint
+from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
+from checkpoints.pack import PackWriter, index_of_pack, put_pack
+from checkpoints.records import message_of
+from checkpoints.wal import Promise, WriteAheadLog
+from supervisor.protocol.errors import NotFoundError, UsageError
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+"""What a checkpoint may be called: fit for a ref and for a file, on any system."""
+
+_CACHED_TREES = 4_096
+"""Folders kept in memory, parsed: a capture reads those on the way to what changed, and they are mostly the same."""
+
+MAX_PROMISE_BYTES = 1 << 20
+"""A larger capture is synced in its own place instead of going through the write-ahead log as well."""
+
+Step = Callable[[str], None]
+"""Told of each durable step before it is done; tests kill the process there."""
+
+
+def no_step(_: str) -> None:
+    """Do nothing at a step."""
+
+
+class Store:
+    """The checkpoints of one project. Safe between threads; one daemon owns it."""
+
+    def __init__(self, folder: Path, project: Path, *, step: Step = no_step) -> None:
+        """Open the store in this folder for this project, and create it where it is not there.
+
+        Raises:
+            CheckpointError: The folder holds the store of another project.
+        """
+        self.folder = folder
+        self.project = project
+        self.step = step
+        self.objects = folder / "objects.git"
+        self._mutex = threading.RLock()
+        self._trees: dict[bytes, dict[bytes, Entry]] = {}
+        self._tips: dict[str, str] = {}
+        self._settled: set[str] = set()
+        with room_needed("a new store"):
+            self._create()
+        self._lock = self._take_ownership()
+        for left in self.packs.glob("tmp_*"):
+            left.unlink(missing_ok=True)
+        self._wal = WriteAheadLog(folder / "wal")
+        self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
+        self._replay()
+        self._odb = pygit2.Odb(str(self.objects / "objects"))
+        self._mend_refs()
+
+    @property
+    def packs(self) -> Path:
+        """Where the objects are."""
+        return self.objects / "objects" / "pack"
+
+    def _create(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / "restores").mkdir(mode=0o700, exist_ok=True)
+        about = self.folder / "project.json"
+        if about.exists():
+            self._check_project(about)
+            return
+        for name in ("objects/pack", "objects/info", "refs/checkpoints", "info"):
+            (self.objects / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.objects / "HEAD").write_text("ref: refs/heads/none\n")
+        (self.objects / "config").write_text(_CONFIG)
+        self._borrow_from_project()
+        replace_file(about, json.dumps({"project": str(self.project), "format": 1}).encode())
+
+    def _take_ownership(self) -> int:
+        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise CheckpointError(
+                f"The store {self.folder} is in use by another process; nothing was changed.",
+                way_out="Ask the daemon that owns it, or stop that first.",
+            ) from error
+        return fd
+
+    def _replay(self) -> None:
+        """Put in place what was announced and not synced when the last owner ended."""
+        with room_needed("what was announced before a crash"):
+            for promise in self._wal.replay():
+                self.step("replay")
+                if promise.pack:
+                    put_pack(self.packs, promise.pack, index_of_pack(promise.pack), sync=False)
+                self.ledger.append([promise.line])
+            self.settle()
+
+    def _check_project(self, about: Path) -> None:
+        try:
+            known = json.loads(about.read_bytes())["project"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreDamagedError(f"{about} does not say which project it belongs to: {error}.") from error
+        if known != str(self.project):
+            raise CheckpointError(
+                f"The store in {self.folder} belongs to {known}, not to {self.project}; nothing was changed.",
+                way_out="Give each project a store of its own.",
+            )
+
+    # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def read(self, oid: bytes) -> tuple[Kind, bytes]:
+        """Return an object's type and content; the content was checked against the id.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        try:
+            kind, content = self._odb.read(pygit2.Oid(raw=oid))
+        except (KeyError, pygit2.GitError, ValueError) as error:
+            raise StoreDamagedError(
+                f"The store {self.folder} cannot give object {oid.hex()}: {error}.", object_id=oid.hex()
+            ) from error
+        return Kind(int(kind)), content
+
+    def has(self, oid: bytes) -> bool:
+        """Whether the store can give this object."""
+        return bool(self._odb.exists(pygit2.Oid(raw=oid)))
+
+    def tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries; not to be changed by the caller.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        if oid == EMPTY_TREE:
+            return {}
+        found = self._trees.get(oid)
+        if found is None:
+            found = parse_tree(self.read(oid)[1])
+            self.remember_tree(oid, found)
+        return found
+
+    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
+        """Keep a folder in memory that is likely to be read soon."""
+        if len(self._trees) >= _CACHED_TREES:
+            self._trees.clear()
+        self._trees[oid] = entries
+
+    def tree_of(self, commit: bytes) -> bytes:
+        """Return the id of a commit's tree.
+
+        Raises:
+            StoreDamagedError: The commit is missing or damaged.
+        """
+        return tree_of_commit(self.read(commit)[1])
+
+    def writer(self, label: str) -> PackWriter:
+        """Return what new objects are written with; the label is unique among captures under way."""
+        return PackWriter(self.packs, label)
+
+    # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """All of them, oldest first."""
+        return self.ledger.checkpoints
+
+    def of_workspace(self, workspace: str) -> tuple[Checkpoint, ...]:
+        """Return those of one workspace, oldest first."""
+        return tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.workspace == workspace)
+
+    def find(self, name: str) -> Checkpoint:
+        """Return the checkpoint of this name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        found = self.ledger.get(name)
+        if found is None:
+            raise NotFoundError(
+                f"There is no checkpoint {name!r} of {self.project}.", way_out="`chaperon checkpoints` lists them."
+            )
+        return found
+
+    def check_name(self, name: str) -> None:
+        """Refuse a name that is taken or cannot be one.
+
+        Raises:
+            UsageError: It is.
+        """
+        if not NAME.fullmatch(name) or ".." in name or name.endswith((".", ".lock")):
+            raise UsageError(
+                f"{name!r} cannot be a checkpoint's name.",
+                way_out="Use 1 to 120 letters, digits, dots, underscores and hyphens; begin with a letter or digit.",
+            )
+        if self.ledger.get(name) is not None:
+            raise UsageError(f"There is a checkpoint {name!r} already.", way_out="Choose another name.")
+
+    def publish(self, checkpoint: Checkpoint, objects: PackWriter, known_commit: bytes | None = None) -> Checkpoint:
+        """Make a checkpoint durable, then announce it, and return it with its number and commit.
+
+        Args:
+            checkpoint: All but number and commit.
+            objects: What is new in it.
+            known_commit: A commit of the same tree, where there is one: equal trees cost nothing.
+
+        Raises:
+            StoreFullError: There was no room; nothing was announced.
+            UsageError: The name is taken.
+        """
+        with self._mutex:
+            number = self.ledger.next_number
+            name = checkpoint.name or _made_name(checkpoint, number)
+            self.check_name(name)
+            checkpoint = replace(checkpoint, name=name, number=number)
+            if known_commit is None:
+                body = encode_commit(bytes.fromhex(checkpoint.tree), checkpoint.facts.at, message_of(checkpoint))
+                known_commit = objects.add(Kind.COMMIT, body)
+            checkpoint = replace(checkpoint, commit=known_commit.hex())
+            self._announce(checkpoint, objects)
+            self.step("ref")
+            self._write_ref(checkpoint)
+            self.step("announced")
+        return checkpoint
+
+    def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
+        line = made(checkpoint)
+        if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
+            self._announce_large(line, objects)
+            return
+        pack = objects.seal()
+        if not self._wal.fits(len(line) + len(pack)):
+            self.settle()
+        self.step("pack")
+        objects.put(pack)
+        before = self.ledger.size_bytes
+        self.step("ledger")
+        self.ledger.append([line])
+        self.step("log")
+        try:
+            self._wal.append(Promise(line, pack))
+        except OSError:
+            self.ledger.take_back(checkpoint, before)
+            raise
+
+    def _announce_large(self, line: bytes, objects: PackWriter) -> None:
+        """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
+        self.step("large pack")
+        objects.finish()
+        self.settle()
+        self.step("large ledger")
+        self.ledger.append([line])
+        self.settle()
+
+    def settle(self) -> None:
+        """Sync everything in its own place and begin the write-ahead log anew. Best called when nothing else is to do."""
+        with self._mutex:
+            for place in (*self.packs.iterdir(), self.packs):
+                if place.name not in self._settled:
+                    _sync(place)
+            self._settled = {place.name for place in self.packs.iterdir()}
+            self.step("settle ledger")
+            self.ledger.sync()
+            self.step("settle log")
+            self._wal.begin_anew(self.ledger.size_bytes)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is durable in its own place."""
+        return self._wal.is_empty
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Forget checkpoints. Their files go with the next `pack`."""
+        with self._mutex:
+            self.ledger.append(dropped(name) for name in names)
+            self.settle()
+            for name in names:
+                self._ref(name).unlink(missing_ok=True)
+
+    def hold_tip(self, label: str, commit: str) -> None:
+        """Keep the last commit of a workspace, dropped or not: the next capture there builds upon its trees."""
+        with self._mutex:
+            self._tips[label] = commit
+
+    def forget_tip(self, label: str) -> None:
+        """Let go of it: nobody captures that workspace any more."""
+        with self._mutex:
+            self._tips.pop(label, None)
+
+    def _ref(self, name: str) -> Path:
+        return self.objects / "refs" / "checkpoints" / name
+
+    def _write_ref(self, checkpoint: Checkpoint) -> None:
+        """Write the ref, not synced: it follows from the ledger, and `_mend_refs` writes it anew."""
+        with room_needed("a ref"):
+            replace_file(self._ref(checkpoint.name), f"{checkpoint.commit}\n".encode(), sync=False)
+
+    def _mend_refs(self) -> None:
+        """Make refs say what the ledger says; a ref that the ledger never heard of stays, for `doctor`."""
+        for checkpoint in self.checkpoints:
+            ref = self._ref(checkpoint.name)
+            if not ref.exists() or ref.read_text().strip() != checkpoint.commit:
+                self._write_ref(checkpoint)
+        for ref in (self.objects / "refs" / "checkpoints").iterdir():
+            if self.ledger.was_dropped(ref.name) or ref.name.startswith("tmp_"):
+                ref.unlink(missing_ok=True)
+
+    # ── borrowing, and giving back ────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def alternates(self) -> Path:
+        """The file that says where objects are borrowed from; absent once nothing is."""
+        return self.objects / "objects" / "info" / "alternates"
+
+    @property
+    def borrows(self) -> bool:
+        """Whether checkpoints may still rely on objects of the project."""
+        return self.alternates.exists()
+
+    def _borrow_from_project(self) -> None:
+        """Let the first capture rely on what the project's last commit holds, so that it need not be copied at once."""
+        found = pygit2.discover_repository(str(self.project))
+        if found is None:
+            return
+        objects = _common_folder(Path(found)) / "objects"
+        if objects.is_dir() and "\n" not in str(objects):
+            self.alternates.write_text(f"{objects}\n")
+
+    def close(self) -> None:
+        """Settle, and let another process own the store."""
+        with self._mutex:
+            if self._lock >= 0:
+                self.settle()
+                self.lose()
+
+    def lose(self) -> None:
+        """Let go of the store as a crash would: nothing more is written."""
+        with self._mutex:
+            if self._lock < 0:
+                return
+            self._trees.clear()
+            self._wal.close()
+            self.ledger.close()
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _sync(place: Path) -> None:
+    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _common_folder(git_folder: Path) -> Path:
+    """Return where a worktree's repository keeps its objects."""
+    common = git_folder / "commondir"
+    return (git_folder / common.read_text().strip()).resolve() if common.exists() else git_folder
+
+
+def _made_name(checkpoint: Checkpoint, number: int) -> str:
+    agent = re.sub(r"[^A-Za-z0-9_-]+", "-", checkpoint.facts.agent).strip("-") or "workspace"
+    return f"{agent[:60]}-{checkpoint.facts.reason.value.replace('_', '-')}-{number}"
+
+
+_CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	bare = true
+	hooksPath = /dev/null
+	fsmonitor = false
+	attributesFile = /dev/null
+	logAllRefUpdates = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[pack]
+	threads = 1
+"""

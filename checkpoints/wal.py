@@ -1,0 +1,148 @@
+"""The write-ahead log: what announces a checkpoint with a single, cheap sync.
+
+Pack, index, ledger and ref are written without a sync of their own, and once more, together, into this file, which is
+synced. Its blocks were written before, so the sync waits for these bytes alone and for no commit of the file system's
+journal (ext4 here: 0.2 ms quiet; four syncs of new files take 1.1 ms quiet and 16 ms beside a busy build).
+`Store.settle` syncs the rest, off-peak or when the log is full, and begins it anew. After a crash it is replayed.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from checkpoints.durable import room_needed, sync_folder, write_all
+from checkpoints.errors import StoreDamagedError
+
+SIZE_BYTES = 4 << 20
+"""A capture of ten files takes about 40 KB, so this settles after some hundred."""
+
+_HEADER = struct.Struct(">8sQQI")
+"""Mark, generation, size of the ledger that is durable without this log, checksum."""
+_RECORD = struct.Struct(">QIII")
+"""Generation, length of the line, length of the pack, checksum of both and of the generation."""
+_MARK = b"CHAPWAL1"
+_FIRST = 512
+"""The header has a sector of its own: it is written whole or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One checkpoint that was announced: its line in the ledger, and the pack with what is new in it."""
+
+    line: bytes
+    pack: bytes
+
+
+class WriteAheadLog:
+    """One file of fixed size. Not safe between threads; the store guards it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the log.
+
+        Raises:
+            StoreFullError: There was no room to create it.
+            StoreDamagedError: Its header is damaged.
+        """
+        self.path = path
+        if not path.exists():
+            self._create()
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._generation, self.settled_bytes = self._read_header()
+        self._end = _FIRST
+
+    def _create(self) -> None:
+        new = self.path.with_name("tmp_wal")
+        with room_needed("the write-ahead log"):
+            fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                write_all(fd, bytes(SIZE_BYTES))
+                os.pwrite(fd, _header(1, 0), 0)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            new.rename(self.path)
+            sync_folder(self.path.parent)
+
+    def _read_header(self) -> tuple[int, int]:
+        data = os.pread(self._fd, _HEADER.size, 0)
+        if len(data) == _HEADER.size:
+            mark, generation, settled, _ = _HEADER.unpack(data)
+            if mark == _MARK and data == _header(generation, settled):
+                return generation, settled
+        raise StoreDamagedError(
+            f"{self.path} does not begin as a write-ahead log of chaperon does; checkpoints since it was last begun anew "
+            "may be lost."
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing in the store relies on this log."""
+        return self._end == _FIRST
+
+    def fits(self, size: int) -> bool:
+        """Whether a promise of so many bytes has room without settling."""
+        return self._end + _RECORD.size + size <= SIZE_BYTES
+
+    def append(self, promise: Promise) -> None:
+        """Make a promise durable: this announces the checkpoint.
+
+        Raises:
+            OSError: The disk failed; the promise counts as not made.
+        """
+        body = promise.line + promise.pack
+        head = _RECORD.pack(
+            self._generation, len(promise.line), len(promise.pack), _checksum(self._generation, len(promise.line), body)
+        )
+        os.pwrite(self._fd, head + body, self._end)
+        os.fdatasync(self._fd)
+        self._end += len(head) + len(body)
+
+    def replay(self) -> Iterator[Promise]:
+        """Return each promise since the log was begun anew, in order; a torn one was never announced."""
+        while promise := self._read_at(self._end):
+            self._end += _RECORD.size + len(promise.line) + len(promise.pack)
+            yield promise
+
+    def _read_at(self, offset: int) -> Promise | None:
+        head = os.pread(self._fd, _RECORD.size, offset)
+        if len(head) < _RECORD.size:
+            return None
+        generation, line_bytes, pack_bytes, checksum = _RECORD.unpack(head)
+        if generation != self._generation or offset + line_bytes + pack_bytes > SIZE_BYTES:
+            return None
+        body = os.pread(self._fd, line_bytes + pack_bytes, offset + _RECORD.size)
+        if _checksum(generation, line_bytes, body) != checksum:
+            return None
+        return Promise(body[:line_bytes], body[line_bytes:])
+
+    def begin_anew(self, settled_bytes: int) -> None:
+        """Forget all promises: everything is durable without them, the ledger up to this size."""
+        os.pwrite(self._fd, _header(self._generation + 1, settled_bytes), 0)
+        os.fdatasync(self._fd)
+        self._generation += 1
+        self.settled_bytes = settled_bytes
+        self._end = _FIRST
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _header(generation: int, settled: int) -> bytes:
+    return _HEADER.pack(_MARK, generation, settled, zlib.crc32(struct.pack(">8sQQ", _MARK, generation, settled)))
+
+
+def _checksum(generation: int, line_bytes: int, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(struct.pack(">QI", generation, line_bytes)))

@@ -1,0 +1,94 @@
+"""Approval mode: which actions wait for a person, and what becomes of the answer.
+
+An action that waits is denied at its deadline. A block stays a block: a person is never asked to let through what a rule
+forbids. The agent cannot answer its own: `refuse_agent` is what every way of answering calls first.
+"""
+
+from dataclasses import dataclass, replace
+
+from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.errors import UsageError
+from supervisor.protocol.words import Decision
+
+DENIED_BY_PERSON = "chaperon.denied-by-person"
+DEADLINE_PASSED = "chaperon.approval-deadline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettings:
+    """When a person is asked."""
+
+    mode: str = "off"
+    """`off`: never. `risky`: for what the reviewer warns of. `ask`: for each action with a side effect of the listed types."""
+    require_approval_for: tuple[str, ...] = ("file_write", "file_delete", "system_call", "network")
+    """Side effects' types; one that begins with a listed type and a dot or underscore counts as well."""
+    auto_approve: tuple[str, ...] = ("Read", "Glob", "Grep", "LS", "TodoWrite")
+    """Tools that never wait."""
+    tools: tuple[str, ...] = ()
+    """Tools whose every call waits, whatever it would do."""
+    deadline_seconds: float = 600.0
+    """How long an action waits: ten minutes, in which somebody who was notified can be at a keyboard; the CLI itself waits
+    a day."""
+
+
+def needs_person(action: Action, review: Review, settings: ApprovalSettings) -> str:
+    """Why a person is to be asked about the action, or the empty string."""
+    if settings.mode == "off" or review.decision is Decision.BLOCK or action.tool in settings.auto_approve:
+        return ""
+    if action.tool in settings.tools:
+        return f"each {action.tool} call waits for approval"
+    if settings.mode == "risky":
+        return f"the review warns: {review.reasoning}" if review.decision is Decision.WARN else ""
+    if not review.side_effects and action.tool.startswith("mcp__"):
+        return "what a tool of an MCP server does cannot be told"
+    for effect in review.side_effects:
+        if any(
+            effect.type == type_ or effect.type.startswith((f"{type_}_", f"{type_}."))
+            for type_ in settings.require_approval_for
+        ):
+            return f"{effect.type}: {effect.details}"
+    return ""
+
+
+def granted(review: Review, by: str, note: str) -> Review:
+    """The review once a person let the action run; a note reaches the model with the answer."""
+    if not note:
+        return review
+    told = f"{by} let this run and says: {note}"
+    decision = Decision.WARN if review.decision is Decision.ALLOW else review.decision
+    reasoning = told if review.decision is Decision.ALLOW else f"{review.reasoning} {told}"
+    return replace(review, decision=decision, reasoning=reasoning)
+
+
+def denied(review: Review, by: str, note: str) -> Review:
+    """The review once a person turned the action down."""
+    why = f" and says: {note}" if note else ". Ask what is wanted instead, or go on without it."
+    return _blocked(review, DENIED_BY_PERSON, f"{by} turned this down{why}")
+
+
+def overdue(review: Review, deadline_seconds: float) -> Review:
+    """The review of an action that nobody answered in time."""
+    return _blocked(
+        review,
+        DEADLINE_PASSED,
+        f"This waits for a person, and nobody answered within {deadline_seconds:g} s, so it was not run. Go on with what does "
+        "not need it, and say at the end that this is still to be done.",
+    )
+
+
+def refuse_agent(by: str, from_agent: str) -> None:
+    """Refuse an answer that was given from inside an agent's process tree.
+
+    Raises:
+        UsageError: It was.
+    """
+    if from_agent:
+        raise UsageError(
+            f"The answer of {by} comes from a process of agent {from_agent!r}; agents do not answer approvals. "
+            "The action still waits.",
+            way_out="Answer from a terminal outside of it.",
+        )
+
+
+def _blocked(review: Review, rule: str, reasoning: str) -> Review:
+    return replace(review, decision=Decision.BLOCK, rule=rule, reasoning=reasoning, updated_input=None)

@@ -1,0 +1,248 @@
+"""What an intervention and a strategy are shown, and what they answer: the contract of the built-in ones and of plugins.
+
+An `Answer` turns a case into a plan, or says why it cannot. It is pure: the same case gives the same plan, in bounded
+work, and nothing is looked up; what must be known of the disk comes in with the case. A plugin is any object of this
+shape. A whole one:
+
+    class AskForTheLog:
+        name = "ask_for_the_log"
+        kind = InterventionKind.SOFT_CORRECTION
+        types = ("repetitive_errors",)
+
+        def plan(self, case: Case) -> Plan | Unfit:
+            error = case.issue.details.get("error")
+            if not error:
+                return Unfit("the issue names no error")
+            return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {error}")
+
+It is asked first for the types that it names, whenever its kind was chosen. What it declines or fails at, the built-in
+intervention of that kind does. `tests/conformance/test_interventions.py` checks what every answer must keep to.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from interventions.effectiveness import Record
+from supervisor.protocol.actions import Step
+from supervisor.protocol.interventions import LimitsInForce, Outcome
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.words import InterventionKind
+
+MAX_MESSAGE = 4_000
+"""Longest message to the agent, in characters: about a thousand tokens, half a percent of the model's context. What is
+longer crowds out what the agent was doing, and is read less."""
+
+
+class Facts(Protocol):
+    """What was looked up outside, before it was asked for here. Each answers with nothing where nothing is known."""
+
+    def similar_paths(self, path: str) -> Sequence[str]:
+        """Paths that exist and are named much like this one, best first, at most 5."""
+        ...
+
+    def moved_to(self, path: str) -> str:
+        """Where git's history says that the path went, or the empty string."""
+        ...
+
+    def owner_and_mode(self, path: str) -> str:
+        """Owner, group and mode as `ls -l` shows them, or the empty string. Example: `root:root -rw-r-----`."""
+        ...
+
+    def installed(self, module: str) -> str:
+        """The distribution that brings the module, or one much like it, with its version; or the empty string."""
+        ...
+
+
+class NoFacts:
+    """Nothing was looked up."""
+
+    def similar_paths(self, path: str) -> Sequence[str]:  # noqa: ARG002 - the protocol's
+        """Return nothing."""
+        return ()
+
+    def moved_to(self, path: str) -> str:  # noqa: ARG002 - the protocol's
+        """Return nothing."""
+        return ""
+
+    def owner_and_mode(self, path: str) -> str:  # noqa: ARG002 - the protocol's
+        """Return nothing."""
+        return ""
+
+    def installed(self, module: str) -> str:  # noqa: ARG002 - the protocol's
+        """Return nothing."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoodMoment:
+    """A checkpoint that a rollback may go to."""
+
+    name: str
+    description: str
+    """What it holds and from when, for the agent and a person."""
+    depth: int
+    """How many checkpoints back it is; 1 is the newest."""
+
+
+class Checkpoints(Protocol):
+    """Where one can go back to."""
+
+    def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
+        """Return the newest checkpoint from before the issue began that is safe for it, or why there is none.
+
+        Args:
+            issue: What went wrong; `began` says since when.
+            most_back: How many checkpoints back it may be.
+        """
+        ...
+
+
+class NoCheckpoints:
+    """There are none."""
+
+    def before(self, issue: Issue, most_back: int) -> GoodMoment | str:  # noqa: ARG002 - the protocol's
+        """Say so."""
+        return "no checkpoint was taken"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an agent has used so far; None where it is not measured."""
+
+    file_operations: int | None = None
+    memory_mb: float | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """How an agent stands when something is to be done about it."""
+
+    agent: str
+    task: Task
+    id: str
+    """What the intervention would be called."""
+    mono: float
+    """Now, in seconds on the clock that never goes back."""
+    listening: bool = True
+    """Whether the agent can be told anything; one that is held, finishing or starting cannot."""
+    ended: bool = False
+    """Whether its run is over."""
+    well: bool = False
+    """Whether it ended as it was meant to: done, or stopped where a stop was chosen."""
+    history: tuple[Step, ...] = ()
+    """Its latest steps, oldest first."""
+    usage: Usage = field(default_factory=Usage)
+    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
+    facts: Facts = field(default_factory=NoFacts)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One issue of one agent, for which one intervention is to be planned."""
+
+    issue: Issue
+    situation: Situation
+    attempt: int = 1
+    """Which attempt of this kind it is for this issue, from 1."""
+    others: tuple[Issue, ...] = ()
+    """Issues that are open beside it and are answered together with it."""
+    said: frozenset[str] = frozenset()
+    """What the agent was told before, word for word; nothing is said twice unchanged."""
+    limits: LimitsInForce = field(default_factory=lambda: LimitsInForce(Limits()))
+    """What it may use now."""
+    excluded: str = ""
+    """Why a rollback is not possible, where one was due and this is done in its place; empty otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done."""
+
+    message: str
+    """What the agent is told; empty where it is told nothing."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the kind needs, as plain JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """This kind cannot answer this case."""
+
+    why: str
+    """Completes "not taken, because …"."""
+
+
+class Answer(Protocol):
+    """An intervention."""
+
+    name: str
+    kind: InterventionKind
+    types: tuple[str, ...]
+    """The issue types that it answers; empty means all."""
+
+    def plan(self, case: Case) -> Plan | Unfit:
+        """Say what is to be done, or why it cannot be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One intervention that an issue of this type got earlier in the run."""
+
+    kind: InterventionKind
+    mono: float
+    same_streak: bool
+    """Whether it was for this very streak, and not for another one of the type."""
+    outcome: Outcome | None
+    """None while its window is open."""
+    sightings: int
+    """How often the issue was raised again since the first of this kind in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a strategy is shown."""
+
+    issue: Issue
+    base: float
+    """Severity times confidence times 1 + impact, before escalation."""
+    mono: float
+    """Now."""
+    tried: tuple[Tried, ...]
+    """Oldest first: what this streak got in the run, and what others of its type got in the last five minutes."""
+    record: Record
+    """What came of interventions in all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where on its ladder a strategy stands."""
+
+    index: int
+    """From 0; one past the end means that the ladder was climbed in vain."""
+    why: str
+    """Completes "because …"."""
+
+
+class Strategy(Protocol):
+    """How the next kind is proposed. The controller bounds what it proposes: by score, by permission, by record."""
+
+    name: str
+
+    def ladder(self, issue: Issue) -> Sequence[InterventionKind]:
+        """The kinds that answer issues of this type, weakest first."""
+        ...
+
+    def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
+        """Where on the ladder to act now.
+
+        Args:
+            ladder: What is left of `ladder` after kinds that are not allowed were taken out; never empty.
+            past: What was tried, and what came of it.
+        """
+        ...

@@ -1,0 +1,44 @@
+"""What an agent has used, as a fold over what was observed."""
+
+from interventions.contract import Usage
+from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
+
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+"""Tools whose success is a file operation."""
+
+
+class Meter:
+    """Adds up."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._file_operations = self._tokens = 0
+        self._memory_mb: float | None = None
+        self._cost_usd: float | None = None
+
+    def saw(self, observation: Observation) -> None:
+        """Take in one observation."""
+        if self._began is None:
+            self._began = observation.mono
+        match observation:
+            case ToolReturned() if observation.tool in CHANGING_TOOLS and not (
+                observation.failed or observation.refused
+            ):
+                self._file_operations += 1
+            case TokensUsed():
+                self._tokens += observation.input_tokens + observation.cached_tokens + observation.output_tokens
+            case TurnEnded() if observation.cost_usd is not None:
+                self._cost_usd = observation.cost_usd
+            case ResourcesSampled():
+                self._memory_mb = observation.memory_mb
+            case _:
+                pass
+
+    def usage(self, mono: float) -> Usage:
+        """What was used until now.
+
+        Args:
+            mono: Now, in seconds on the clock that never goes back.
+        """
+        seconds = None if self._began is None else round(max(0.0, mono - self._began), 3)
+        return Usage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd)

@@ -1,0 +1,193 @@
+"""The full report of an emergency stop, as the incident's file holds it: sanitised, and enough to go on from another day."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from interventions import recovery_options, sanitise
+from interventions.contract import Usage
+from supervisor.protocol.actions import Step
+from supervisor.protocol.interventions import Intervention
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.tasks import Task
+
+LAST_ACTIONS = 50
+"""How many actions a report carries: what led to a stop is seldom older, and a person reads it in one sitting."""
+
+CHANGING_TOOLS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One line of the timeline."""
+
+    at: float
+    """Unix time, in seconds."""
+    seq: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopFacts:
+    """What a report is made of."""
+
+    incident: str
+    """The incident's id, by which the options are carried out."""
+    intervention: Intervention
+    task: Task
+    agent: str
+    workspace: str
+    session_id: str
+    started_at: float
+    """Unix time of the submission, in seconds."""
+    at: float
+    """Unix time of the stop, in seconds."""
+    history: Sequence[Step] = ()
+    timeline: Sequence[Moment] = ()
+    issues: Sequence[Issue] = ()
+    """Those open at the stop."""
+    usage: Usage = field(default_factory=Usage)
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many reviews of each decision, issues of each type, interventions of each kind."""
+    journal_range: tuple[int, int] = (0, 0)
+    """First and last sequence number of the agent's events."""
+
+
+def report(facts: StopFacts) -> dict[str, Any]:
+    """The report. Plain data with no secret that can be told by its looks."""
+    chosen, issue = facts.intervention, facts.intervention.issue
+    whole = {
+        "summary": f"Emergency stop of {facts.agent}: {issue.sentence}",
+        "incident": facts.incident,
+        "agent": facts.agent,
+        "workspace": facts.workspace,
+        "session_id": facts.session_id,
+        "severity": issue.severity,
+        "issue": {"type": issue.type, "severity": issue.severity, "evidence": issue.evidence, "details": issue.details},
+        "reason": chosen.reason,
+        "task": _task(facts.task),
+        "timeline": _timeline(facts),
+        "impact": _impact(facts),
+        "root_cause": _root_cause(facts),
+        "contributing_factors": _contributing(facts),
+        "recommendations": _recommendations(facts),
+        "recovery_options": recovery_options.options(
+            facts.incident, facts.task, facts.usage, str(chosen.details.get("checkpoint") or "")
+        ),
+        "last_actions": [
+            {"tool": step.tool, "what": step.summary, "failed": step.failed, "decision": step.decision}
+            for step in facts.history[-LAST_ACTIONS:]
+        ],
+        "journal": {"first": facts.journal_range[0], "last": facts.journal_range[1]},
+    }
+    clean = sanitise.data(whole)
+    assert isinstance(clean, dict)
+    return clean
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "prompt": task.prompt[:20_000],
+        "repository": task.repository,
+        "expected_paths": task.expected_paths,
+        "constraints": task.constraints,
+        "goals": task.goals,
+        "model": task.model,
+        "permission_mode": task.permission_mode,
+        "limits": asdict(task.limits),
+    }
+
+
+def _timeline(facts: StopFacts) -> list[dict[str, Any]]:
+    began = {"at": facts.started_at, "seq": facts.journal_range[0], "what": "the task was submitted"}
+    between = [{"at": moment.at, "seq": moment.seq, "what": moment.what} for moment in facts.timeline]
+    ended = {"at": facts.at, "seq": facts.journal_range[1], "what": "emergency stop"}
+    return [began, *between, ended]
+
+
+def _impact(facts: StopFacts) -> dict[str, Any]:
+    changing = [step for step in facts.history if step.tool in CHANGING_TOOLS and not _kept_out(step)]
+    return {
+        "files_affected": sorted({step.summary for step in changing}),
+        "files_are": f"those of the last {LAST_ACTIONS} actions; what shell commands changed is in the workspace's git status",
+        "resources": {name: value for name, value in asdict(facts.usage).items() if value is not None},
+        "duration_seconds": round(facts.at - facts.started_at, 3),
+        "refused": facts.counts.get("reviews", {}).get("block", 0),
+    }
+
+
+def _kept_out(step: Step) -> bool:
+    return step.failed or step.decision == "block"
+
+
+def _root_cause(facts: StopFacts) -> dict[str, Any]:
+    """Where it began. What is said is what the detector saw; nobody asked a model why."""
+    issue = facts.intervention.issue
+    earlier = [other for other in facts.issues if other.began < issue.began]
+    first = min(earlier, key=lambda other: other.began, default=None)
+    said = f"{issue.sentence} It began at event {issue.began}."
+    if first is not None:
+        said += f" Open before it, since event {first.began}: {first.sentence}"
+    return {"sentence": said, "began": issue.began, "earliest": (first or issue).type}
+
+
+def _contributing(facts: StopFacts) -> list[str]:
+    issue = facts.intervention.issue
+    found = [
+        f"Also open: {other.sentence}" for other in facts.issues if (other.type, other.key) != (issue.type, issue.key)
+    ]
+    interventions = facts.counts.get("interventions", {})
+    before = {kind: number for kind, number in interventions.items() if kind != facts.intervention.kind}
+    if before:
+        found.append(
+            "Earlier interventions did not end it: " + ", ".join(f"{kind} ({n})" for kind, n in before.items()) + "."
+        )
+    failed = sum(step.failed for step in facts.history)
+    if facts.history and failed * 3 >= len(facts.history):
+        found.append(f"{failed} of the last {len(facts.history)} actions failed.")
+    refused = sum(step.decision == "block" for step in facts.history)
+    if refused:
+        found.append(f"{refused} of the last {len(facts.history)} actions were refused by the gate.")
+    if not facts.task.expected_paths:
+        found.append("The task did not say which paths it is about.")
+    if not facts.task.goals:
+        found.append("The task did not say when it is done.")
+    return found
+
+
+_PREVENTIVE = {
+    "scope_creep": "Give the task its expected paths (expected_paths), so that work outside is seen at the first step.",
+    "resource_spiral": "Give the task limits near what it needs, so that growth is seen before it is felt.",
+    "runaway_execution": "Give the task limits near what it needs, so that growth is seen before it is felt.",
+    "goal_drift": "Give the task goals, most important first.",
+    "test_tampering": "Say in the constraints that tests stay as they are.",
+    "critical_action": "If the task really needs this action, do it yourself, or allow it by a rule for this repository.",
+    "hallucination": "Name the files and interfaces that the task is about in its prompt.",
+}
+_CONFIGURATION = {
+    "critical_action": "reviewer.rules: the rule is named in the issue's details; a person may override it for one path.",
+    "resource_spiral": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
+    "runaway_execution": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
+}
+
+
+def _recommendations(facts: StopFacts) -> dict[str, list[str]]:
+    issue = facts.intervention.issue
+    immediate = [
+        f"Look at what changed: git -C {facts.workspace} status",
+        f"Read the last actions below, and the journal from event {issue.began} on: chaperon show {facts.agent}",
+        "Choose one of the recovery options.",
+    ]
+    preventive = [_PREVENTIVE.get(issue.type, "Say more exactly in the prompt what is to be done and where.")]
+    configuration = [
+        _CONFIGURATION.get(
+            issue.type,
+            f"patterns.{issue.type}: raise its threshold or lower its impact_factor if this stop was not called for.",
+        )
+    ]
+    if not facts.intervention.details.get("checkpoint"):
+        preventive.append("There was no safe checkpoint: take one before unattended work (chaperon checkpoint NAME).")
+    else:
+        configuration.append("interventions.auto_rollback: true would have let a rollback come before the stop.")
+    return {"immediate": immediate, "preventive": preventive, "configuration": configuration}

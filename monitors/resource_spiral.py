@@ -1,0 +1,284 @@
+"""Resources that run away: near a limit, or growing by the half and more from look to look.
+
+Two figures from 0 to 1 are compared with the threshold, and the worse one decides: the share of a limit that is used,
+and the growth over the last four looks, as 1 minus first over last, where each look was at least 1.5 times the one
+before. Small things may grow as they like: each resource has a floor below which growth means nothing.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from monitors.facts import Facts
+from monitors.polling import is_polling
+from monitors.sensitivity import PatternSettings
+from monitors.streaks import MAX_EVIDENCE, Streaks
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import (
+    Observation,
+    ResourcesSampled,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    UserSpoke,
+)
+from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.words import Decision, Severity
+
+LOOKS = 4
+"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
+
+STEPS_OF_A_SLOPE = 5
+"""Steps over which the pace is measured that is projected to the limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSpiralSettings(PatternSettings):
+    """When resources are reported."""
+
+    confidence: float = 0.75
+    impact_factor: float = 0.3
+    threshold: float = 0.8
+    """Share of a limit, or growth, from which it is reported."""
+    growth_rate: float = 1.5
+    """How many times the look before each look must be for growth to be a spiral."""
+    samples_a_look: int = 5
+    """Samples of the process tree that are averaged into one look."""
+    steps_a_look: int = 10
+    """Steps, or replies of the model, that are counted into one look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource that is watched."""
+
+    name: str
+    unit: str
+    floor: float
+    """Growth to less than this, in a look, means nothing."""
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("memory", "MiB", 1024),
+        Kind("processes", "processes", 40),
+        Kind("open files", "open files", 500),
+        Kind("disk", "MiB in the workspace", 2048),
+        Kind("tokens", "fresh tokens in 10 replies", 300_000),
+        Kind("file operations", "files written or deleted in 10 steps", 60),
+        Kind("time per step", "s a step", 60),
+        Kind("calls", "calls a minute", 60),
+        Kind("run time", "s", float("inf")),
+    )
+}
+"""Floors are well above what real runs have: a CLI with a build beside it holds about 1 GiB in 10 to 20 processes."""
+
+
+@dataclass(slots=True)
+class _Meter:
+    """The looks at one resource."""
+
+    kind: Kind
+    limit: float | None = None
+    used: float = 0.0
+    """What is held now, or was used so far; compared with the limit."""
+    marked_used: float = 0.0
+    marked_step: int = 0
+    slope: float = 0.0
+    """What one step adds, since the mark before the last."""
+    looks: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
+    evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
+    pending: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        """Count towards the next look."""
+        self.pending += value
+        self.count += 1
+
+    def look(self, value: float, seq: int) -> None:
+        """Finish a look."""
+        self.looks.append(value)
+        self.evidence.append(seq)
+        self.pending, self.count = 0.0, 0
+
+    def use(self, used: float, step: int) -> None:
+        """Note what is used now, and how fast it grows."""
+        self.used = used
+        if step - self.marked_step >= STEPS_OF_A_SLOPE:
+            self.slope = (used - self.marked_used) / (step - self.marked_step)
+            self.marked_step, self.marked_used = step, used
+
+    def pressure(self) -> float:
+        """The share of the limit that is used; 0 without a limit."""
+        return self.used / self.limit if self.limit else 0.0
+
+    def growth(self, rate: float) -> float:
+        """1 minus first over last where each look is so many times the one before, else 0."""
+        looks = list(self.looks)
+        if len(looks) < LOOKS or looks[-1] < self.kind.floor:
+            return 0.0
+        steady = all(later >= rate * earlier > 0 for earlier, later in pairwise(looks))
+        return 1 - looks[0] / looks[-1] if steady else 0.0
+
+    def steps_left(self) -> int | None:
+        """Steps until the limit at the present pace; None where there is no limit or no growth."""
+        if not self.limit or self.slope <= 0:
+            return None
+        return max(0, int((self.limit - self.used) / self.slope))
+
+
+class ResourceSpiral:
+    """Raises `resource_spiral`; the key is the resource."""
+
+    name = "resource_spiral"
+
+    def __init__(
+        self, settings: ResourceSpiralSettings | None = None, task: Task | None = None, facts: Facts | None = None
+    ) -> None:
+        self._facts = facts or Facts()
+        self._settings = settings or ResourceSpiralSettings()
+        self._threshold = min(0.95, self._settings.threshold * min(1.15, max(0.8, self._settings.factor)))
+        limits = task.limits if task else Limits()
+        self._meters = {name: _Meter(kind) for name, kind in KINDS.items()}
+        self._meters["memory"].limit = limits.max_memory_mb
+        self._meters["tokens"].limit = limits.max_token_usage
+        self._meters["file operations"].limit = limits.max_file_operations
+        self._meters["run time"].limit = limits.max_execution_time_seconds
+        self._streaks = Streaks(len(KINDS))
+        self._step = 0
+        self._tokens = self._operations = 0
+        self._asked: tuple[str, float] = ("", 0.0)
+        self._minute = -1
+        self._ran = 0.0
+        self._last_mono: float | None = None
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        """Count what the observation used, and judge the resources that it is about."""
+        self._count_time(observation)
+        match observation:
+            case ResourcesSampled():
+                return self._sampled(observation)
+            case TokensUsed():
+                return self._replied(observation)
+            case ToolCalled() if observation.review.decision is not Decision.BLOCK:
+                return self._called(observation)
+            case ToolReturned():
+                return self._returned(observation)
+            case _:
+                return ()
+
+    def _count_time(self, observation: Observation) -> None:
+        """Time in which the agent has the word; between a turn's end and the next words nobody works."""
+        if self._last_mono is not None and not isinstance(observation, UserSpoke):
+            self._ran += max(0.0, observation.mono - self._last_mono)
+        if isinstance(observation, TurnEnded):
+            self._last_mono = None
+        elif self._last_mono is not None or not isinstance(observation, ResourcesSampled):
+            self._last_mono = observation.mono
+
+    def _sampled(self, sample: ResourcesSampled) -> Sequence[Issue]:
+        figures = {
+            "memory": sample.memory_mb,
+            "processes": float(sample.processes),
+            "open files": float(sample.open_files),
+            "disk": sample.disk_mb,
+        }
+        issues: list[Issue] = []
+        for name, value in figures.items():
+            meter = self._meters[name]
+            meter.use(value, self._step)
+            meter.add(value)
+            if meter.count >= self._settings.samples_a_look:
+                meter.look(meter.pending / meter.count, sample.seq)
+            issues += self._judge(meter, sample.seq)
+        return issues
+
+    def _replied(self, used: TokensUsed) -> Sequence[Issue]:
+        meter = self._meters["tokens"]
+        self._tokens += used.input_tokens + used.cached_tokens + used.output_tokens
+        meter.use(self._tokens, self._step)
+        meter.add(used.input_tokens + used.output_tokens)
+        if meter.count >= self._settings.steps_a_look:
+            meter.look(meter.pending, used.seq)
+        return self._judge(meter, used.seq)
+
+    def _called(self, call: ToolCalled) -> Sequence[Issue]:
+        self._asked = (
+            "" if is_polling(call.tool, call.input) or call.tool in {"Task", "Agent", "AskUserQuestion"} else call.id,
+            call.mono,
+        )
+        operations, calls = self._meters["file operations"], self._meters["calls"]
+        changed = sum(1 for touch in self._facts.touches(call) if touch.access in {"write", "delete"})
+        self._operations += changed
+        operations.pending += changed
+        operations.use(self._operations, self._step)
+        minute = int(call.mono // 60)
+        if minute != self._minute:
+            if self._minute >= 0:
+                calls.look(calls.pending, call.seq)
+            self._minute = minute
+        calls.add(1)
+        return (*self._judge(operations, call.seq), *self._judge(calls, call.seq))
+
+    def _returned(self, step: ToolReturned) -> Sequence[Issue]:
+        self._step += 1
+        slow, operations, run_time = (
+            self._meters["time per step"],
+            self._meters["file operations"],
+            self._meters["run time"],
+        )
+        asked_id, asked_at = self._asked
+        if asked_id and asked_id == step.id:
+            slow.add(step.mono - asked_at)
+            if slow.count >= self._settings.steps_a_look:
+                slow.look(slow.pending / slow.count, step.seq)
+        operations.count += 1
+        if operations.count >= self._settings.steps_a_look:
+            operations.look(operations.pending, step.seq)
+        run_time.use(self._ran, self._step)
+        return (*self._judge(slow, step.seq), *self._judge(run_time, step.seq))
+
+    def _judge(self, meter: _Meter, seq: int) -> Sequence[Issue]:
+        pressure, growth = meter.pressure(), meter.growth(self._settings.growth_rate)
+        spirals = growth >= self._threshold
+        if pressure < self._threshold and not spirals:
+            open_still = pressure >= 0.9 * self._threshold
+            return () if open_still or meter.kind.name not in self._streaks else self._streaks.close(meter.kind.name)
+        level = (pressure >= self._threshold) + (pressure >= 1) + 2 * spirals
+        if not self._streaks.worse(level, meter.kind.name):
+            return ()
+        return self._streaks.seen(self._issue(meter, pressure, growth, level, seq), level)
+
+    def _issue(self, meter: _Meter, pressure: float, growth: float, level: int, seq: int) -> Issue:
+        left = meter.steps_left()
+        parts = []
+        if growth >= self._threshold:
+            parts.append(
+                f"grew {meter.looks[-1] / meter.looks[0]:.1f} fold in {LOOKS} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
+            )
+        if pressure >= self._threshold:
+            parts.append(f"{meter.used:.0f} of {meter.limit:.0f} are used ({pressure:.0%})")
+        if left is not None:
+            parts.append(f"{left} steps are left at this pace")
+        return Issue(
+            type=self.name,
+            severity=(Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL)[min(level, 3) - 1],
+            confidence=self._settings.confidence_at(min(level, 3)),
+            impact_factor=self._settings.impact_factor,
+            began=meter.evidence[0] if meter.evidence else seq,
+            sentence=f"{meter.kind.name.capitalize()}: {', '.join(parts)}.",
+            evidence=tuple(meter.evidence) or (seq,),
+            details={
+                "resource": meter.kind.name,
+                "score": round(max(pressure, growth), 3),
+                "used": round(meter.used, 1),
+                "limit": meter.limit,
+                "growth_rate": round(meter.looks[-1] / meter.looks[0], 2) if growth else None,
+                "steps_left": left,
+            },
+            key=meter.kind.name,
+        )

@@ -1,0 +1,117 @@
+"""Killed at any step, nothing that was announced is lost, and no workspace is left half restored."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoints.capture import Capturer
+from checkpoints.store import Store
+from checkpoints.trees import files_in
+from tests.checkpoints.support import MOMENT
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def kill_at_each_step(action: str, folder: Path) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.checkpoints.victim", action, str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.timeout(180)
+def test_a_capture_killed_at_any_step_loses_nothing_that_was_announced(tmp_path: Path) -> None:
+    found = kill_at_each_step("capture", tmp_path)
+    assert len(found) >= 12
+    assert [one["killed"] for one in found] == [True] * (len(found) - 1) + [False]
+    announced = [one["checkpoints"] for one in found]
+    assert announced == sorted(announced)
+    assert (announced[0], announced[-1]) == (1, 3)
+    for one in found:
+        assert one["broken"] == []
+        assert one["captured_again"]
+
+
+@pytest.mark.timeout(180)
+def test_a_restore_killed_at_any_step_completes_or_returns(tmp_path: Path) -> None:
+    found = kill_at_each_step("restore", tmp_path)
+    assert len(found) >= 25
+    assert [one["killed"] for one in found] == [True] * (len(found) - 1) + [False]
+    for one in found:
+        assert one["broken"] == []
+        assert one["is_first"] if one["completed"] or not one["killed"] else one["is_before"] or one["is_first"]
+        assert one["captured_again"]
+        assert not one["pending"] or one["completed"] or one["is_before"]
+    assert {one["completed"] for one in found} == {True, False}
+    assert found[0]["is_before"]
+    assert found[-1]["is_first"]
+
+
+def test_what_the_power_took_before_it_was_synced_comes_back_from_the_log(store: Store, workspace: Path) -> None:
+    """Everything that was written without a sync is taken away by hand; the log alone is left."""
+    capturer = Capturer(store, workspace)
+    (workspace / "first").write_text("settled")
+    capturer.capture(MOMENT)
+    store.settle()
+    settled = store.ledger.size_bytes
+    packs = set(store.packs.iterdir())
+    for number in range(3):
+        (workspace / "more").write_text(f"{number}")
+        capturer.capture(MOMENT)
+    assert not store.is_settled
+    names = [checkpoint.name for checkpoint in store.checkpoints]
+    capturer.close()
+    for place in set(store.packs.iterdir()) - packs:
+        place.unlink()
+    with (store.folder / "ledger.jsonl").open("r+b") as ledger:
+        ledger.truncate(settled + 10)
+    for name in names[1:]:
+        (store.objects / "refs/checkpoints" / name).write_text("")
+    store.lose()
+    again = Store(store.folder, workspace)
+    assert [checkpoint.name for checkpoint in again.checkpoints] == names
+    for number, checkpoint in enumerate(again.checkpoints[1:]):
+        found = dict(files_in(again, bytes.fromhex(checkpoint.tree)))
+        assert again.read(found[b"more"].id)[1] == f"{number}".encode()
+        assert (again.objects / "refs/checkpoints" / checkpoint.name).read_text().strip() == checkpoint.commit
+    again.close()
+
+
+def test_a_line_that_never_reached_the_log_was_never_announced(store: Store, workspace: Path) -> None:
+    capturer = Capturer(store, workspace)
+    capturer.capture(MOMENT)
+    store.settle()
+    line = (store.folder / "ledger.jsonl").read_bytes()
+    capturer.close()
+    store.lose()
+    with (store.folder / "ledger.jsonl").open("ab") as ledger:
+        ledger.write(line.replace(b"a3-turn-1", b"a3-turn-2"))
+    again = Store(store.folder, workspace)
+    assert [checkpoint.name for checkpoint in again.checkpoints] == ["a3-turn-1"]
+    assert again.ledger.damaged == ()
+    again.close()
+
+
+@pytest.mark.parametrize("torn_bytes", [1, 20, 200])
+def test_a_torn_promise_counts_as_not_made(store: Store, workspace: Path, torn_bytes: int) -> None:
+    capturer = Capturer(store, workspace)
+    capturer.capture(MOMENT)
+    store.settle()
+    (workspace / "more").write_text("more")
+    capturer.capture(MOMENT)
+    capturer.close()
+    with (store.folder / "wal").open("r+b") as log:
+        log.seek(512 + torn_bytes)
+        log.write(b"\xee\xee\xee")
+    store.lose()
+    again = Store(store.folder, workspace)
+    assert [checkpoint.name for checkpoint in again.checkpoints] == ["a3-turn-1"]
+    again.close()

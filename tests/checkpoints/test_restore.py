@@ -1,0 +1,320 @@
+"""Going back: exactly there, and never over what nobody captured."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checkpoints.capture import Capturer, CaptureSettings
+from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError
+from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
+from checkpoints.restore import Restorer, interrupted
+from checkpoints.store import Store
+from tests.checkpoints.support import MOMENT, git, shape
+
+
+def go_back(capturer: Capturer, target: Checkpoint, *, thorough: bool = False) -> RestoreResult:
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT, thorough=thorough)
+    return restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_going_back_and_undoing_it_bring_back_every_byte(workspace: Path, capturer: Capturer, thorough: bool) -> None:
+    then = shape(workspace)
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_bytes(b"\r\n\0 other")
+    (workspace / "src/run.sh").chmod(0o644)
+    (workspace / "src/link").unlink()
+    (workspace / "src/link").symlink_to("/etc/passwd")
+    (workspace / "src/main.py").unlink()
+    (workspace / "src/main.py").mkdir()
+    (workspace / "src/main.py/inner").write_text("in a folder that was a file")
+    (workspace / "new/deep").mkdir(parents=True)
+    (workspace / "new/deep/file").write_text("new")
+    (workspace / "empty").mkdir()
+    now = shape(workspace)
+    result = go_back(capturer, target, thorough=thorough)
+    assert shape(workspace) == then
+    assert result.kept == ()
+    go_back(capturer, capturer.store.find(result.undo), thorough=thorough)
+    assert shape(workspace) == now
+
+
+def test_index_head_branches_and_config_stay_untouched(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("staged")
+    git(workspace, "add", "README")
+    git(workspace, "checkout", "-q", "-b", "other")
+    (workspace / "README").write_text("not staged")
+    inside = {path: path.read_bytes() for path in sorted((workspace / ".git").rglob("*")) if path.is_file()}
+    go_back(capturer, target)
+    assert (workspace / "README").read_text() == "read me\n"
+    assert {path: path.read_bytes() for path in sorted((workspace / ".git").rglob("*")) if path.is_file()} == inside
+
+
+def test_the_plan_says_what_happens_and_what_is_lost(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    (workspace / "new").write_text("new")
+    (workspace / "src/main.py").unlink()
+    plan = Restorer(capturer).plan(target, MOMENT)
+    assert {(one.path, one.change) for one in plan.changes} == {
+        ("README", Change.MODIFIED),
+        ("new", Change.DELETED),
+        ("src/main.py", Change.ADDED),
+    }
+    assert {(one.path, one.change) for one in plan.lost} == {
+        ("README", Change.MODIFIED),
+        ("new", Change.ADDED),
+        ("src/main.py", Change.DELETED),
+    }
+    assert plan.undo.facts.reason is Reason.UNDO
+    assert (workspace / "new").read_text() == "new", "a plan changes nothing"
+
+
+def test_without_confirmation_nothing_happens(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    restorer = Restorer(capturer)
+    with pytest.raises(RestoreRefusedError, match="would change 1 paths"):
+        restorer.restore(restorer.plan(target, MOMENT), confirmed=False)
+    assert (workspace / "README").read_text() == "other"
+
+
+def test_an_unusual_size_is_confirmed_twice(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    for number in range(1_001):
+        (workspace / f"f{number}").write_text("x")
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    assert "1,001 files" in plan.unusual
+    with pytest.raises(RestoreRefusedError, match="unusual size"):
+        restorer.restore(plan, confirmed=True)
+    assert restorer.restore(plan, confirmed=True, unusual_confirmed=True).restored == 1_001
+
+
+def test_ignored_files_stay_even_where_only_an_uncommitted_rule_ignored_them(
+    workspace: Path, capturer: Capturer
+) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / ".gitignore").write_text("*.log\nbuild/\nprecious\n")
+    (workspace / "precious").write_text("keep me")
+    (workspace / "x.log").write_text("keep me")
+    (workspace / "build").mkdir()
+    (workspace / "build/out").write_text("keep me")
+    go_back(capturer, target)
+    assert (workspace / ".gitignore").read_text() == "*.log\nbuild/\n"
+    assert {(workspace / name).read_text() for name in ("precious", "x.log", "build/out")} == {"keep me"}
+
+
+def test_a_folder_with_ignored_files_in_it_stays_and_is_named(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "new").mkdir()
+    (workspace / "new/file").write_text("captured")
+    (workspace / "new/x.log").write_text("ignored")
+    result = go_back(capturer, target)
+    assert [one.path for one in result.kept] == ["new"]
+    assert [path.name for path in (workspace / "new").iterdir()] == ["x.log"]
+
+
+def test_an_ignored_file_where_the_target_has_one_is_not_replaced(workspace: Path, capturer: Capturer) -> None:
+    (workspace / "data").write_text("captured")
+    target = capturer.capture(MOMENT)
+    (workspace / "data").unlink()
+    capturer.capture(MOMENT)
+    (workspace / ".gitignore").write_text("data\n")
+    (workspace / "data").write_text("ignored, and nowhere else")
+    result = go_back(capturer, target)
+    assert [one.path for one in result.kept] == ["data"]
+    assert (workspace / "data").read_text() == "ignored, and nowhere else"
+
+
+def test_a_folder_with_ignored_files_is_not_replaced_by_a_file(workspace: Path, capturer: Capturer) -> None:
+    (workspace / "thing").write_text("a file")
+    target = capturer.capture(MOMENT)
+    (workspace / "thing").unlink()
+    (workspace / "thing").mkdir()
+    (workspace / "thing/x.log").write_text("ignored")
+    (workspace / "thing/y").write_text("captured")
+    result = go_back(capturer, target)
+    assert [one.path for one in result.kept] == ["thing"]
+    assert {path.name for path in (workspace / "thing").iterdir()} == {"x.log", "y"}
+
+
+def test_a_file_that_was_skipped_then_or_now_is_never_touched(
+    store: Store, workspace: Path, capturing: Callable[..., Capturer]
+) -> None:
+    capturer = capturing(store, workspace, CaptureSettings(limit_bytes=100))
+    (workspace / "was-large").write_bytes(b"l" * 101)
+    (workspace / "was-small").write_bytes(b"s")
+    target = capturer.capture(MOMENT)
+    (workspace / "was-large").write_bytes(b"small now")
+    (workspace / "was-small").write_bytes(b"L" * 101)
+    (workspace / "came-large").write_bytes(b"L" * 101)
+    now = shape(workspace)
+    result = go_back(capturer, target)
+    assert sorted(one.path for one in result.kept) == ["was-large", "was-small"]
+    assert shape(workspace) == now
+
+
+def test_a_file_that_changed_since_the_plan_makes_it_refuse(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    (workspace / "README").write_text("and other again")
+    (workspace / "more").write_text("more")
+    with pytest.raises(RestoreRefusedError, match="README, more"):
+        restorer.restore(plan, confirmed=True)
+    assert (workspace / "README").read_text() == "and other again"
+
+
+def prepare_every_step(workspace: Path, capturer: Capturer) -> Checkpoint:
+    """Return a target from which the workspace differs so that going there takes steps of every kind."""
+    (workspace / "gone/deep").mkdir(parents=True)
+    (workspace / "gone/deep/file").write_text("gone")
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    (workspace / "src/main.py").unlink()
+    (workspace / "src/main.py").mkdir()
+    (workspace / "src/main.py/x").write_text("x")
+    (workspace / "src/run.sh").unlink()
+    (workspace / "gone/deep/file").unlink()
+    (workspace / "gone/deep").rmdir()
+    (workspace / "gone").rmdir()
+    (workspace / "zoo").write_text("zoo")
+    return target
+
+
+STEPS = ["stage", "take away", "remove folder", "make folder", "put"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_file_that_appears_in_the_middle_makes_it_return_everything(
+    workspace: Path, capturer: Capturer, step: str
+) -> None:
+    target = prepare_every_step(workspace, capturer)
+    before = shape(workspace)
+    done: list[str] = []
+
+    def meddle(now: str) -> None:
+        if now == step and not done:
+            done.append(now)
+            (workspace / "src/run.sh").write_text("came in the middle")
+
+    restorer = Restorer(capturer, step=meddle)
+    plan = restorer.plan(target, MOMENT)
+    with pytest.raises(RestoreFailedError, match="as it was before"):
+        restorer.restore(plan, confirmed=True)
+    assert done == [step]
+    assert shape(workspace) == before | {"src/run.sh": ("file", b"came in the middle")}
+
+
+@pytest.mark.parametrize("step", STEPS[2:])
+def test_what_cannot_be_put_back_lies_aside_until_it_can(workspace: Path, capturer: Capturer, step: str) -> None:
+    target = prepare_every_step(workspace, capturer)
+    before = shape(workspace)
+
+    def meddle(now: str) -> None:
+        if now == step:
+            (workspace / "zoo").write_text("written in the middle")
+            (workspace / "src/run.sh").write_text("came in the middle")
+
+    restorer = Restorer(capturer, step=meddle)
+    plan = restorer.plan(target, MOMENT)
+    with pytest.raises(RestoreFailedError, match=r"1 files could not be put back \(zoo\)"):
+        restorer.restore(plan, confirmed=True)
+    assert (workspace / "zoo").read_text() == "written in the middle"
+    assert interrupted(capturer.store) == (str(workspace),)
+    (workspace / "zoo").unlink()
+    assert Restorer(capturer).recover() is None
+    assert shape(workspace) == before | {"src/run.sh": ("file", b"came in the middle")}
+    assert interrupted(capturer.store) == ()
+
+
+def test_a_link_to_the_outside_is_never_written_through(workspace: Path, capturer: Capturer, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "main.py").write_text("theirs")
+    target = capturer.capture(MOMENT)
+    (workspace / "src").rename(workspace / "hidden")
+    (workspace / "src").symlink_to(outside)
+    go_back(capturer, target)
+    assert (outside / "main.py").read_text() == "theirs"
+    assert not (workspace / "src").is_symlink()
+    assert (workspace / "src/main.py").read_text() == "print(1)\n"
+
+
+def test_a_hard_link_to_the_outside_is_never_written_through(
+    workspace: Path, capturer: Capturer, tmp_path: Path
+) -> None:
+    target = capturer.capture(MOMENT)
+    (tmp_path / "theirs").write_text("theirs")
+    (workspace / "README").unlink()
+    os.link(tmp_path / "theirs", workspace / "README")
+    go_back(capturer, target)
+    assert (tmp_path / "theirs").read_text() == "theirs"
+    assert (workspace / "README").read_text() == "read me\n"
+
+
+def test_read_only_files_go_back_and_stay_read_only(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    (workspace / "README").chmod(0o444)
+    go_back(capturer, target)
+    assert (workspace / "README").read_text() == "read me\n"
+    assert (workspace / "README").stat().st_mode & 0o777 == 0o444
+
+
+def test_a_repository_inside_keeps_its_git_folder(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    inner = workspace / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "file").write_text("x")
+    result = go_back(capturer, target)
+    assert [one.path for one in result.kept] == ["inner"]
+    assert (inner / ".git/HEAD").exists()
+    assert not (inner / "file").exists()
+
+
+def test_a_checkpoint_of_another_workspace_is_refused(
+    workspace: Path, store: Store, capturer: Capturer, tmp_path: Path
+) -> None:
+    target = replace(capturer.capture(MOMENT), workspace="/elsewhere")
+    with pytest.raises(RestoreRefusedError, match="is of /elsewhere"):
+        Restorer(capturer).plan(target, MOMENT)
+
+
+def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path, capturer: Capturer) -> None:
+    (workspace / "new").write_text("only in this pack")
+    target = capturer.capture(MOMENT)
+    (workspace / "new").unlink()
+    (workspace / "README").write_text("other")
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    for pack in capturer.store.packs.glob("*.pack"):
+        data = bytearray(pack.read_bytes())
+        data[12:-20] = bytes(len(data) - 32)
+        pack.chmod(0o600)
+        pack.write_bytes(bytes(data))
+    before = shape(workspace)
+    with pytest.raises(StoreDamagedError):
+        restorer.restore(plan, confirmed=True)
+    assert shape(workspace) == before
+
+
+def test_the_branch_moves_only_when_asked_and_its_commits_stay_reachable(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("nonsense")
+    git(workspace, "commit", "-qam", "nonsense")
+    nonsense = git(workspace, "rev-parse", "HEAD").strip()
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    assert "HEAD stood on" in plan.warnings[0]
+    result = restorer.restore(plan, confirmed=True, with_branch=True)
+    assert git(workspace, "rev-parse", "main").strip() == target.repository.head
+    assert git(workspace, "rev-parse", result.branch_kept_as).strip() == nonsense

@@ -1,0 +1,154 @@
+"""A process that is killed at each step of a capture or a restore, and what is found after each.
+
+Run as `python -m tests.checkpoints.victim ACTION FOLDER`. For each step it makes a fresh workspace and store, forks a
+child that kills itself with SIGKILL right before that step, then looks at what is left as a new daemon would. It prints
+one line a step, as JSON, until a child lived through all of its steps.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from checkpoints.capture import Capturer
+from checkpoints.errors import CheckpointError
+from checkpoints.restore import Restorer, interrupted
+from checkpoints.store import Store
+from tests.checkpoints.support import MOMENT, shape
+
+
+def arrange(folder: Path) -> tuple[Path, Path]:
+    """Return a workspace and the folder of its store, which has a first checkpoint of it."""
+    workspace, state = folder / "work", folder / "state"
+    (workspace / "sub/deep").mkdir(parents=True)
+    for number in range(4):
+        (workspace / f"sub/{number}").write_text(f"first {number}")
+    (workspace / "sub/deep/file").write_text("deep")
+    (workspace / "flip").write_text("a file")
+    store = Store(state, workspace)
+    capturer = Capturer(store, workspace)
+    capturer.capture(MOMENT)
+    capturer.close()
+    store.close()
+    return workspace, state
+
+
+def change(workspace: Path) -> None:
+    """Make changes of each kind."""
+    (workspace / "sub/0").write_text("second")
+    (workspace / "sub/1").chmod(0o755)
+    (workspace / "sub/2").unlink()
+    (workspace / "sub/deep/file").unlink()
+    (workspace / "sub/deep").rmdir()
+    (workspace / "flip").unlink()
+    (workspace / "flip").mkdir()
+    (workspace / "flip/inner").write_text("inner")
+    (workspace / "new").symlink_to("sub/0")
+
+
+class Killer:
+    """Counts steps, and kills the process before one of them."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, _: str) -> None:
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+
+
+def capture(workspace: Path, state: Path, step: Killer) -> None:
+    store = Store(state, workspace, step=step)
+    capturer = Capturer(store, workspace)
+    capturer.capture(MOMENT)
+    (workspace / "sub/3").write_text("third")
+    capturer.capture(MOMENT)
+    store.settle()
+
+
+def restore(workspace: Path, state: Path, step: Killer) -> None:
+    store = Store(state, workspace)
+    capturer = Capturer(store, workspace)
+    restorer = Restorer(capturer, step=step)
+    plan = restorer.plan(store.checkpoints[0], MOMENT)
+    restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+
+
+def killed_at(step: int, act: Callable[[Path, Path, Killer], None], workspace: Path, state: Path) -> bool:
+    """Act in a child, and return whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        act(workspace, state, Killer(step))
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit("the child failed by itself")
+    return os.WIFSIGNALED(status)
+
+
+def look(workspace: Path, state: Path, before: dict[str, object], first: dict[str, object]) -> dict[str, object]:
+    """Return what a new daemon finds, after it recovered."""
+    store = Store(state, workspace)
+    pending = interrupted(store)
+    capturer = Capturer(store, workspace)
+    recovered = Restorer(capturer).recover()
+    now = shape(workspace)
+    broken = []
+    for checkpoint in store.checkpoints:
+        copy = Path(f"{workspace}-{checkpoint.name}")
+        try:
+            write_out(store, bytes.fromhex(checkpoint.tree), copy)
+        except CheckpointError as error:
+            broken.append(str(error))
+    latest = shape(Path(f"{workspace}-{store.checkpoints[-1].name}"))
+    again = capturer.capture(MOMENT, scrub=True)
+    write_out(store, bytes.fromhex(again.tree), Path(f"{workspace}-again"))
+    return {
+        "checkpoints": len(store.checkpoints) - 1,
+        "pending": len(pending),
+        "completed": recovered is not None,
+        "is_before": now == before,
+        "is_first": now == first,
+        "latest_is_before": latest == before,
+        "captured_again": shape(Path(f"{workspace}-again")) == now,
+        "broken": broken,
+    }
+
+
+def write_out(store: Store, tree: bytes, folder: Path) -> None:
+    """Write a tree's files plainly, as the test's own idea of what it holds."""
+    folder.mkdir(exist_ok=True)
+    for name, entry in store.tree(tree).items():
+        path = folder / os.fsdecode(name)
+        if entry.is_folder:
+            write_out(store, entry.id, path)
+        elif entry.mode == 0o120000:
+            path.symlink_to(os.fsdecode(store.read(entry.id)[1]))
+        else:
+            path.write_bytes(store.read(entry.id)[1])
+            path.chmod(entry.mode & 0o777)
+
+
+def main(action: str, folder: Path) -> None:
+    """Kill at each step."""
+    act = {"capture": capture, "restore": restore}[action]
+    step = 0
+    while True:
+        workspace, state = arrange(folder / str(step))
+        first = shape(workspace)
+        change(workspace)
+        before = shape(workspace)
+        killed = killed_at(step, act, workspace, state)
+        found = look(workspace, state, dict(before), dict(first))
+        sys.stdout.write(json.dumps({"step": step, "killed": killed, **found}) + "\n")
+        sys.stdout.flush()
+        if not killed:
+            os._exit(0)
+        step += 1
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

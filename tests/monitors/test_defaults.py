@@ -1,0 +1,73 @@
+from dataclasses import replace
+
+from monitors.defaults import DetectorSettings, make_detectors
+from monitors.learning import Learned, LearningSettings, Tally
+from monitors.repetition import Repetition, RepetitionSettings
+from monitors.sensitivity import Sensitivity
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import Observation
+from supervisor.protocol.tasks import Task
+from tests.monitors.steps import Run
+
+TASK = Task("t", "mend it", "/w")
+
+
+def seen(settings: DetectorSettings, *parts: list[Observation], learned: Learned | None = None) -> list[Issue]:
+    detectors = make_detectors(settings, TASK, learned=learned)
+    return [issue for part in parts for one in part for detector in detectors for issue in detector.see(one)]
+
+
+def loop(times: int) -> list[list[Observation]]:
+    run = Run()
+    return [run.bash("ls", "a") for _ in range(times)]
+
+
+def test_the_order_is_explicit_and_combinations_come_last() -> None:
+    names = [detector.name for detector in make_detectors(DetectorSettings(), TASK, plugins=(Repetition(),))]
+    assert names == [
+        "repetitive_errors", "repetition", "text_loop", "no_progress", "scope_creep", "resource_spiral", "goal_drift",
+        "exploration_wandering", "hallucination", "blocked_on_human", "test_tampering", "repetition", "combinations",
+    ]  # fmt: skip
+
+
+def test_a_pattern_that_is_switched_off_is_not_made() -> None:
+    off = DetectorSettings(repetition=RepetitionSettings(enabled=False))
+    assert "repetition" not in {detector.name for detector in make_detectors(off, TASK)}
+    assert seen(off, *loop(8)) == []
+
+
+def test_the_general_sensitivity_holds_where_a_pattern_sets_none() -> None:
+    eager = DetectorSettings(sensitivity=Sensitivity.HIGH)
+    assert [issue.type for issue in seen(eager, *loop(2))] == ["repetition"]
+    own = replace(eager, repetition=RepetitionSettings(sensitivity=Sensitivity.LOW))
+    assert seen(own, *loop(3)) == []
+
+
+def test_what_was_learned_counts_only_where_learning_is_enabled() -> None:
+    learned = Learned({"repetition": Tally(factor=2.0)})
+    assert len(seen(DetectorSettings(), *loop(3), learned=learned)) == 1
+    assert seen(DetectorSettings(learning=LearningSettings(enabled=True)), *loop(5), learned=learned) == []
+
+
+def test_sessions_share_nothing() -> None:
+    assert seen(DetectorSettings(), *loop(2)) == []
+    assert seen(DetectorSettings(), *loop(2)) == []
+
+
+def test_one_trouble_is_said_once_at_first() -> None:
+    run = Run()
+    types = [
+        issue.type
+        for issue in seen(DetectorSettings(), *(run.fails("make", "no rule to make target") for _ in range(5)))
+    ]
+    assert types == ["repetitive_errors"]
+
+
+def test_the_workspace_is_where_paths_belong() -> None:
+    run = Run()
+    detectors = make_detectors(DetectorSettings(), TASK, workspace="/worktrees/a")
+    inside = [run.write(f"/worktrees/a/{n}.py") for n in range(10)]
+    outside = [run.write(f"/w/{n}.py") for n in range(10)]
+    assert not [issue for part in inside for one in part for detector in detectors for issue in detector.see(one)]
+    found = [issue for part in outside for one in part for detector in detectors for issue in detector.see(one)]
+    assert {issue.type for issue in found} == {"scope_creep"}
