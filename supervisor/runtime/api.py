@@ -13,7 +13,7 @@ import orjson
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from supervisor import __version__
@@ -21,7 +21,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.runtime.daemon import Daemon, UnavailableError
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.submission import Asked, Submission
 
 LINES = "application/x-ndjson"
 
@@ -30,18 +30,14 @@ CATCH_UP_SECONDS = 2.0
 full disk must not keep anybody from reading what there is."""
 
 
-class Said(BaseModel):
+class Said(Asked):
     """Something to be told to an agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
 
 
-class Stopping(BaseModel):
+class Stopping(Asked):
     """How an agent is to be stopped."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = ""
     force: bool = False

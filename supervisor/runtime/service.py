@@ -6,7 +6,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -89,14 +89,17 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         listening = setup.listening
         if listening is None:
             listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
-        stack.callback(_stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket))
+        stack.push_async_callback(
+            _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
+        )
         board = Board(_session_maker(setup))
         opened = await anyio.to_thread.run_sync(_open, setup, board)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
-        stack.push_async_callback(_close, opened)
+        stack.push_async_callback(_blocking, opened.journal.close)
+        stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
-        stack.push_async_callback(anyio.to_thread.run_sync, launcher.leave)
+        stack.push_async_callback(_blocking, launcher.leave)
         tasks = await stack.enter_async_context(_cancelled_at_end())
         daemon = _make_daemon(setup, board, opened, launcher, tasks)
         await _begin(daemon, setup, opened)
@@ -268,11 +271,10 @@ async def _end(daemon: Daemon, setup: Setup) -> None:
             await take_snapshot(daemon, setup.places)
 
 
-async def _close(opened: _Opened) -> None:
-    """Close the journal, whatever else is being ended, and end the streams of the incident log."""
-    opened.feed.close()
+async def _blocking(do: Callable[..., object], *arguments: object) -> None:
+    """Do something that blocks, off the loop, whatever else is being ended."""
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(opened.journal.close)
+        await anyio.to_thread.run_sync(do, *arguments)
 
 
 def _inode(path: Path) -> int:

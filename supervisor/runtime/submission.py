@@ -4,11 +4,11 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import anyio
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from supervisor.config.model import PermissionMode
 from supervisor.protocol.errors import UsageError
@@ -29,10 +29,24 @@ class Defaults:
     limits: Limits = field(default_factory=Limits)
 
 
-class Submission(BaseModel):
-    """What is wanted; only the prompt and the repository must be given."""
+class Asked(BaseModel):
+    """The body of a request: closed to fields that it does not know, and to text that no answer could repeat."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _whole_text(self) -> Self:
+        """Refuse halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
+        for name, value in self:
+            try:
+                "".join(value if isinstance(value, (str, tuple)) else ()).encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"{name} has half a surrogate pair in it, which is no text") from None
+        return self
+
+
+class Submission(Asked):
+    """What is wanted; only the prompt and the repository must be given."""
 
     prompt: str
     """What the agent is asked."""
