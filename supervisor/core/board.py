@@ -12,7 +12,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
-from supervisor.protocol.events import AnyEvent, InterventionJudged, TaskSubmitted
+from supervisor.protocol.events import AnyEvent, InterventionJudged, StateChanged, TaskSubmitted
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -74,7 +74,7 @@ class Board:
     def summaries(self) -> list[Summary]:
         """All agents, in the order in which they were submitted."""
         known = [*self._ended.values(), *(session.summary for session in self._live.values())]
-        return sorted(known, key=lambda summary: summary.started_at)
+        return sorted(known, key=lambda summary: summary.first_event)  # the wall clock may have gone back meanwhile
 
     def summary(self, agent: str) -> Summary:
         """The summary of that name.
@@ -103,14 +103,22 @@ class Board:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
         self._ended = {summary.agent: summary for summary in ended}
 
+    def abandon(self, seq: int, event: StateChanged) -> None:
+        """Fold in that an agent's life is over and drop its session, whatever it would still decide."""
+        self.remember(seq, event)
+        if (session := self._live.pop(event.agent, None)) is not None:
+            self._ended[event.agent] = session.summary
+            del self._began[event.agent]
+
     def settle(self) -> None:
-        """Retire the sessions that ended, once the journal was read."""
+        """Retire the sessions that ended, once the journal was read; one that still has an incident to tell stays."""
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
 
     def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
         if isinstance(event, TaskSubmitted) and event.agent not in self._ended:
-            self._live[event.agent] = self._make_session(event)
+            session = self._live[event.agent] = self._make_session(event)
+            session.summary.first_event = seq
             self._began[event.agent] = seq
         return self._live.get(event.agent)
 
