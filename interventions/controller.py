@@ -21,6 +21,7 @@ from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfi
 from interventions.effectiveness import Record
 from interventions.emergency_stop import EmergencyStop
 from interventions.episodes import Episodes
+from interventions.limit_guard import LimitGuard
 from interventions.meter import Meter
 from interventions.resource_throttling import ResourceThrottling
 from interventions.scoring import REVIEW_SECONDS
@@ -103,6 +104,7 @@ class Controller:
         self._episodes = Episodes()
         self._pace = Pace()
         self._meter = Meter()
+        self._guard = LimitGuard()
         self._window: Window | None = None
         self._chosen = 0
         self._last: tuple[float, Intervention] | None = None
@@ -146,6 +148,7 @@ class Controller:
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
         self._meter.saw(observation)
+        self._guard.saw(observation)
         match observation:
             case ToolReturned() if not observation.collateral:
                 ok = not (observation.failed or observation.refused)
@@ -339,6 +342,18 @@ class Controller:
 
     def _was_asked(self, reason: PersonReason, issue: Issue) -> bool:
         return (reason, *_of_run(reason, issue)) in self._asked
+
+    # ── throttled limits at the gate ──────────────────────────────────────────────────────────────────────────────
+
+    def call_wait(self, mono: float) -> float:
+        """Seconds that the next tool call must wait for the rate of a throttling; 0 where there is none."""
+        return self._guard.wait(self._limits, mono) if self._throttled is not None else 0.0
+
+    def refuses(self, tool: str, mono: float) -> str:
+        """Why a call of the tool is denied because a throttled limit is used up; the empty string where it is not."""
+        if self._throttled is None:
+            return ""
+        return self._guard.refuses(tool, self._limits, self._meter.usage(mono))
 
     # ── for show and reports ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -53,6 +53,7 @@ class RepetitiveErrors:
     """Raises `repetitive_errors`; the key is the normalised error."""
 
     name = "repetitive_errors"
+    watches = frozenset({ToolReturned})
 
     def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
         self._settings = settings or RepetitiveErrorsSettings()

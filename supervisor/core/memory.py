@@ -366,7 +366,8 @@ class Memory:
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
                 self.outbox["init"] = control.initialize("init")
-                self._tell("prompt", self.task.prompt, "task", seq, event)
+                if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
+                    self._tell("prompt", self.task.prompt, "task", seq, event)
             case TimerFired():
                 self._timer(event)
             case TreeFrozen():

@@ -54,6 +54,25 @@ LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE,
 """The states in which something said reaches the model."""
 
 
+def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
+    """Refuse a person's wish that the state does not allow.
+
+    Raises:
+        IllegalStepError: It does not.
+    """
+    match wish:
+        case SayRequested() | RedirectRequested() if state not in LISTENING:
+            raise IllegalStepError(agent, state, "be told anything", legal(state))
+        case PauseRequested() if Step.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
+        case ResumeRequested() if Step.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case StopRequested() if state.ended:
+            raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case _:
+            return
+
+
 class Session:
     """An agent, from the task that was submitted to the end of its last process.
 
@@ -128,20 +147,9 @@ class Session:
         Raises:
             IllegalStepError: It does not.
         """
-        name, state = self.summary.agent, self.state
-        match wish:
-            case SayRequested() | RedirectRequested() if state not in LISTENING:
-                raise IllegalStepError(name, state, "be told anything", legal(state))
-            case PauseRequested() if Step.PAUSE not in legal(state):
-                raise IllegalStepError(name, state, Step.PAUSE, legal(state))
-            case ResumeRequested() if Step.RESUME not in legal(state):
-                raise IllegalStepError(name, state, Step.RESUME, legal(state))
-            case ApprovalGiven():
-                self._check_answer(wish)
-            case StopRequested() if state.ended:
-                raise IllegalStepError(name, state, Step.STOP, legal(state))
-            case _:
-                return
+        refuse_illegal(self.summary.agent, self.state, wish)
+        if isinstance(wish, ApprovalGiven):
+            self._check_answer(wish)
 
     def _check_answer(self, given: ApprovalGiven) -> None:
         refuse_agent(given.by, given.from_agent)
@@ -170,8 +178,12 @@ class Session:
         return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
-        """What is still due after `remember` rebuilt the session; the event says when, and that it was adopted."""
+        """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
+
+        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
+        """
         known = self._known
+        self._sent.clear()
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
@@ -193,7 +205,9 @@ class Session:
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
-        seconds = None if self.state.ended else self._controller.wakes_in(mono)
+        held = self._controller.call_wait(mono) if self._known.waiting else 0.0
+        due = (self._controller.wakes_in(mono), held or None)
+        seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
         if seconds is None or wakes_at == self._wakes_at:
             return []

@@ -2,7 +2,8 @@
 
 - transcripts: what the CLI keeps below `~/.claude/projects`, of every 2.x version, subagents' lines among them;
 - stream-json: what the CLI printed, as the shim's output file or a redirected run has it;
-- the journal's `line_received` events, which keep the sequence numbers that a live run had.
+- the journal of one agent: its `line_received` events, which keep the sequence numbers that the live run had, the task
+  that it was given, and what a person said to it.
 
 Damaged and foreign lines are counted and passed over: a recording that was cut, or is something else in part, still
 tells what it can. Nothing here raises on bad input.
@@ -27,6 +28,9 @@ _NOT_SAID = re.compile(
     r"|\[Request interrupted by user|Caveat: The messages below)"
 )
 """How texts begin that stand in the user's place in a transcript and that nobody said to the model."""
+
+_WORDS_OF_A_PERSON = frozenset({"say_requested", "redirect_requested"})
+"""Events of the journal with what a person said; a transcript has it in the user's place."""
 
 _COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
@@ -112,10 +116,16 @@ class Reader:
 
     def _of_journal(self, event: Json) -> Record | None:
         frame, seq, mono = event.get("frame"), event.get("seq"), event.get("mono")
-        if not isinstance(frame, dict):
-            return None
         number = seq if isinstance(seq, int) else self.lines
-        return self._of_frame(frame, number, float(mono) if isinstance(mono, int | float) else None)
+        when = float(mono) if isinstance(mono, int | float) else None
+        if isinstance(frame, dict):
+            return self._of_frame(frame, number, when)
+        kind, task = event.get("kind"), event.get("task")
+        if kind == "task_submitted" and isinstance(task, dict):
+            return Record(number, when, Unknown(str(kind)), _text(task.get("prompt")), _text(event.get("workspace")))
+        if kind in _WORDS_OF_A_PERSON and _text(event.get("text")):
+            return Record(number, when, Unknown(str(kind)), _text(event.get("text")), interactive=True)
+        return None
 
     def _of_frame(self, frame: Json, seq: int, mono: float | None) -> Record | None:
         if not isinstance(frame.get("type"), str):

@@ -6,12 +6,14 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 import anyio
+import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
@@ -27,7 +29,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.containment import Containment
+from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
@@ -44,10 +46,14 @@ from supervisor.runtime.settings import (
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
+from supervisor.runtime.submission import Defaults
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
+
+LAST_SNAPSHOT_SECONDS = 5.0
+"""How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
 SNAPSHOT_VERSION = f"{__version__}/1"
 
@@ -83,21 +89,32 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         listening = setup.listening
         if listening is None:
             listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
-        stack.callback(_stop_listening, listening, setup)
+        stack.push_async_callback(
+            _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
+        )
         board = Board(_session_maker(setup))
         opened = await anyio.to_thread.run_sync(_open, setup, board)
-        stack.push_async_callback(_close, opened.journal)
+        # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
+        serving = await stack.enter_async_context(_cancelled_at_end())
+        stack.push_async_callback(_blocking, opened.journal.close)
+        stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
-        stack.callback(launcher.leave)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.push_async_callback(_blocking, launcher.leave)
+        tasks = await stack.enter_async_context(_cancelled_at_end())
         daemon = _make_daemon(setup, board, opened, launcher, tasks)
+        await _begin(daemon, setup, opened)
+        serving.start_soon(_serve, daemon, listening, setup, name="socket")
+        tasks.start_soon(_watch_journal, daemon, name="journal watch")
+        tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+        yield daemon
+        await _end(daemon, setup)
+
+
+@asynccontextmanager
+async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
+    async with anyio.create_task_group() as tasks:
         try:
-            await _begin(daemon, setup, opened)
-            tasks.start_soon(_serve, daemon, listening, setup, name="socket")
-            tasks.start_soon(_watch_journal, daemon, name="journal watch")
-            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-            yield daemon
-            await _end(daemon, setup)
+            yield tasks
         finally:
             tasks.cancel_scope.cancel()
 
@@ -109,7 +126,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 class _Opened:
     journal: Journal
     recovery: Recovery
-    incidents: IncidentLog
+    feed: IncidentFeed
     missed: list[events.IncidentOpened | events.FaultSeen]
     """Incidents of the journal that the log may lack."""
     problem: str
@@ -135,7 +152,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
     board.settle()
     incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, incidents, missed, problem)
+    return _Opened(journal, recovery, IncidentFeed(incidents, places.incident_log), missed, problem)
 
 
 def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
@@ -147,14 +164,15 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
 def _make_daemon(
     setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
 ) -> Daemon:
-    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+    defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
+    return Daemon(board, opened.journal, opened.feed, launcher, setup.clock, tasks, defaults)
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
-    containment = Containment.find(owner)
+    never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
+    containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
     launcher.sweep([session.summary.agent for session in board.live()])
     return launcher
@@ -248,17 +266,26 @@ async def _end(daemon: Daemon, setup: Setup) -> None:
     daemon.ending = True
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
-    await take_snapshot(daemon, setup.places)
+    if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
+        with anyio.move_on_after(LAST_SNAPSHOT_SECONDS):
+            await take_snapshot(daemon, setup.places)
 
 
-async def _close(journal: Journal) -> None:
-    """Write and sync what was taken, whatever ended the daemon."""
+async def _blocking(do: Callable[..., object], *arguments: object) -> None:
+    """Do something that blocks, off the loop, whatever else is being ended."""
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(journal.close)
+        await anyio.to_thread.run_sync(do, *arguments)
 
 
-def _stop_listening(listening: socket.socket, setup: Setup) -> None:
-    """Close the socket, and remove its path where it is ours; one of the service manager's stays."""
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:  # the service manager's socket is elsewhere
+        return 0
+
+
+def _stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
+    """Close the socket, and remove its path where it is still ours; one of the service manager's stays."""
     listening.close()
-    if setup.listening is None:
+    if setup.listening is None and _inode(setup.places.socket) == inode:
         setup.places.socket.unlink(missing_ok=True)

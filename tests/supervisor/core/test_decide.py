@@ -1,6 +1,6 @@
 """What is due in a session beside reviews and stops: answers to issues, what came of them, and people who are asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, script: dict[int, Sequence[Issue]]) -> None:
+    def __init__(self, script: Mapping[int, Sequence[Issue]]) -> None:
         self.script = script
         self.results = 0
 
@@ -45,13 +45,17 @@ class Staged(Play):
 
     def __init__(
         self,
-        script: dict[int, Sequence[Issue]] | None = None,
+        script: Mapping[int, Sequence[Issue]] | None = None,
         settings: InterventionSettings | None = None,
         approval: ApprovalSettings | None = None,
         **more: Any,
     ) -> None:
         super().__init__(**more)
         self.script, self.settings, self.approval = script or {}, settings, approval
+
+    def running(self) -> "Staged":
+        super().running()
+        return self
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
         controller = Controller(self.settings or InterventionSettings(), self.task)
@@ -262,3 +266,32 @@ def test_after_a_restart_an_action_still_waits_for_what_is_left_of_its_time() ->
     commands = rebuilt.recover(99, play.journal[-1][1])
     (timer,) = [command for command in commands if isinstance(command, StartTimer) and "approval" in command.name]
     assert timer.after_seconds == 200.0
+
+
+# ── throttled limits at the gate ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def throttled() -> Staged:
+    spiral = issue("resource_spiral", Severity.HIGH, details={"growth": {"calls": 9.0}})
+    play = Staged({1: [spiral]}).running()
+    play.ran("first")
+    assert play.session is not None
+    assert play.session.controller.limits.calls_per_minute == 15
+    return play
+
+
+def test_a_call_over_the_rate_waits_at_the_gate_and_runs_when_its_time_has_come() -> None:
+    play = throttled()
+    for n in range(14):
+        assert answers(play.call(f"call {n}"))
+    commands = play.call("one too many")
+    assert not answers(commands)
+    (timer,) = [command for command in commands if isinstance(command, StartTimer)]
+    assert timer.after_seconds == 60.0
+    play.now += 60
+    assert len(answers(play.fired(timer.name))) == 1
+
+
+def test_limits_that_no_throttling_lowered_hold_nothing_back() -> None:
+    play = Staged().running()
+    assert all(answers(play.call(f"call {n}")) for n in range(40))

@@ -73,6 +73,20 @@ def test_the_journals_lines_keep_their_numbers() -> None:
     assert (record.seq, record.mono, record.session_id) == (812, 4.5, "s2")
 
 
+def test_the_journal_has_the_task_and_a_persons_words_too() -> None:
+    task = Reader().read(
+        line({"kind": "task_submitted", "seq": 1, "mono": 1.0, "task": {"prompt": "mend it"}, "workspace": "/w"})
+    )
+    word = Reader().read(line({"kind": "say_requested", "seq": 9, "mono": 2.0, "text": "and the docs", "by": "ann"}))
+    assert task is not None
+    assert word is not None
+    assert [(one.seq, one.said, one.interactive) for one in (task, word)] == [
+        (1, "mend it", False),
+        (9, "and the docs", True),
+    ]
+    assert task.cwd == "/w"
+
+
 @pytest.mark.parametrize(
     ("bad", "damaged", "foreign"),
     [
