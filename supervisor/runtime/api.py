@@ -45,10 +45,8 @@ class Stopping(Asked):
     """End the tree at once instead of asking first."""
 
 
-class ToReview(BaseModel):
+class ToReview(Asked):
     """An action that is only thought of."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tool: str
     input: dict[str, Any]
