@@ -37,6 +37,10 @@ MAX_ERRORS = 32
 """How many different errors are remembered at once; the one longest unseen is forgotten first."""
 
 
+MAX_TEXT = 300
+"""Characters of the last error as it came, for what is said about it: its normalised form names no path to look for."""
+
+
 @dataclass(slots=True)
 class _Error:
     began: int
@@ -110,6 +114,7 @@ class RepetitiveErrors:
             evidence=tuple(error.evidence),
             details={
                 "error": shown,
+                "text": observation.text.strip()[:MAX_TEXT],
                 "count": error.times,
                 "tool": observation.tool,
                 "refused": observation.refused,
