@@ -26,6 +26,8 @@ class Place(StrEnum):
     WORKSPACE = "the workspace"
     HERE = "the working directory"
     """Below the working directory, where there is no workspace."""
+    CACHE = "a cache"
+    """Below the home directory, made again by whatever tool it belongs to."""
     HOME = "the home directory"
     OTHER = "outside the workspace"
     SYSTEM = "the system"
@@ -56,6 +58,9 @@ _STARTUP = re.compile(
 )
 _HOOK_SETTINGS = re.compile(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+)
+_CACHE = re.compile(
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _DEVICE = re.compile(
@@ -166,6 +171,8 @@ class Places:
             return Place.DEVICE
         if any(_below(path, top) for top in self.writable):
             return Place.WORKSPACE
+        if _CACHE.search(path):
+            return Place.CACHE
         if path[:1] == "~" or (self.home and _below(path, self.home)) or _OWN_HOME.match(path):
             return Place.HOME
         if path.startswith(_SYSTEM) and any(_below(path, top) for top in _SYSTEM):

@@ -89,6 +89,7 @@ _MEANING = {
     Place.SCRATCH: (levels.NOTED, "files.write", "", ""),
     Place.WORKSPACE: (levels.NOTED, "files.write", "", ""),
     Place.HERE: (levels.NOTED, "files.write", "", ""),
+    Place.CACHE: (levels.NOTED, "files.write", "", ""),
     Place.HOME: (levels.NOTED, "files.write", "", ""),
     Place.OTHER: (levels.NOTED, "files.write", "", ""),
     Place.UNKNOWN: (levels.NOTED, "files.write", "", ""),
