@@ -148,8 +148,9 @@ class Restorer:
         self, root: int, journal: _Journal, target: Checkpoint, undo: Checkpoint, *, with_branch: bool
     ) -> RestoreResult:
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
-        if journal.phase == "staging":
+        fresh = journal.phase == "staging"
+        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=fresh)
+        if fresh:
             self._prepare(application, journal)
             journal = replace(journal, phase="applying")
         else:
@@ -263,7 +264,7 @@ class Restorer:
         if journal.phase == "applying":
             return self._carry_out(root, journal, target, undo, with_branch=False)
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
+        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=False)
         if journal.phase == "returning":
             self._return_again(application, journal)
             journal = replace(journal, phase="returned")
