@@ -307,6 +307,12 @@ def interrupted(store: Store) -> tuple[str, ...]:
     return tuple(str(json.loads(path.read_bytes())["workspace"]) for path in journals)
 
 
+def in_use(store: Store) -> frozenset[str]:
+    """Return the names of checkpoints that an interrupted restore needs."""
+    journals = [json.loads(path.read_bytes()) for path in (store.folder / "restores").glob("*.json")]
+    return frozenset(str(journal[key]) for journal in journals for key in ("target", "undo"))
+
+
 def staging_of(undo: str) -> bytes:
     """Return the name of the staging folder of the restore that this checkpoint undoes."""
     return b".chaperon-restore-" + undo.encode()

@@ -404,6 +404,11 @@ class Store:
         """How much the store takes on the disk, packs and ledger, without what is borrowed."""
         return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
 
+    @property
+    def pack_count(self) -> int:
+        """How many packs there are."""
+        return sum(1 for _ in self.packs.glob("pack-*.pack"))
+
     def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the commits to pack, and the names of the packs that one with all of them replaces."""
         with self._mutex:
