@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from checkpoints.packing import Packed, pack
-from checkpoints.restore import in_use
+from checkpoints.restore_journal import in_use
 from checkpoints.retention import RetentionPolicy, to_drop
 from checkpoints.store import Store
 

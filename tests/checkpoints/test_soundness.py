@@ -19,7 +19,8 @@ from checkpoints.errors import CheckpointError, RestoreFailedError, RestoreRefus
 from checkpoints.health import examine
 from checkpoints.ignore import Rules
 from checkpoints.packing import pack
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
 from checkpoints.scan import Scanner
 from checkpoints.store import Store
 from checkpoints.trees import files_in
