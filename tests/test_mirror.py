@@ -27,6 +27,11 @@ WITHOUT = {
     "supervisor/protocol/tasks.py": "types; tests/supervisor/runtime/test_submission.py",
     "supervisor/protocol/words.py": "enumerations; tests/supervisor/core/test_states.py has each state",
     "supervisor/runtime/journal_errors.py": "exceptions; tests/supervisor/runtime/test_journal.py meets each",
+    # Commands that are a process with signals, a terminal, or the real CLI.
+    "supervisor/cli/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
+    "supervisor/cli/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
+    "supervisor/cli/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
+    "supervisor/rehearsal/run.py": "tests/end_to_end/test_rehearsal.py, with the real CLI",
     # Tested by the module that is its whole use.
     "supervisor/runtime/journal_writer.py": "the thread of the journal: tests/supervisor/runtime/test_journal.py",
     "supervisor/runtime/units.py": "tests/systemd/test_units.py, beside the units",

@@ -16,7 +16,7 @@ from supervisor.runtime import service
 from supervisor.runtime.reviewing import WatchedReviewer
 from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
-from tests.support import processes_in
+from tests.support import names_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -96,7 +96,7 @@ async def test_a_redirected_agent_leaves_what_it_does_and_does_the_other(stage: 
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
-        await until(lambda: any(process.name() == "tail" for process in processes_in(stage.repo)))
+        await until(lambda: "tail" in names_in(stage.repo))
         await daemon.wish("a1", events.RedirectRequested, id="1", text="do the other", by="test")
         assert (await ended(daemon)).state is AgentState.DONE
     assert "do the other" in stage.told()

@@ -14,9 +14,10 @@ import anyio.to_thread
 import pytest
 
 from supervisor.rehearsal.scenario import shipped
+from supervisor.rehearsal.script import ApiError, Say, Step
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
-from tests.support import processes_in
+from tests.support import names_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -47,8 +48,8 @@ async def test_run_as_json_prints_the_journals_lines(stage: Stage) -> None:
 
 
 async def test_a_run_whose_turn_fails_exits_with_1(stage: Stage) -> None:
+    stage.steps.append(Step((Say("never"),), failures=(ApiError(401),) * 20))
     async with stage.playing():
-        stage.base.environ["ANTHROPIC_BASE_URL"] = stage.model.url.replace("http", "nothing")
         done = await chaperon(stage, "run", "hello")
     assert done.returncode == 1
     assert "failed" in done.stdout
@@ -82,7 +83,7 @@ def on_a_terminal(stage: Stage, presses: int) -> tuple[int, str]:
     try:
         while data := read(ours):
             shown += data
-            running = any("sleep" in child.name() for child in processes_in(stage.repo))
+            running = "sleep" in names_in(stage.repo)
             if (
                 pressed < presses
                 and ("allow" in shown if not pressed else "Ctrl+C again" in shown)
@@ -159,7 +160,7 @@ async def test_wrong_usage_and_a_wrong_configuration_exit_with_2_and_name_the_pl
 
 
 async def test_people_steer_an_agent_by_commands(stage: Stage) -> None:
-    stage.bash("tail -f --pid=$(sh -c 'sleep 2 >&- & echo $!') /dev/null; echo slept")
+    stage.bash("until [ -e go ]; do read -t 0.1; done; echo slept")
     stage.bash("touch made")
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
@@ -169,6 +170,7 @@ async def test_people_steer_an_agent_by_commands(stage: Stage) -> None:
         refused = await chaperon(stage, "pause", "a1")
         assert (refused.returncode, "cannot be paused" in refused.stderr) == (1, True)
         assert "a1 is running" in (await chaperon(stage, "resume", "a1")).stdout
+        (stage.repo / "go").touch()
         await ended(daemon)
         told = (await chaperon(stage, "tail", "--agent", "a1")).stdout
     assert "mind the gap" in stage.told()

@@ -10,7 +10,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
-from tests.support import processes_in
+from tests.support import names_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -27,7 +27,7 @@ def held(stage: Stage, request: pytest.FixtureRequest) -> Stage:
 
 
 def sleeping(stage: Stage) -> int:
-    return sum("sleep" in process.name() for process in processes_in(stage.repo))
+    return names_in(stage.repo).count("sleep")
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["in order", "at once"])
