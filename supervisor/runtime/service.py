@@ -102,13 +102,14 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
-        tasks = await stack.enter_async_context(_cancelled_at_end())
-        daemon = _make_daemon(setup, board, opened, launcher, tasks)
-        await _begin(daemon, setup, opened)
-        serving.start_soon(_serve, daemon, listening, setup, name="socket")
-        tasks.start_soon(_watch_journal, daemon, name="journal watch")
-        tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-        yield daemon
+        async with _cancelled_at_end() as tasks:
+            daemon = _make_daemon(setup, board, opened, launcher, tasks)
+            await _begin(daemon, setup, opened)
+            serving.start_soon(_serve, daemon, listening, setup, name="socket")
+            tasks.start_soon(_watch_journal, daemon, name="journal watch")
+            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            yield daemon
+            daemon.ending = True
         await _end(daemon, setup)
 
 
@@ -271,8 +272,7 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
 
 
 async def _end(daemon: Daemon, setup: Setup) -> None:
-    """Take nothing new, and write down that the end was in order."""
-    daemon.ending = True
+    """Write down that the end was in order; nobody watches over agents any more."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
