@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -51,7 +52,7 @@ def between(model: ScriptedModel) -> list[float]:
     """Seconds from each of the model's requests to the next."""
     at = [request.at for request in model.conversation()]
     assert len(at) == CALLS + 1, f"the CLI asked the model {len(at)} times and not {CALLS + 1}"
-    return [after - before for before, after in zip(at, at[1:], strict=False)]
+    return [after - before for before, after in pairwise(at)]
 
 
 async def bare(latency: float, base: Path) -> list[float]:

@@ -11,6 +11,7 @@ import os
 import random
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 Frame = dict[str, Any]
@@ -50,7 +51,7 @@ def ask(request_id: str, event: str, **given: object) -> tuple[Frame, float]:
 def call(number: int, pause: float) -> float:
     """One tool call, as the CLI makes it: the model's line, the hooks, the result."""
     command, id_ = COMMANDS[number % len(COMMANDS)], f"toolu_{number}"
-    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": os.getcwd()}
+    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": str(Path.cwd())}
     use = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
     usage = {"input_tokens": 12, "output_tokens": 90, "cache_read_input_tokens": 20_000}
     say(
@@ -75,8 +76,7 @@ def main() -> None:
     if "--version" in sys.argv:
         sys.stdout.write("2.1.329 (Claude Code)\n")
         return
-    with open("fleet.json") as file:
-        plan = json.load(file)
+    plan = json.loads(Path("fleet.json").read_text())
     random.seed(plan["seed"])
     say(
         {
@@ -85,15 +85,14 @@ def main() -> None:
         }
     )
     ask("prompt", "UserPromptSubmit", prompt=hear()["message"]["content"])
-    say({"type": "system", "subtype": "init", "session_id": f"s{plan['seed']}", "cwd": os.getcwd(), "tools": []})
+    say({"type": "system", "subtype": "init", "session_id": f"s{plan['seed']}", "cwd": str(Path.cwd()), "tools": []})
     os.close(os.open(plan["gate"], os.O_RDONLY))  # waits until all are here
     taken = []
     for number in range(plan["calls"]):
         pause = random.uniform(0.5, 1.5) * plan["pause"]
         time.sleep(pause / 2)
         taken.append(call(number, pause))
-    with open("taken.json", "w") as file:
-        json.dump(taken, file)
+    Path("taken.json").write_text(json.dumps(taken))
     say({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1})
     while True:
         hear()
