@@ -291,8 +291,13 @@ class Controller:
             reason=picked.reason(),
             message=picked.plan.message,
             details=details,
-            explain=explain(picked, case),
+            explain={**explain(picked, case), "escalated_from": self._weaker_before(picked.kind, case.issue, now.mono)},
         )
+
+    def _weaker_before(self, kind: InterventionKind, issue: Issue, mono: float) -> InterventionKind | None:
+        """The kind that this streak got last, where it was weaker: then this is an escalation."""
+        before = [tried.kind for tried in self._episodes.tried(issue, mono) if tried.same_streak]
+        return before[-1] if before and before[-1].rank < kind.rank else None
 
     def _exhausted(self, issue: Issue, now: Situation) -> PersonNeed | None:
         if self._was_asked(PersonReason.EXHAUSTED, issue):

@@ -36,7 +36,7 @@ _SECRETS = (
     ("an Anthropic key", re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
     (
         "an API key",
-        re.compile(r"\bsk-(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
+        re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
     ),
     ("a Google key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
     ("an npm or PyPI token", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),

@@ -35,7 +35,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         for word in invocation.args:
-            if ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
+            if _MARKS.search(invocation.cwd) and "/" not in word:
+                yield secret_at(scene, invocation, word)
+            elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
                 yield secret_in(scene, invocation, word)
             if sends and word != "-" and not word.startswith(("http://", "https://")):
                 yield _project_secret(

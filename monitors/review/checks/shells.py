@@ -131,7 +131,7 @@ def _unread(invocation: Invocation, sources: list[Invocation]) -> Finding | None
         return Finding(
             "shell.run-generated",
             levels.CARE if invocation.name != "eval" else levels.MODERATE,
-            f"runs what `{sources[-1].text()}` prints, unread",
+            f"runs what `{sources[0].text()}` prints, unread",
             "Print it first, read it, then run it.",
             effect=effect("code_execution", "runs what a command prints"),
         )

@@ -168,7 +168,7 @@ def _named(function: ast.expr) -> tuple[str, str]:
     if isinstance(function, ast.Call):
         _, name = _named(function.func)
         if name == "getattr" and len(function.args) > 1:
-            return (_named(function.args[0])[1] or "os"), _text(function.args[1], {}) or "?"
+            return "", _text(function.args[1], {}) or "?"
     return "?", "?"
 
 

@@ -127,10 +127,12 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         return
     chosen = selects(invocation)
     for root in roots(invocation):
-        found = deletes(scene, invocation, root, recursive=not chosen, forced=not chosen)
-        if found is not None and chosen and found.rule == "files.delete-top":
-            found = replace(found, risk=levels.HARM if root.rstrip("/*") == "" else levels.CARE)
-        yield found
+        if not chosen:
+            yield deletes(scene, invocation, root, recursive=True, forced=True)
+            continue
+        below = arg(root.rstrip("/") + "/{}", known=root.known)
+        found = deletes(scene, invocation, below, recursive=False, forced=False)
+        yield replace(found, risk=max(found.risk, levels.HARM)) if found and below == "/{}" else found
 
 
 MODELS: dict[str, Model] = {

@@ -97,7 +97,10 @@ def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     words = tuple(args[at:])
     if not words:
-        return Started(launcher, alone=True, inside=inside) if launcher.alone else None
+        asked = {"--help", "--version", "-V", "-h"}.intersection(args)
+        return Started(launcher, alone=True, inside=inside) if launcher.alone and not asked else None
+    if launcher.joined and len(words) > 1 and launcher.command in ("parallel", "sem", "hyperfine"):
+        return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
     if launcher.joined:
         return Started(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
     return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)

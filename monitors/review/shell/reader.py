@@ -44,8 +44,8 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
-_COPROCESS_EMPTY = re.compile(r"\n[ \t\r\n]*")
-_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
+_LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
+_COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _PAIRS = {"(": ")", "{": "}"}
 
@@ -161,7 +161,7 @@ class _Reader:
             self.commands(self.top, "")
             if self.at < self.end:
                 self.count()
-                self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].split()[0]}` that closes nothing"
+                self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].strip()}` that closes nothing"
                 word = _LITERAL.match(self.text, self.at)
                 self.at = word.end() if word else self.at + 1
             if self.at == before:
@@ -717,7 +717,11 @@ class _Reader:
                 return None
             at += 1
         self.pieces += (at - start) // 50
-        if depth or self.text[at - 1 : at] != ")":
+        if (
+            depth
+            or self.text[at - 1 : at] != ")"
+            or (opening == "((" and _LOOKS_LIKE_COMMANDS.match(self.text, start + 2))
+        ):
             return None
         inner = _Reader(self.text[start + 2 : at - 1], self.depth + 1)
         inner.pieces = self.pieces

@@ -19,6 +19,8 @@ MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
+MAX_SOURCES = 20
+"""Most commands remembered as having fed a pipe."""
 MAX_SCRIPTS = 12
 """Deepest nesting of scripts in scripts (`sh -c "sh -c …"`), and of functions that call functions."""
 
@@ -67,6 +69,7 @@ class Walk:
         self._text = text or (lambda _path: None)
         self._depth = 0
         self._expanded = 0
+        self._calls = 0
         self._via: tuple[str, ...] = ()
         self._elevated = False
         self._inside = ""
@@ -205,7 +208,7 @@ class Walk:
             made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
             if redirect.operator == "<" and made[-1].target.known:
                 path = self._path(made[-1].target)
-                opened = Input(self.files.get(path), target[0].source)
+                opened = Input(self.files.get(path), made[-1].target.source)
             elif redirect.operator == "<":
                 opened = Input(None, made[-1].target.source)
         return made, opened
@@ -255,11 +258,15 @@ class Walk:
         if inner is not None:
             return inner
         self._builtin(invocation)
-        return printed(invocation), (invocation,)
+        return printed(invocation), (invocation, *invocation.input.source[:MAX_SOURCES])
 
     def _call(self, invocation: Invocation) -> Output:
         name = str(invocation.program)
         self._called.add(name)
+        self._calls += 1
+        if self._calls > MAX_INVOCATIONS or self.too_much:
+            self.too_much = self.too_much or f"more than {MAX_INVOCATIONS} calls of functions"
+            return None, ()
         if self._active.count(name):
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
