@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -44,6 +45,31 @@ MAX_PROMISE_BYTES = 1 << 20
 
 Step = Callable[[str], None]
 """Told of each durable step before it is done; tests kill the process there."""
+
+
+def delete_store(folder: Path) -> None:
+    """Delete a project's store, all of it: checkpoints, objects, log. No link is followed out of it.
+
+    What lay on the disk is unlinked, not overwritten: on a journalling file system or a flash disk overwriting promises
+    nothing. The agent's workspaces are not touched.
+
+    Raises:
+        CheckpointError: The folder is no store, is in use, or has a restore under way; nothing was deleted.
+    """
+    about = folder / "project.json"
+    if folder.is_symlink() or not about.is_file():
+        raise CheckpointError(f"{folder} is no store of checkpoints; nothing was deleted.")
+    if any((folder / "restores").glob("*.json")):
+        raise CheckpointError(
+            f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
+            way_out="Start chaperon, which completes it, and delete the store then.",
+        )
+    store = Store(folder, Path(json.loads(about.read_bytes())["project"]))
+    going = folder.with_name(f"{folder.name}.deleting")
+    folder.rename(going)
+    store.lose()
+    shutil.rmtree(going)
+    _sync(folder.parent)
 
 
 def no_step(_: str) -> None:
@@ -160,9 +186,17 @@ class Store:
             return {}
         found = self._trees.get(oid)
         if found is None:
-            found = parse_tree(self.read(oid)[1])
+            found = self.read_tree(oid)
             self.remember_tree(oid, found)
         return found
+
+    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries as they are on the disk.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        return parse_tree(self.read(oid)[1])
 
     def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
         """Keep a folder in memory that is likely to be read soon."""
@@ -319,6 +353,17 @@ class Store:
         with room_needed("a ref"):
             replace_file(self._ref(checkpoint.name), f"{checkpoint.commit}\n".encode(), sync=False)
 
+    def refs(self) -> tuple[tuple[str, str], ...]:
+        """Return name and commit of each ref, whether the ledger knows it or not."""
+        places = sorted((self.objects / "refs" / "checkpoints").iterdir())
+        return tuple((place.name, place.read_text().strip()) for place in places if NAME.fullmatch(place.name))
+
+    def take_in(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint whose objects are there and whose line in the ledger was lost; its number is the next."""
+        with self._mutex:
+            self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number))])
+            self.settle()
+
     def _mend_refs(self) -> None:
         """Make refs say what the ledger says; a ref that the ledger never heard of stays, for `doctor`."""
         for checkpoint in self.checkpoints:
@@ -340,6 +385,35 @@ class Store:
     def borrows(self) -> bool:
         """Whether checkpoints may still rely on objects of the project."""
         return self.alternates.exists()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much the store takes on the disk, packs and ledger, without what is borrowed."""
+        return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
+
+    def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the commits to pack, and the names of the packs that one with all of them replaces."""
+        with self._mutex:
+            self.settle()
+            commits = {checkpoint.commit for checkpoint in self.checkpoints} | set(self._tips.values())
+            return frozenset(commits), frozenset(place.stem for place in self.packs.glob("pack-*.pack"))
+
+    def end_packing(self, new: str | None, old: frozenset[str]) -> None:
+        """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
+        with self._mutex:
+            _sync(self.packs)
+            self.step("packed")
+            self.alternates.unlink(missing_ok=True)
+            _sync(self.alternates.parent)
+            for name in old - {new}:
+                self.step("remove pack")
+                (self.packs / f"{name}.idx").unlink(missing_ok=True)
+                (self.packs / f"{name}.pack").unlink(missing_ok=True)
+            self.settle()
+            self.step("compact ledger")
+            self.ledger.compact()
+            self._wal.begin_anew(self.ledger.size_bytes)
+            self._odb = pygit2.Odb(str(self.objects / "objects"))
 
     def _borrow_from_project(self) -> None:
         """Let the first capture rely on what the project's last commit holds, so that it need not be copied at once."""
