@@ -51,16 +51,23 @@ Settings = TypeVar("Settings", bound=PatternSettings)
 
 
 def make_detectors(
-    settings: DetectorSettings, task: Task, plugins: tuple[Detector, ...] = (), learned: Learned | None = None
+    settings: DetectorSettings,
+    task: Task,
+    *,
+    workspace: str = "",
+    plugins: tuple[Detector, ...] = (),
+    learned: Learned | None = None,
 ) -> tuple[Guarded, ...]:
     """Make fresh detectors for one session; each remembers, so none may be shared between sessions.
 
     Args:
         settings: What to watch for.
         task: What the agent is to do. Its prompt may be empty where the run itself begins with it.
+        workspace: Where the agent works, absolute, if that is not the task's repository itself but a worktree of it.
         plugins: Detectors from elsewhere, made for this session; they come after ours and before the combinations.
         learned: What outcomes taught; used only where learning is enabled.
     """
+    task = replace(task, repository=workspace) if workspace else task
     board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress))
 
     def own(pattern: Settings, name: str) -> Settings:

@@ -157,7 +157,11 @@ class NoProgress:
         """Steps since the last progress, or 0 where the run is not stuck."""
         unmeasured = self._step - max(self._last_new, self._last_strong)
         measured = self._step - self._last_strong if self._failing and self._flat >= self._settings.flat_runs else 0
-        return 0 if self._green else max(unmeasured, measured)
+        return max(unmeasured, measured)
+
+    def _tolerance_now(self) -> int:
+        """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
+        return self._tolerance + (2 * self._settings.tier_escalation_wait if self._green else 0)
 
     def _decide(self, seq: int) -> Sequence[Issue]:
         attempt_step = self._step - self._began_at_step
@@ -166,7 +170,7 @@ class NoProgress:
             return ()
         stuck = self._stuck_for()
         if self._tier == 0:
-            due = stuck >= self._tolerance
+            due = stuck >= self._tolerance_now()
         else:
             due = stuck >= 2 and self._step - self._intervened_at >= settings.tier_escalation_wait
         return self._raise(TIERS[self._tier], stuck, seq) if due else ()

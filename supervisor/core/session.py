@@ -163,12 +163,14 @@ class Session:
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
-        greeted, owed = self._known.greeted, self._known.owed_a_turn
-        self._known.remember(seq, event)
-        commands = [*self._effects(event), *self._decide(seq, event)]
-        if self._known.greeted and not greeted:
+        known = self._known
+        greeted, owed = known.greeted, known.owed_a_turn
+        known.remember(seq, event)
+        commands = self._effects(event)
+        commands += self._decide(seq, event)
+        if known.greeted and not greeted:
             commands.append(StopTimer(HELLO))
-        if self._known.owed_a_turn and not owed:
+        if known.owed_a_turn and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
         return commands + self._wake(event.mono)
 
@@ -229,8 +231,10 @@ class Session:
             number += 1
             self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
-        commands += [SendLine(key, line) for key, line in self._known.outbox.items() if key not in self._sent]
-        self._sent = set(self._known.outbox)
+        outbox = self._known.outbox
+        if outbox or self._sent:
+            commands += [SendLine(key, line) for key, line in outbox.items() if key not in self._sent]
+            self._sent = set(outbox)
         return commands + self._capture(number, event)
 
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:

@@ -61,3 +61,13 @@ def test_one_trouble_is_said_once_at_first() -> None:
         for issue in seen(DetectorSettings(), *(run.fails("make", "no rule to make target") for _ in range(5)))
     ]
     assert types == ["repetitive_errors"]
+
+
+def test_the_workspace_is_where_paths_belong() -> None:
+    run = Run()
+    detectors = make_detectors(DetectorSettings(), TASK, workspace="/worktrees/a")
+    inside = [run.write(f"/worktrees/a/{n}.py") for n in range(10)]
+    outside = [run.write(f"/w/{n}.py") for n in range(10)]
+    assert not [issue for part in inside for one in part for detector in detectors for issue in detector.see(one)]
+    found = [issue for part in outside for one in part for detector in detectors for issue in detector.see(one)]
+    assert {issue.type for issue in found} == {"scope_creep"}

@@ -56,7 +56,14 @@ def test_solved_at_step_8_gives_nothing() -> None:
     def steps(run: Run, step: int) -> list[Observation]:
         return run.edit("/w/a.py") if step < 8 else checks(run, 5, 0)
 
-    assert tiers(steps, 40) == []
+    assert tiers(steps, 30) == []
+
+
+def test_spinning_on_after_all_is_green_is_seen_in_the_end() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return run.edit("/w/a.py") if step < 8 else checks(run, 5, 0) if step == 8 else run.bash("ls", "a")
+
+    assert tiers(steps, 45) == [(40, 1)]
 
 
 def test_a_hard_problem_gets_the_tiers_at_15_25_and_35_and_nothing_after_the_fresh_attempt() -> None:

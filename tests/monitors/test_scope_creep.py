@@ -74,6 +74,19 @@ def test_it_is_raised_again_when_twice_as_much_is_outside_and_closes_when_the_sh
     assert [issue.closed for issue in issues] == [False, False, False, True]
 
 
+def test_a_long_run_that_strays_late_is_seen_as_soon() -> None:
+    run, detector = Run(), ScopeCreep(task=task())
+    assert play(detector, *(run.edit(f"/w/src/{n}.py") for n in range(300))) == []
+    assert len(opened(play(detector, *(run.write(f"/home/ann/other/{n}.py") for n in range(10))))) == 1
+
+
+def test_files_outside_of_the_repository_are_certain_also_where_a_prompt_names_paths() -> None:
+    run = Run()
+    named = task(prompt="mend src/api/login.py please")
+    [issue] = play(ScopeCreep(task=named), *(run.write(f"/home/ann/other/{n}.py") for n in range(3)))
+    assert issue.details["inferred"] is False
+
+
 def test_inference_can_be_switched_off() -> None:
     run = Run()
     detector = ScopeCreep(ScopeCreepSettings(infer=False), task(prompt="mend src/api/login.py"))

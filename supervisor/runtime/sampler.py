@@ -1,0 +1,182 @@
+"""What an agent's process tree holds and has used: one look, by psutil, or by the cgroup's own files where there is one.
+
+Processes come and go while they are looked at. One that is gone between two questions counts for what it had told, and
+what a process used before it ended stays in the sum: used processor time and bytes never fall.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+MIB = 1024 * 1024
+
+MAX_FILES = 200_000
+"""Files of a workspace that are weighed; a larger one is reported as what that many hold, so that a look stays short."""
+
+SKIPPED = frozenset({".git"})
+"""Directories that are not the agent's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One look at a process tree; the fields are those of `ResourcesSampled`."""
+
+    memory_mb: float
+    cpu_seconds: float
+    processes: int
+    open_files: int
+    io_bytes: int
+    disk_mb: float
+
+
+@dataclass(slots=True)
+class _Used:
+    """What one process has used, at the last look."""
+
+    cpu_seconds: float = 0.0
+    io_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Look:
+    """What is being added up."""
+
+    memory: int = 0
+    processes: int = 0
+    open_files: int = 0
+    used: dict[tuple[int, float], _Used] = field(default_factory=dict)
+
+
+class Sampler:
+    """Looks at one agent's tree, again and again. Remembers what ended processes had used."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, float], _Used] = {}
+        self._ended = _Used()
+
+    def sample(self, root_pid: int, cgroup: Path | None = None, workspace: Path | None = None) -> Figures:
+        """Look once. A tree that is gone gives no memory and no processes, and what it had used.
+
+        Args:
+            root_pid: The process at the root: the shim or the CLI. Its descendants are found by their parents, so that
+                those adopted by init are missed; a cgroup has them all.
+            cgroup: Its control group, if it has one of its own.
+            workspace: The directory whose size is wanted; None gives 0. It takes about a second for 100,000 files, so
+                a caller asks for it seldom.
+        """
+        look = _Look()
+        for process in _processes(root_pid, cgroup):
+            _add(look, process)
+        self._remember(look)
+        memory = _number(cgroup, "memory.current")
+        cpu = sum(used.cpu_seconds for used in look.used.values()) + self._ended.cpu_seconds
+        in_group = _cpu_of_group(cgroup)
+        return Figures(
+            memory_mb=round((look.memory if memory is None else memory) / MIB, 3),
+            cpu_seconds=round(cpu if in_group is None else max(cpu, in_group), 3),
+            processes=look.processes,
+            open_files=look.open_files,
+            io_bytes=sum(used.io_bytes for used in look.used.values()) + self._ended.io_bytes,
+            disk_mb=round(size_of(workspace) / MIB, 3) if workspace else 0.0,
+        )
+
+    def _remember(self, look: _Look) -> None:
+        for key, used in self._known.items():
+            if key not in look.used:
+                self._ended.cpu_seconds += used.cpu_seconds
+                self._ended.io_bytes += used.io_bytes
+        self._known = look.used
+
+
+def _processes(root_pid: int, cgroup: Path | None) -> Iterator[psutil.Process]:
+    """The processes of the group, or else the root and its descendants."""
+    listed = _text(cgroup, "cgroup.procs")
+    pids = [int(word) for word in listed.split() if word.isdigit()] if listed is not None else []
+    if pids:
+        for pid in pids:
+            try:
+                yield psutil.Process(pid)
+            except psutil.NoSuchProcess:
+                continue
+        return
+    try:
+        root = psutil.Process(root_pid)
+        yield root
+        yield from root.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return
+
+
+def _add(look: _Look, process: psutil.Process) -> None:
+    """Add one process; what it will not tell, for being gone or somebody else's, is left out."""
+    try:
+        with process.oneshot():
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return
+            used = look.used.setdefault((process.pid, process.create_time()), _Used())
+            look.processes += 1
+            look.memory += process.memory_info().rss
+            times = process.cpu_times()
+            used.cpu_seconds = times.user + times.system
+        used.io_bytes = _io_bytes(process)
+        look.open_files += process.num_fds()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return
+
+
+def _io_bytes(process: psutil.Process) -> int:
+    """Bytes read and written through system calls; the disk may have seen fewer."""
+    try:
+        counters = process.io_counters()
+    except (psutil.AccessDenied, NotImplementedError):
+        return 0
+    return int(counters.read_chars + counters.write_chars)
+
+
+def _text(cgroup: Path | None, name: str) -> str | None:
+    """The content of a control file, or None where there is none: no group, no such controller, or the group is gone."""
+    if cgroup is None:
+        return None
+    try:
+        return (cgroup / name).read_text()
+    except OSError:
+        return None
+
+
+def _number(cgroup: Path | None, name: str) -> int | None:
+    text = (_text(cgroup, name) or "").strip()
+    return int(text) if text.isdigit() else None
+
+
+def _cpu_of_group(cgroup: Path | None) -> float | None:
+    """Processor time of the group, of ended processes too, in seconds."""
+    for line in (_text(cgroup, "cpu.stat") or "").splitlines():
+        name, _, value = line.partition(" ")
+        if name == "usage_usec" and value.strip().isdigit():
+            return int(value) / 1_000_000
+    return None
+
+
+def size_of(directory: Path) -> int:
+    """Bytes that the files below a directory hold, links not followed, git's own left out; what vanishes is not counted."""
+    total = files = 0
+    waiting = [str(directory)]
+    while waiting and files < MAX_FILES:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in SKIPPED:
+                            waiting.append(entry.path)
+                        continue
+                    files += 1
+                    try:
+                        total += entry.stat(follow_symlinks=False).st_size
+                    except OSError:
+                        continue
+        except OSError:
+            continue
+    return total
