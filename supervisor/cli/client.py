@@ -56,16 +56,24 @@ class Client:
         """
         return await self._ask("GET", path, None)
 
-    async def post(self, path: str, body: Any = None) -> Any:
-        """Ask for something to be done; raises like `get`."""
-        return await self._ask("POST", path, body)
+    async def post(self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS) -> Any:
+        """Ask for something to be done; raises like `get`.
 
-    async def _ask(self, method: str, path: str, body: Any) -> Any:
+        Args:
+            path: Of the daemon's API.
+            body: What is sent, as JSON.
+            seconds: How long the answer may take; None waits for ever.
+        """
+        return await self._ask("POST", path, body, seconds)
+
+    async def _ask(self, method: str, path: str, body: Any, seconds: float | None = ANSWER_SECONDS) -> Any:
+        import httpx
+
         try:
-            response = await self._http.request(method, path, json=body)
+            response = await self._http.request(method, path, json=body, timeout=seconds)
         except httpx.TimeoutException:
             raise RefusedError(
-                f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it did what was asked is not known.",
+                f"The daemon did not answer within {seconds or 0:g} s; whether it did what was asked is not known.",
                 way_out="It may be waiting for room on its disk: see incidents.jsonl in its state directory.",
             ) from None
         except httpx.TransportError as error:

@@ -149,6 +149,7 @@ class Memory:
             or self.fresh_issues
             or self.incidents_due
             or self.begun
+            or self.going_back.reborn
             or self.turn is not None
             or self.stop is not None
             or self.emergency is not None

@@ -18,6 +18,7 @@ from supervisor import __version__
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.submission import Submission
 
@@ -74,6 +75,7 @@ def make_api(daemon: Daemon) -> FastAPI:
     _errors(api)
     _daemon_routes(api, daemon)
     _agent_routes(api, daemon)
+    checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api
 

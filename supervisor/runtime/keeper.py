@@ -10,16 +10,16 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import repository
+from checkpoints import health, repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
 from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Position, Reason, RestorePlan
@@ -134,7 +134,9 @@ class Keeper:
         """
         place = await self.place(wanted.workspace)
         facts = replace(
-            self._facts(agent, Reason.UNDO, wanted.task, wanted.moment), name=f"before-{wanted.intervention}", frozen=True
+            self._facts(agent, Reason.UNDO, wanted.task, wanted.moment),
+            name=f"before-{wanted.intervention}",
+            frozen=True,
         )
 
         def work() -> Restored:
@@ -221,6 +223,29 @@ class Keeper:
             raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
         return await self.in_thread(lambda: compare(store, one, other))
 
+    async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
+        """Each store, with what is wrong with it; every object is read.
+
+        Args:
+            repair: Take checkpoints back in that the ledger lost.
+        """
+        return [await self._examine(folder, repair=repair) for folder in await self.in_thread(self._store_folders)]
+
+    async def _examine(self, folder: Path, *, repair: bool) -> dict[str, Any]:
+        try:
+            store = await self._store(folder)
+            repaired = await self.in_thread(lambda: health.repair(store)) if repair else ()
+            problems = (*repaired, *await self.in_thread(lambda: health.examine(store)))
+        except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
+            problem = {"what": str(error), "checkpoints": [], "repaired": False, "way_out": "", "severe": True}
+            return {"project": str(folder), "checkpoints": 0, "size_bytes": 0, "problems": [problem]}
+        return {
+            "project": str(store.project),
+            "checkpoints": len(store.checkpoints),
+            "size_bytes": await self.in_thread(lambda: store.size_bytes),
+            "problems": [{**asdict(one), "severe": bool(one.checkpoints) and not one.repaired} for one in problems],
+        }
+
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
     async def place(self, workspace: str) -> Place:
@@ -282,8 +307,7 @@ class Keeper:
     async def _store(self, folder: Path, project: Path | None = None) -> Store:
         async with self._opening:
             if folder not in self.stores:
-                owner = project or await self.in_thread(lambda: _project_named(folder))
-                self.stores[folder] = await self.in_thread(lambda: Store(folder, owner))
+                self.stores[folder] = await self.in_thread(lambda: Store(folder, project or _project_named(folder)))
             return self.stores[folder]
 
     def _store_folders(self) -> list[Path]:
@@ -362,7 +386,9 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
     plan = restorer.plan(target, facts)
     undo = earlier if earlier is not None and not plan.changes else plan.undo
     try:
-        result = restorer.restore(plan, confirmed=True, unusual_confirmed=wanted.unusual, with_branch=wanted.with_branch)
+        result = restorer.restore(
+            plan, confirmed=True, unusual_confirmed=wanted.unusual, with_branch=wanted.with_branch
+        )
     except (RestoreRefusedError, StoreFullError):
         store.drop([plan.undo.name])
         raise
