@@ -35,10 +35,20 @@ def make_repository(path: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text(text)
-    for command in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"], ["commit", "--quiet", "-m", "base"]):
+    for command in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "--all"],
+        ["commit", "--quiet", "-m", "base"],
+    ):
         subprocess.run(["git", "-C", str(path), *IDENTITY, *command], check=True, env=git_environment(path))
     for name, value in (("user.name", "Agent"), ("user.email", "agent@localhost")):
         subprocess.run(["git", "-C", str(path), "config", name, value], check=True, env=git_environment(path))
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Every file of a workspace but those of git."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
 
 
 IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
@@ -89,9 +99,7 @@ class Live:
         return [event for event in found if isinstance(event, kind)]
 
     def files(self) -> dict[str, str]:
-        """Every file of the workspace but those of git."""
-        paths = (path for path in self.repo.rglob("*") if path.is_file() and ".git" not in path.parts)
-        return {str(path.relative_to(self.repo)): path.read_text() for path in paths}
+        return files_of(self.repo)
 
     async def chaperon(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Run a command of the command line against this daemon; what it reads is a pipe."""
