@@ -188,6 +188,8 @@ class Runner:
             done = await self._tools.keeper.roll_back(self.agent, command)
         except ChaperonError as error:
             self._steer(Thaw())
+            what = f"Agent {self.agent} could not go back to {command.checkpoint}: {error}"
+            self._tools.fault(self.agent, "rollback_failed", what)
             self._tell(events.RestoreFailed, **which, error=str(error))
             return
         which |= {"undo": done.undo, "restored": done.restored, "kept": done.kept}

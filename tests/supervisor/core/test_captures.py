@@ -355,7 +355,7 @@ def test_a_run_that_fails_is_no_place_to_go_back_to() -> None:
     play.running()
     play.asked.clear()
     moment = RunMoment(1, "s-1", "x", success_rate=0.5, seconds_without_errors=120.0)
-    about = {"key": "start", "name": "c1", "reason": "start", "tree": "t"}
+    about: dict[str, Any] = {"key": "start", "name": "c1", "reason": "start", "tree": "t"}
     play.feed(events.CheckpointMade(**play.stamp(), **about, moment=moment))
     assert play.session is not None
     assert "50% of actions" in str(play.session._known.captures.before(issue(10_000), 3))

@@ -145,3 +145,36 @@ async def test_the_files_of_an_agent_that_has_ended_go_back(base: Path) -> None:
         unknown = await stage.chaperon("rollback", "no-such", "--yes")
         assert unknown.returncode == 1
         assert b"no-such" in unknown.stderr
+
+
+ROLLBACK_AT_ONCE = {
+    "interventions": {
+        "auto_rollback": True,
+        "soft_correction": False,
+        "context_reinforcement": False,
+        "intervention_cooldown_seconds": 0,
+    }
+}
+"""A policy under which only a rollback or a stop is left to answer with."""
+
+
+async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:
+    """The controller chooses the checkpoint; nobody is asked, since the policy says so."""
+    fails = bash("echo junk >> junk.txt; python3 missing.py")
+    steps = (bash("echo one > one.txt; echo the-first-output"), *[fails] * 6, Say("the-lesson-is-learned"))
+    async with live(base, steps, ROLLBACK_AT_ONCE) as stage:
+        await stage.submit("the-task")
+        chosen = (await stage.event(events.InterventionChosen)).intervention
+        restored = await stage.event(events.CheckpointRestored)
+        await stage.state(AgentState.DONE)
+        assert chosen.kind == "checkpoint_rollback"
+        assert restored.checkpoint == chosen.details["checkpoint"]
+        assert "junk.txt" not in stage.files()
+        assert stage.files()["one.txt"] == "one\n"
+        request = stage.model.conversation()[-1]
+        assert "the-first-output" in str(request.messages)
+        assert "missing.py" not in str(request.messages[:-1])
+        assert f"set back to the checkpoint {restored.checkpoint}" in what_the_model_was_told(request)
+        assert (
+            stage.events(events.IncidentOpened)[0].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
+        )
