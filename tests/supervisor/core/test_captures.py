@@ -49,7 +49,12 @@ class Kept(Play):
         done = capture or self.asked.pop(0)
         number = next(self._numbers)
         name = done.name or f"c{number}"
-        about = {"key": done.key, "reason": str(done.reason), "tree": f"t{number}", "moment": done.moment}
+        about: dict[str, Any] = {
+            "key": done.key,
+            "reason": str(done.reason),
+            "tree": f"t{number}",
+            "moment": done.moment,
+        }
         return self.feed(events.CheckpointMade(**self.stamp(), **about, name=name, number=number))
 
     def failed(self) -> list[Command]:

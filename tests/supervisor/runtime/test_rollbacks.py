@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Say
+from supervisor.rehearsal.script import Say, Use
 from supervisor.rehearsal.told import what_the_model_was_told
 from tests.live import Live, bash, git_environment, live, make_repository
 
@@ -161,7 +161,11 @@ ROLLBACK_AT_ONCE = {
 async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:
     """The controller chooses the checkpoint; nobody is asked, since the policy says so."""
     fails = bash("echo junk >> junk.txt; python3 missing.py")
-    steps = (bash("echo one > one.txt; echo the-first-output"), *[fails] * 6, Say("the-lesson-is-learned"))
+    steps: tuple[Say | Use, ...] = (
+        bash("echo one > one.txt; echo the-first-output"),
+        *[fails] * 6,
+        Say("the-lesson-is-learned"),
+    )
     async with live(base, steps, ROLLBACK_AT_ONCE) as stage:
         await stage.submit("the-task")
         chosen = (await stage.event(events.InterventionChosen)).intervention
