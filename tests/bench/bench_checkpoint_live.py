@@ -9,7 +9,6 @@ think, are counted as if they held up the next call. Two runs, with checkpoints 
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.submission import Submission
+from tests.bench.figures import Figure, middle, table
 
 ASKER = Path(__file__).with_name("asker.py")
 
@@ -64,28 +64,28 @@ async def run(base: Path, enabled: bool, calls: int, pause: float) -> tuple[dict
     return asked, captures
 
 
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
+def main(files: int = 1_000, calls: int = 50) -> list[Figure]:
+    """Measure both, and print each; the aim is for a model that takes its time between two calls."""
+    return anyio.run(_measure, files, calls)
 
 
-async def main(files: int, calls: int) -> None:
+async def _measure(files: int, calls: int) -> list[Figure]:
+    figures = []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         make(base, files)
         for pause in PAUSE_SECONDS:
             off, _ = await run(base, False, calls, pause)
             on, captures = await run(base, True, calls, pause)
-            say(f"{files} files, {calls} calls of each kind, {pause * 1000:.0f} ms between calls; milliseconds a call:")
+            where = f"{files:,} files, {pause * 1000:.0f} ms between calls"
             for kind in off:
-                before, after = statistics.median(off[kind]), statistics.median(on[kind])
-                say(
-                    f"  {kind:<6} {before:7.2f} without, {after:7.2f} with, {after - before:+7.2f} added (aim: 5 or less)"
-                )
-            say(
-                f"  capture {statistics.median(captures):6.2f} at the median of {len(captures)}, {max(captures):.0f} the first look"
-            )
+                added = middle(on[kind]) - middle(off[kind])
+                aim = 5.0 if pause else None
+                figures.append(Figure(f"added to a call that {kind}, {where}", round(added, 2), "ms", aim))
+            figures.append(Figure(f"capture in a live run, {where}", round(middle(captures), 2), "ms"))
+    return figures
 
 
 if __name__ == "__main__":
     given = [int(value) for value in sys.argv[1:]]
-    anyio.run(main, *(given + [1_000, 50][len(given) :]))
+    sys.stdout.write(table(main(*given)) + "\n")
