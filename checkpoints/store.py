@@ -25,11 +25,11 @@ from pathlib import Path
 import pygit2
 
 from checkpoints.durable import replace_file, room_needed
-from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints.errors import CheckpointError, StoreDamagedError, StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
 from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
-from checkpoints.pack import PackWriter, index_of_pack, put_pack
+from checkpoints.pack import PackWriter, put_pack, unpack
 from checkpoints.records import message_of
 from checkpoints.wal import Promise, WriteAheadLog
 from supervisor.protocol.errors import NotFoundError, UsageError
@@ -92,7 +92,8 @@ class Store:
         self._mutex = threading.RLock()
         self._trees: dict[bytes, dict[bytes, Entry]] = {}
         self._tips: dict[str, str] = {}
-        self._settled: set[str] = set()
+        self._unsettled: dict[bytes, bytes] = {}
+        """Objects that only the write-ahead log has yet, packed."""
         with room_needed("a new store"):
             self._create()
         self._lock = self._take_ownership()
@@ -100,9 +101,8 @@ class Store:
             left.unlink(missing_ok=True)
         self._wal = WriteAheadLog(folder / "wal")
         self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
-        self._replay()
         self._odb = pygit2.Odb(str(self.objects / "objects"))
-        self._mend_refs()
+        self._replay()
 
     @property
     def packs(self) -> Path:
@@ -141,7 +141,7 @@ class Store:
             for promise in self._wal.replay():
                 self.step("replay")
                 if promise.pack:
-                    put_pack(self.packs, promise.pack, index_of_pack(promise.pack), sync=False)
+                    put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
 
@@ -164,6 +164,9 @@ class Store:
         Raises:
             StoreDamagedError: The object is missing or damaged.
         """
+        packed = self._unsettled.get(oid)
+        if packed is not None:
+            return unpack(packed)
         try:
             kind, content = self._odb.read(pygit2.Oid(raw=oid))
         except (KeyError, pygit2.GitError, ValueError) as error:
@@ -174,7 +177,7 @@ class Store:
 
     def has(self, oid: bytes) -> bool:
         """Whether the store can give this object."""
-        return bool(self._odb.exists(pygit2.Oid(raw=oid)))
+        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
 
     def tree(self, oid: bytes) -> dict[bytes, Entry]:
         """Return a folder's entries; not to be changed by the caller.
@@ -276,51 +279,63 @@ class Store:
                 known_commit = objects.add(Kind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
             self._announce(checkpoint, objects)
-            self.step("ref")
-            self._write_ref(checkpoint)
             self.step("announced")
         return checkpoint
 
     def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
         line = made(checkpoint)
         if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
-            self._announce_large(line, objects)
+            self._announce_large(checkpoint, line, objects)
             return
         pack = objects.seal()
         if not self._wal.fits(len(line) + len(pack)):
             self.settle()
-        self.step("pack")
-        objects.put(pack)
         before = self.ledger.size_bytes
         self.step("ledger")
         self.ledger.append([line])
         self.step("log")
         try:
-            self._wal.append(Promise(line, pack))
-        except OSError:
+            with room_needed("the write-ahead log"):
+                self._wal.append(Promise(line, pack))
+        except (OSError, StoreFullError):
             self.ledger.take_back(checkpoint, before)
             raise
+        self._unsettled |= objects.pending
 
-    def _announce_large(self, line: bytes, objects: PackWriter) -> None:
+    def _announce_large(self, checkpoint: Checkpoint, line: bytes, objects: PackWriter) -> None:
         """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
         self.step("large pack")
         objects.finish()
         self.settle()
+        before = self.ledger.size_bytes
         self.step("large ledger")
         self.ledger.append([line])
-        self.settle()
+        try:
+            self.settle()
+        except (OSError, StoreFullError):
+            self.ledger.take_back(checkpoint, before)
+            raise
 
     def settle(self) -> None:
-        """Sync everything in its own place and begin the write-ahead log anew. Best called when nothing else is to do."""
+        """Put everything in its own place, durably: one pack for all captures since. Best called when idle.
+
+        Raises:
+            StoreFullError: There was no room; the write-ahead log still answers for everything.
+        """
         with self._mutex:
-            for place in (*self.packs.iterdir(), self.packs):
-                if place.name not in self._settled:
-                    _sync(place)
-            self._settled = {place.name for place in self.packs.iterdir()}
-            self.step("settle ledger")
-            self.ledger.sync()
-            self.step("settle log")
-            self._wal.begin_anew(self.ledger.size_bytes)
+            if self._unsettled:
+                self.step("settle pack")
+                together = self.writer("settled")
+                for oid, packed in self._unsettled.items():
+                    together.add_packed(oid, packed)
+                together.finish()
+            with room_needed("the ledger of checkpoints"):
+                self.step("settle ledger")
+                self.ledger.sync()
+                self.step("settle log")
+                self._wal.begin_anew(self.ledger.size_bytes)
+            self._unsettled = {}
+            self._mend_refs()
 
     @property
     def is_settled(self) -> bool:
@@ -332,8 +347,6 @@ class Store:
         with self._mutex:
             self.ledger.append(dropped(name) for name in names)
             self.settle()
-            for name in names:
-                self._ref(name).unlink(missing_ok=True)
 
     def hold_tip(self, label: str, commit: str) -> None:
         """Keep the last commit of a workspace, dropped or not: the next capture there builds upon its trees."""

@@ -44,7 +44,7 @@ def _mark(word: str, colour: str, *, bold: bool = False) -> str:
 
 def _submitted(record: Record) -> Shown:
     yield _mark("task", "blue", bold=True), clean(record["task"]["prompt"])
-    yield _mark("", "blue"), style(f"in {record['workspace']}, session {record['session_id']}", dim=True)
+    yield _mark("", "blue"), style(clean(f"in {record['workspace']}, session {record['session_id']}"), dim=True)
 
 
 def _line(record: Record) -> Shown:
@@ -71,14 +71,17 @@ def _user(frame: Mapping[str, Any]) -> Shown:
 
 def _result(frame: Mapping[str, Any]) -> Shown:
     cost = frame.get("total_cost_usd")
-    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, float) else "")
-    yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(told, dim=True)
+    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else "")
+    yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(clean(told), dim=True)
 
 
 def _reviewed(record: Record) -> Shown:
     action, review = record["action"], record["review"]
     decision = review["decision"]
-    yield _mark(decision, COLOURS[decision], bold=decision != "allow"), f"{action['tool']} {_what(action['input'])}"
+    yield (
+        _mark(decision, COLOURS[decision], bold=decision != "allow"),
+        f"{clean(action['tool'], 60)} {_what(action['input'])}",
+    )
     if review.get("updated_input"):
         yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
     if decision != "allow":
@@ -114,7 +117,7 @@ def _wish(word: str) -> Callable[[Record], Shown]:
 
 def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
-        yield _mark("", colour), style(text.format_map(record), dim=True)
+        yield _mark("", colour), style(clean(text.format_map(record)), dim=True)
 
     return shown
 

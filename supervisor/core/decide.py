@@ -137,6 +137,10 @@ class Decider:
         before = self._verdict(known, request, action)
         if before is not None:
             return self._made(now, request, action, before)
+        if self._controller.call_wait(now.mono) > 0:
+            return None
+        if over := self._controller.refuses(action.tool, now.mono):
+            return self._made(now, request, action, gate.used_up(over))
         review = gate.review(self._reviewer, action, self._context(known))
         settings = self._settings.approval
         why = approval.needs_person(action, review, settings)

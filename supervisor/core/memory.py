@@ -407,10 +407,8 @@ class Memory:
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
                 self.outbox["init"] = control.initialize("init")
-                opening = self.going_back.opening
-                self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
-                for number, text in enumerate(self.going_back.carried):
-                    self._tell(f"carried:{number}", text, "person", seq, event)
+                if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
+                    self._open(seq, event)
             case TimerFired():
                 self._timer(event)
             case TreeFrozen():
@@ -423,6 +421,13 @@ class Memory:
                 self.ending = event
             case _:
                 pass
+
+    def _open(self, seq: int, event: Event) -> None:
+        """What the CLI is told first: the task, or after a rollback what came of it; and what people had said meanwhile."""
+        opening = self.going_back.opening
+        self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
+        for number, text in enumerate(self.going_back.carried):
+            self._tell(f"carried:{number}", text, "person", seq, event)
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.greeted and not self.stop:

@@ -56,6 +56,27 @@ LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE,
 """The states in which something said reaches the model."""
 
 
+def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
+    """Refuse a person's wish that the state does not allow.
+
+    Raises:
+        IllegalStepError: It does not.
+    """
+    match wish:
+        case SayRequested() | RedirectRequested() if state not in LISTENING:
+            raise IllegalStepError(agent, state, "be told anything", legal(state))
+        case PauseRequested() if Step.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
+        case ResumeRequested() if Step.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case StopRequested() if state.ended:
+            raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case RollbackRequested() if Step.GO_BACK not in legal(state):
+            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
+        case _:
+            return
+
+
 class Session:
     """An agent, from the task that was submitted to the end of its last process.
 
@@ -121,6 +142,11 @@ class Session:
         return self._known.going_back.launches + (0 if self._known.launched else 1)
 
     @property
+    def over(self) -> bool:
+        """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
+        return self.state.ended and not self._known.incidents_due and not self._controller.watching
+
+    @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
         return self._known.offset
@@ -131,22 +157,11 @@ class Session:
         Raises:
             IllegalStepError: It does not.
         """
-        name, state = self.summary.agent, self.state
-        match wish:
-            case SayRequested() | RedirectRequested() if state not in LISTENING:
-                raise IllegalStepError(name, state, "be told anything", legal(state))
-            case PauseRequested() if Step.PAUSE not in legal(state):
-                raise IllegalStepError(name, state, Step.PAUSE, legal(state))
-            case ResumeRequested() if Step.RESUME not in legal(state):
-                raise IllegalStepError(name, state, Step.RESUME, legal(state))
-            case ApprovalGiven():
-                self._check_answer(wish)
-            case StopRequested() if state.ended:
-                raise IllegalStepError(name, state, Step.STOP, legal(state))
-            case RollbackRequested() if Step.GO_BACK not in legal(state) or self._known.going_back.cause is not None:
-                raise IllegalStepError(name, state, Step.GO_BACK, legal(state))
-            case _:
-                return
+        refuse_illegal(self.summary.agent, self.state, wish)
+        if isinstance(wish, ApprovalGiven):
+            self._check_answer(wish)
+        if isinstance(wish, RollbackRequested) and self._known.going_back.cause is not None:
+            raise IllegalStepError(self.summary.agent, self.state, "go back while it goes back", legal(self.state))
 
     def _check_answer(self, given: ApprovalGiven) -> None:
         refuse_agent(given.by, given.from_agent)
@@ -175,8 +190,12 @@ class Session:
         return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
-        """What is still due after `remember` rebuilt the session; the event says when, and that it was adopted."""
+        """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
+
+        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
+        """
         known = self._known
+        self._sent.clear()
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
@@ -198,7 +217,9 @@ class Session:
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
-        seconds = None if self.state.ended else self._controller.wakes_in(mono)
+        held = self._controller.call_wait(mono) if self._known.waiting else 0.0
+        due = (self._controller.wakes_in(mono), held or None)
+        seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
         if seconds is None or wakes_at == self._wakes_at:
             return []

@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import orjson
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from supervisor import __version__
 from supervisor.core.summary import Summary
@@ -20,23 +22,23 @@ from supervisor.protocol import events
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.submission import Asked, Submission
 
 LINES = "application/x-ndjson"
 
+CATCH_UP_SECONDS = 2.0
+"""How long a stream that does not follow waits for what has just happened to be written: a write takes milliseconds, and a
+full disk must not keep anybody from reading what there is."""
 
-class Said(BaseModel):
+
+class Said(Asked):
     """Something to be told to an agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
 
 
-class Stopping(BaseModel):
+class Stopping(Asked):
     """How an agent is to be stopped."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = ""
     force: bool = False
@@ -158,6 +160,9 @@ def _streams(api: FastAPI, daemon: Daemon) -> None:
 
 
 async def _journal_lines(daemon: Daemon, after: int, follow: bool, agent: str | None) -> AsyncIterator[bytes]:
+    if not follow:
+        with anyio.move_on_after(CATCH_UP_SECONDS):
+            await daemon.journal.written(daemon.journal.last)
     async for line in daemon.journal.follow(after, live=follow):
         if agent is None or orjson.loads(line.data).get("agent") == agent:
             yield line.data
@@ -192,6 +197,12 @@ def _errors(api: FastAPI) -> None:
         code = next((code for kind, code in status if isinstance(error, kind)), 503)
         problem = {"kind": type(error).__name__.removesuffix("Error"), "what": error.what, "way_out": error.way_out}
         return JSONResponse(problem, code)
+
+    @api.exception_handler(HTTPException)
+    async def elsewhere(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        what = f"{request.method} {request.url.path} is nothing that this daemon knows ({error.detail})."
+        return JSONResponse({"kind": "Usage", "what": what, "way_out": "See /openapi.json."}, error.status_code)
 
     @api.exception_handler(RequestValidationError)
     async def malformed(_request: Request, error: Exception) -> JSONResponse:

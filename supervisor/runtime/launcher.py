@@ -58,7 +58,14 @@ class ProcessLauncher:
             raise
         except ChaperonError as error:
             raise shims.LaunchError(error.what, way_out=error.way_out) from error
-        return await shims.Shim.launch(spec)
+        try:
+            return await shims.Shim.launch(spec)
+        except BaseException as error:
+            if spec.cgroup is not None:
+                await anyio.to_thread.run_sync(remove, spec.cgroup)
+            if isinstance(error, OSError):
+                raise shims.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
+            raise
 
     def clear(self, containment: str) -> None:
         """Give back the control group of an agent that has ended, where it had one."""
@@ -97,6 +104,8 @@ class ProcessLauncher:
         if again:  # a daemon that was killed before it launched again has left the group of the launch before
             remove(self._containment.agents / agent)
         most = limits.max_memory_mb
+        # A daemon that was killed between making the group and starting the shim left it behind; nobody else makes groups here.
+        remove(self._containment.agents / agent)
         return self._containment.make(agent, Ceiling(memory_high_bytes=most * 2**20 if most else None))
 
 

@@ -109,6 +109,8 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     if summary.state.ended:
         await _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
     else:
+        asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
+        daemon.board.session(agent).check(asked)
         await daemon.wish(agent, events.RollbackRequested, id=id_, by=by, **facts)
     outcome = await _outcome(daemon, before, id_, events.CheckpointRestored, events.RestoreFailed)
     if isinstance(outcome, events.RestoreFailed):

@@ -47,6 +47,9 @@ from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.timers import Timers
 
+FIND_AGAIN_SECONDS = 1.0
+"""Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
+
 STANDSTILL_SECONDS = 10.0
 """How long all processes of an agent may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
 
@@ -85,6 +88,8 @@ class Tools:
     """Has a checkpoint made, and its outcome told; returns at once."""
     fault: Callable[[str, str, str], object]
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
+    reattached: Callable[[str], object]
+    """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,8 @@ class Batch:
 
     after: int
     commands: list[Command]
+    failure: Exception | None = None
+    """What went wrong where the commands should have come from; raised in the runner, which ends its agent."""
 
 
 class Runner:
@@ -103,15 +110,28 @@ class Runner:
         tools: What runners share.
         ended: Tells whether the agent's session has ended.
         offset: Where in the agent's output reading begins.
+        shim: One that was found alive.
+        held: What holds the agent's processes, where they were started before.
     """
 
-    def __init__(self, agent: str, tools: Tools, ended: Callable[[], bool], offset: int = 0) -> None:
+    def __init__(
+        self,
+        agent: str,
+        tools: Tools,
+        ended: Callable[[], bool],
+        offset: int = 0,
+        shim: shims.Shim | None = None,
+        held: str = "",
+    ) -> None:
         self.agent = agent
+        self.done = anyio.Event()
+        """Set once nothing is performed any more."""
         self._tools = tools
         self._ended = ended
-        self._shim: shims.Shim | None = None
-        self._held = ""
+        self._shim = shim
+        self._held = held
         self._still = self._gone = anyio.Event()
+        self._dealt_with: set[str] = set()
         self._splitter = LineSplitter(offset)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
 
@@ -123,22 +143,30 @@ class Runner:
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
 
-    async def run(self, shim: shims.Shim | None = None) -> None:
-        """Perform and listen until the agent has ended. With a shim, it is one that was found alive."""
-        async with self._put, self._take, anyio.create_task_group() as tasks:
+    async def run(self) -> None:
+        """Perform and listen until the agent has ended."""
+        async with anyio.create_task_group() as tasks:
             timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
-            if shim is not None:
-                self._listen(tasks, shim)
+            if self._shim is not None:
+                self._listen(tasks, self._shim)
             async for batch in self._take:
+                if batch.failure is not None:
+                    raise batch.failure
                 await self._tools.journal.written(batch.after)
                 for command in batch.commands:
                     await self._do(command, tasks, timers)
                 if self._ended() and not self._take.statistics().current_buffer_used:
                     break
             tasks.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+
+    def close(self) -> None:
+        """Let go of the shim; the agent, if it lives, goes on."""
         if self._shim is not None:
             self._shim.close()
-        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+        self._put.close()
+        self._take.close()
+        self.done.set()
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:
@@ -182,6 +210,9 @@ class Runner:
 
     async def _restore(self, command: RestoreCheckpoint) -> None:
         """Go back to a checkpoint while the agent stands still; where that fails, it goes on as if nothing had been."""
+        if command.intervention in self._dealt_with:  # asked for again after the connection to the shim was lost
+            return
+        self._dealt_with.add(command.intervention)
         which: dict[str, Any] = {"intervention": command.intervention, "checkpoint": command.checkpoint}
         try:
             await self._stand_still()
@@ -227,13 +258,14 @@ class Runner:
         if command.number > 1:
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
             self._splitter = LineSplitter(0)
-        try:
-            shim = await self._tools.launcher.launch(self.agent, command)
-        except shims.LaunchError as error:
-            self._tell(events.LaunchFailed, error=str(error))
-            return
-        self.launched(shim, command.number)
+        with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
+            try:
+                shim = await self._tools.launcher.launch(self.agent, command)
+            except shims.LaunchError as error:
+                self._tell(events.LaunchFailed, error=str(error))
+                return
         self._listen(tasks, shim)
+        self.launched(shim, command.number)
 
     def launched(self, shim: shims.Shim, number: int) -> None:
         """Tell the session that its processes run."""
@@ -246,7 +278,36 @@ class Runner:
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
 
     async def _hear(self, shim: shims.Shim) -> None:
-        """Tell the session all that the shim tells, until the connection ends."""
+        """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
+        while not await self._hear_out(shim):
+            again = await self._find_again(shim.directory)
+            if again is None:
+                self._shim = None
+                await self.read_what_is_left(shim.directory)
+                break
+            self._shim = shim = again
+            self._tools.reattached(self.agent)
+        shim.close()
+        self._shim = None
+        self._still.set()
+        self._gone.set()
+
+    async def _find_again(self, directory: Path) -> shims.Shim | None:
+        """The shim, where it lives although it closed the connection; None where it has gone."""
+        told = False
+        while True:
+            try:
+                return await shims.Shim.attach(directory, self._splitter.received)
+            except shims.ShimSilentError as error:
+                if not told:
+                    self._tools.fault(self.agent, "shim_silent", str(error))
+                told = True
+                await anyio.sleep(FIND_AGAIN_SECONDS)
+            except (shims.ShimGoneError, OSError):
+                return None
+
+    async def _hear_out(self, shim: shims.Shim) -> bool:
+        """Tell the session all that comes by this connection; whether the agent's end was among it."""
         exited = False
         async for heard in shim.events():
             match heard:
@@ -264,11 +325,7 @@ class Runner:
                     self.exited(heard.record)
                 case shims.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
-        self._shim = None
-        if not exited:
-            await self.read_what_is_left(shim.directory)
-        self._still.set()
-        self._gone.set()
+        return exited
 
     async def read(self, data: bytes) -> None:
         """Tell the session the lines that the bytes complete; waits while the journal has no room."""
@@ -297,7 +354,8 @@ class Runner:
             Whether there was an exit record.
         """
         record = await anyio.to_thread.run_sync(shims.read_exit_record, directory)
-        for data in await anyio.to_thread.run_sync(lambda: list(shims.read_rest(directory, self._splitter.received))):
+        rest = shims.read_rest(directory, self._splitter.received)
+        while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
         if record is not None:
             self.exited(record)
@@ -305,6 +363,7 @@ class Runner:
         identity = await anyio.to_thread.run_sync(read_identity, directory)
         found = "nobody was left"
         if identity is not None:
+            self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
             cleared = await anyio.to_thread.run_sync(end_leftovers, identity)
             found = f"{len(cleared.ended)} processes it left were ended, {cleared.left} could not be"
         self._tell(events.AgentVanished, reason=f"its shim was killed; {found}")
@@ -334,7 +393,6 @@ class Runner:
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
                         break
-            self._shim.close()
         self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:

@@ -6,16 +6,19 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 import anyio
+import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
 from interventions.controller import Controller
+from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
 from supervisor import __version__
@@ -27,7 +30,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.containment import Containment
+from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
@@ -47,13 +50,17 @@ from supervisor.runtime.settings import (
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
+from supervisor.runtime.submission import Defaults
 from supervisor.runtime.tending import tend
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
 
-SNAPSHOT_VERSION = f"{__version__}/1"
+LAST_SNAPSHOT_SECONDS = 5.0
+"""How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
+
+SNAPSHOT_VERSION = f"{__version__}/2"
 
 SUMMARIES = TypeAdapter(list[Summary])
 
@@ -87,24 +94,36 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         listening = setup.listening
         if listening is None:
             listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
-        stack.callback(_stop_listening, listening, setup)
-        board = Board(_session_maker(setup))
+        stack.push_async_callback(
+            _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
+        )
+        record = Record()
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, record), record)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
-        stack.push_async_callback(_close, opened.journal)
+        # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
+        serving = await stack.enter_async_context(_cancelled_at_end())
+        stack.push_async_callback(_blocking, opened.journal.close)
+        stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
-        stack.callback(launcher.leave)
+        stack.push_async_callback(_blocking, launcher.leave)
         keeper = Keeper(setup.places.checkpoints, capture_settings(), setup.clock)
         stack.push_async_callback(keeper.close)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
+        tasks = await stack.enter_async_context(_cancelled_at_end())
         daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
+        await _begin(daemon, setup, opened)
+        serving.start_soon(_serve, daemon, listening, setup, name="socket")
+        tasks.start_soon(_watch_journal, daemon, name="journal watch")
+        tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+        tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
+        yield daemon
+        await _end(daemon, setup)
+
+
+@asynccontextmanager
+async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
+    async with anyio.create_task_group() as tasks:
         try:
-            await _begin(daemon, setup, opened)
-            tasks.start_soon(_serve, daemon, listening, setup, name="socket")
-            tasks.start_soon(_watch_journal, daemon, name="journal watch")
-            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-            tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
-            yield daemon
-            await _end(daemon, setup)
+            yield tasks
         finally:
             tasks.cancel_scope.cancel()
 
@@ -116,7 +135,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 class _Opened:
     journal: Journal
     recovery: Recovery
-    incidents: IncidentLog
+    feed: IncidentFeed
     missed: list[events.IncidentOpened | events.FaultSeen]
     """Incidents of the journal that the log may lack."""
     problem: str
@@ -134,6 +153,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
         begin = 0
     else:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
+        board.record.restore(snapshot.state["record"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
@@ -142,7 +162,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
     board.settle()
     incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, incidents, missed, problem)
+    return _Opened(journal, recovery, IncidentFeed(incidents, places.incident_log), missed, problem)
 
 
 def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
@@ -159,28 +179,30 @@ def _make_daemon(
     keeper: Keeper,
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
-    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, keeper, setup.clock, tasks)
+    defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
+    return Daemon(board, opened.journal, opened.feed, launcher, keeper, setup.clock, tasks, defaults)
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
-    containment = Containment.find(owner)
+    never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
+    containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
     launcher.sweep([session.summary.agent for session in board.live()])
     return launcher
 
 
-def _session_maker(setup: Setup) -> MakeSession:
-    """How sessions are made: one reviewer for all, detectors and a controller for each."""
+def _session_maker(setup: Setup, record: Record) -> MakeSession:
+    """How sessions are made: one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
     reviewer = WatchedReviewer(make_reviewer(review_settings(config)), setup.clock)
     about = session_settings(config, setup.places, setup.environ)
+    interventions = controller_settings(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
-        controller = Controller(controller_settings(config), submitted.task)
+        controller = Controller(interventions, submitted.task, record)
         return Session(submitted, reviewer, detectors, controller, about)
 
     return make
@@ -246,7 +268,8 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json")}
+    outcomes = daemon.board.record.as_json()
+    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "record": outcomes}
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)
@@ -262,17 +285,26 @@ async def _end(daemon: Daemon, setup: Setup) -> None:
     daemon.ending = True
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
-    await take_snapshot(daemon, setup.places)
+    if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
+        with anyio.move_on_after(LAST_SNAPSHOT_SECONDS):
+            await take_snapshot(daemon, setup.places)
 
 
-async def _close(journal: Journal) -> None:
-    """Write and sync what was taken, whatever ended the daemon."""
+async def _blocking(do: Callable[..., object], *arguments: object) -> None:
+    """Do something that blocks, off the loop, whatever else is being ended."""
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(journal.close)
+        await anyio.to_thread.run_sync(do, *arguments)
 
 
-def _stop_listening(listening: socket.socket, setup: Setup) -> None:
-    """Close the socket, and remove its path where it is ours; one of the service manager's stays."""
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:  # the service manager's socket is elsewhere
+        return 0
+
+
+def _stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
+    """Close the socket, and remove its path where it is still ours; one of the service manager's stays."""
     listening.close()
-    if setup.listening is None:
+    if setup.listening is None and _inode(setup.places.socket) == inode:
         setup.places.socket.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ def capture_some(workspace: Path, capturer: Capturer, count: int) -> None:
     for number in range(count):
         (workspace / "README").write_text(f"version {number}\n" * 200)
         capturer.capture(MOMENT)
+        capturer.store.settle()
 
 
 def test_packing_gives_back_what_was_borrowed(store: Store, workspace: Path, capturer: Capturer) -> None:
@@ -123,9 +124,11 @@ def test_damage_is_found_and_named_and_the_rest_is_usable(
     store: Store, workspace: Path, capturer: Capturer, opening: Callable[[Path, Path], Store]
 ) -> None:
     capturer.capture(MOMENT)
+    store.settle()
     known = set(store.packs.glob("*.pack"))
     (workspace / "README").write_text("in the pack that is damaged")
     bad = capturer.capture(MOMENT)
+    store.settle()
     (hurt,) = set(store.packs.glob("*.pack")) - known
     (workspace / "README").write_text("in a pack that is not")
     (workspace / "src/main.py").write_text("so that no folder is shared")
@@ -144,6 +147,7 @@ def test_a_capture_upon_a_damaged_tree_says_so_once_and_the_next_writes_everythi
     first = capturing(store, workspace)
     (workspace / "new").write_text("only here")
     first.capture(MOMENT)
+    first.close()
     store.close()
     for hurt in store.packs.glob("*.pack"):
         damage(hurt)

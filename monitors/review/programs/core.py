@@ -1,6 +1,7 @@
 """The core tools that change files: what they are given decides."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
@@ -8,6 +9,7 @@ from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.launch import roots, selects
 
 Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
 """Says what an invocation of one program would do."""
@@ -119,7 +121,21 @@ def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield writes(scene, invocation, arg(word[3:], known=word.known))
 
 
+def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`find -delete`: what it selects, or the whole of where it looks."""
+    if "-delete" not in invocation.args:
+        return
+    chosen = selects(invocation)
+    for root in roots(invocation):
+        if not chosen:
+            yield deletes(scene, invocation, root, recursive=True, forced=True)
+            continue
+        below = arg(root.rstrip("/") + "/{}", known=root.known)
+        found = deletes(scene, invocation, below, recursive=False, forced=False)
+        yield replace(found, risk=max(found.risk, levels.HARM)) if found and below == "/{}" else found
+
+
 MODELS: dict[str, Model] = {
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
-    "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
+    "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
 }  # fmt: skip

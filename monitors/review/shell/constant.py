@@ -70,7 +70,7 @@ def _base64(invocation: Invocation) -> str | None:
     text = invocation.input.text
     if text is None or [word for word in invocation.args if word[:1] != "-"]:
         return None
-    raw = text.encode("utf-8", "surrogateescape")
+    raw = text.encode("utf-8", "replace")
     if not {"-d", "-D", "--decode", "-di", "-id"}.intersection(invocation.args):
         return None
     try:
