@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.to_thread
 
 from supervisor.config.model import Agent, Config
 from supervisor.config.paths import Places
@@ -93,9 +94,10 @@ class Live:
     async def state(self, state: AgentState, *, after: int = 0) -> None:
         await self.event(events.StateChanged, lambda event: event.after is state, after=after)
 
-    def events(self, kind: type[E]) -> list[E]:
+    async def events(self, kind: type[E]) -> list[E]:
         """What the journal has of this kind until now."""
-        found = [record.event for record in self.daemon.journal.read(0)]
+        records = await anyio.to_thread.run_sync(lambda: list(self.daemon.journal.read(0)))
+        found = [record.event for record in records]
         return [event for event in found if isinstance(event, kind)]
 
     def files(self) -> dict[str, str]:

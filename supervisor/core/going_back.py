@@ -29,6 +29,8 @@ class GoingBack:
     resume_at: str = ""
     cause: Cause | None = None
     """What asked for the rollback that is under way."""
+    asked_seq: int = 0
+    """Sequence number of that event."""
     ended: AgentExited | AgentVanished | None = None
     """How the processes ended while it was under way: the end of the agent only where the rollback fails."""
     launches: int = 0
@@ -39,6 +41,10 @@ class GoingBack:
     """What the CLI is told first after the next launch; empty: the task."""
     carried: list[str] = field(default_factory=list)
     """What people said and no turn had taken when the processes were ended: said again."""
+
+    def begin(self, seq: int, cause: Cause) -> None:
+        """A rollback was asked for."""
+        self.cause, self.asked_seq = cause, seq
 
     @property
     def checkpoint(self) -> str:

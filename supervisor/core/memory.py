@@ -176,7 +176,7 @@ class Memory:
             case InterventionJudged() | PersonNeeded() | LimitsEased():
                 self._controlled(seq, event)
             case RollbackRequested():
-                self.going_back.cause = event
+                self.going_back.begin(seq, event)
             case CheckpointRestored():
                 self._restored(seq, event)
             case RestoreFailed():
@@ -324,7 +324,7 @@ class Memory:
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
-            self.going_back.cause = event  # its message is for the conversation that goes on from the checkpoint
+            self.going_back.begin(seq, event)  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
             self._tell(f"tell:{chosen.id}", chosen.message, "chaperon", seq, event)
 

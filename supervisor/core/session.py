@@ -309,7 +309,7 @@ class Session:
 
     def _restore(self, id_: str, event: AnyEvent, **how: bool) -> RestoreCheckpoint:
         known = self._known
-        moment = known.captures.moment(known.last_seq, event.mono, known.state)
+        moment = known.captures.moment(known.going_back.asked_seq, event.mono, known.state)
         return RestoreCheckpoint(id_, known.going_back.checkpoint, known.submitted.workspace, known.task, moment, **how)
 
     def _climb(self, rung: Rung) -> list[Command]:
