@@ -108,7 +108,7 @@ async def test_files_alone_go_back_while_the_conversation_goes_on(base: Path) ->
         request = stage.model.conversation()[4]
         assert "the-second-answer" in str(request.messages)
         assert f"The files were set back to the checkpoint {name}" in what_the_model_was_told(request)
-        assert [event.number for event in stage.events(events.AgentLaunched)] == [1]
+        assert [event.number for event in await stage.events(events.AgentLaunched)] == [1]
 
 
 async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
@@ -179,6 +179,6 @@ async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base:
         assert "the-first-output" in str(request.messages)
         assert "missing.py" not in str(request.messages[:-1])
         assert f"set back to the checkpoint {restored.checkpoint}" in what_the_model_was_told(request)
-        assert (
-            stage.events(events.IncidentOpened)[0].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
-        )
+        assert (await stage.events(events.IncidentOpened))[
+            0
+        ].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
