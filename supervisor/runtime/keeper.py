@@ -24,7 +24,8 @@ from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
 from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Position, Reason, RestorePlan
 from checkpoints.plan import compare
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
@@ -102,6 +103,8 @@ class Keeper:
         """By workspace."""
         self.stores: dict[Path, Store] = {}
         """By folder."""
+        self.tidied_at: dict[Path, float] = {}
+        """When each store was last looked after, on the clock that never goes back."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
