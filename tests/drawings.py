@@ -33,12 +33,14 @@ NOT_CODE = {
 
 def map_of_the_code() -> str:
     """Every package with the first sentence that it says of itself."""
-    lines = []
-    for top in PACKAGES:
-        for package in [ROOT / top, *sorted(path.parent for path in (ROOT / top).glob("*/**/__init__.py"))]:
-            lines.append(_branch(package.relative_to(ROOT), _first_sentence(package / "__init__.py")))
+    packages = [path.parent for top in PACKAGES for path in sorted((ROOT / top).rglob("__init__.py"), key=_place)]
+    lines = [_branch(path.relative_to(ROOT), _first_sentence(path / "__init__.py")) for path in packages]
     lines += [_branch(Path(name), says) for name, says in NOT_CODE.items()]
     return "\n".join(["```text", *lines, "```"])
+
+
+def _place(path: Path) -> tuple[str, ...]:
+    return path.parent.parts
 
 
 def _branch(path: Path, says: str) -> str:
@@ -75,7 +77,9 @@ def _usage(name: str) -> str:
 
 def api_as_table() -> str:
     """Every route of the socket, from the OpenAPI description."""
-    described = make_api(cast("Daemon", None)).openapi()  # nothing is asked of a daemon before a request comes
+    described = make_api(
+        cast("Daemon", None), cast("Any", None)
+    ).openapi()  # nothing is asked of a daemon before a request comes
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"
         for path, methods in described["paths"].items()

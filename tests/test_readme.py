@@ -83,7 +83,7 @@ def run(command: str, shell: Mapping[str, str], where: Path) -> subprocess.Compl
 
 def test_every_block_to_be_run_is_run_by_a_test_here() -> None:
     assert set(BLOCKS) == {"run", "rehearse", "doctor"}
-    assert [name for name, _ in blocks("file")] == ["deploy.yaml"]
+    assert [name for name, _ in blocks("file")] == ["careful.yaml"]
 
 
 def test_doctor_says_what_works(shell: Mapping[str, str], tmp_path: Path) -> None:

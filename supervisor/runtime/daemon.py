@@ -31,6 +31,9 @@ from supervisor.runtime.log import log
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
 
+REPORT_SECONDS = 5.0
+"""How long the end may wait for an incident to be written: a line takes milliseconds."""
+
 PUT_DOWN_SECONDS = 15.0
 """How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
 is under way comes first."""
@@ -105,7 +108,12 @@ class Daemon:
         )
         self.journal.append(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
-        self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
+        self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
+
+    async def _report(self, incident: Incident) -> None:
+        """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
+        with anyio.move_on_after(REPORT_SECONDS, shield=True):
+            await self.incidents.report(incident, None)
 
     def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
         last = seq

@@ -20,14 +20,15 @@ from pydantic import TypeAdapter
 from interventions.controller import Controller
 from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
-from monitors.review import make_reviewer
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
+from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.actions import Context
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
@@ -39,13 +40,12 @@ from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
-from supervisor.runtime.reviewing import WatchedReviewer
+from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.settings import (
     capture_settings,
     controller_settings,
     detector_settings,
     retention,
-    review_settings,
     session_settings,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
@@ -108,14 +108,15 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, launcher.leave)
         keeper = Keeper(setup.places.checkpoints, capture_settings(), setup.clock)
         stack.push_async_callback(keeper.close)
-        tasks = await stack.enter_async_context(_cancelled_at_end())
-        daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
-        await _begin(daemon, setup, opened)
-        serving.start_soon(_serve, daemon, listening, setup, name="socket")
-        tasks.start_soon(_watch_journal, daemon, name="journal watch")
-        tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-        tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
-        yield daemon
+        async with _cancelled_at_end() as tasks:
+            daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
+            await _begin(daemon, setup, opened)
+            serving.start_soon(_serve, daemon, listening, setup, name="socket")
+            tasks.start_soon(_watch_journal, daemon, name="journal watch")
+            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
+            yield daemon
+            daemon.ending = True
         await _end(daemon, setup)
 
 
@@ -196,7 +197,7 @@ def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
 def _session_maker(setup: Setup, record: Record) -> MakeSession:
     """How sessions are made: one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
-    reviewer = WatchedReviewer(make_reviewer(review_settings(config)), setup.clock)
+    reviewer = make_gate_reviewer(config, setup.clock)
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
 
@@ -237,7 +238,11 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
     from supervisor.runtime.api import make_api
 
-    await server.serve(make_api(daemon), listening, setup.config.socket.mode, daemon.shim_pids)
+    reviewer = make_gate_reviewer(setup.config, setup.clock)
+    about = session_settings(setup.config, setup.places, setup.environ)
+    nobody = Context(home=about.home, protected=about.protected)
+    api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
+    await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
 
 async def _watch_journal(daemon: Daemon) -> None:
@@ -281,8 +286,7 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
 
 
 async def _end(daemon: Daemon, setup: Setup) -> None:
-    """Take nothing new, and write down that the end was in order."""
-    daemon.ending = True
+    """Write down that the end was in order; nobody watches over agents any more."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end

@@ -11,6 +11,10 @@ import os
 import random
 import sys
 import time
+from pathlib import Path
+from typing import Any
+
+Frame = dict[str, Any]
 
 COMMANDS = (
     "ls -la src",
@@ -21,19 +25,20 @@ COMMANDS = (
 )
 
 
-def say(frame):
+def say(frame: Frame) -> None:
     sys.stdout.write(json.dumps(frame) + "\n")
     sys.stdout.flush()
 
 
-def hear():
+def hear() -> Frame:
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
-    return json.loads(line)
+    frame: Frame = json.loads(line)
+    return frame
 
 
-def ask(request_id, event, **given):
+def ask(request_id: str, event: str, **given: object) -> tuple[Frame, float]:
     """Call a hook; returns its answer and the seconds until it was here."""
     body = {"subtype": "hook_callback", "callback_id": event, "input": {"hook_event_name": event, **given}}
     began = time.perf_counter()
@@ -43,10 +48,10 @@ def ask(request_id, event, **given):
     return line["response"]["response"], time.perf_counter() - began
 
 
-def call(number, pause):
+def call(number: int, pause: float) -> float:
     """One tool call, as the CLI makes it: the model's line, the hooks, the result."""
     command, id_ = COMMANDS[number % len(COMMANDS)], f"toolu_{number}"
-    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": os.getcwd()}
+    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": str(Path.cwd())}
     use = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
     usage = {"input_tokens": 12, "output_tokens": 90, "cache_read_input_tokens": 20_000}
     say(
@@ -67,12 +72,11 @@ def call(number, pause):
     return seconds
 
 
-def main():
+def main() -> None:
     if "--version" in sys.argv:
         sys.stdout.write("2.1.329 (Claude Code)\n")
         return
-    with open("fleet.json") as file:
-        plan = json.load(file)
+    plan = json.loads(Path("fleet.json").read_text())
     random.seed(plan["seed"])
     say(
         {
@@ -81,15 +85,14 @@ def main():
         }
     )
     ask("prompt", "UserPromptSubmit", prompt=hear()["message"]["content"])
-    say({"type": "system", "subtype": "init", "session_id": f"s{plan['seed']}", "cwd": os.getcwd(), "tools": []})
+    say({"type": "system", "subtype": "init", "session_id": f"s{plan['seed']}", "cwd": str(Path.cwd()), "tools": []})
     os.close(os.open(plan["gate"], os.O_RDONLY))  # waits until all are here
     taken = []
     for number in range(plan["calls"]):
         pause = random.uniform(0.5, 1.5) * plan["pause"]
         time.sleep(pause / 2)
         taken.append(call(number, pause))
-    with open("taken.json", "w") as file:
-        json.dump(taken, file)
+    Path("taken.json").write_text(json.dumps(taken))
     say({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1})
     while True:
         hear()
