@@ -31,7 +31,6 @@ WITHOUT = {
     "supervisor/cli/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
     "supervisor/cli/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
-    "supervisor/rehearsal/run.py": "tests/end_to_end/test_rehearsal.py, with the real CLI",
     # Tested by the module that is its whole use.
     "supervisor/runtime/journal_writer.py": "the thread of the journal: tests/supervisor/runtime/test_journal.py",
     "supervisor/runtime/units.py": "tests/systemd/test_units.py, beside the units",
