@@ -28,10 +28,6 @@ class Reason(StrEnum):
     """The present, before a rollback: going back to it undoes the rollback."""
 
 
-LASTING_REASONS = frozenset({Reason.PERSON, Reason.UNDO})
-"""Checkpoints that retention never drops by itself: a person named them, or they are the way back from a rollback."""
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where the conversation was."""
@@ -89,6 +85,8 @@ class Why(StrEnum):
 
     TOO_LARGE = "too_large"
     """Over the limit for one file."""
+    TOO_MUCH = "too_much"
+    """More new content came at once than one capture takes; the next captures take more of it."""
     SPECIAL = "special"
     """A pipe, socket or device."""
     UNREADABLE = "unreadable"

@@ -12,8 +12,6 @@ Nothing of the project's own configuration is used: no filter, hook, attribute o
 read from the disk and written here as it is, by this package and not by git.
 """
 
-import fcntl
-import json
 import os
 import re
 import threading
@@ -23,12 +21,13 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import replace_file, room_needed
-from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints import foundation
+from checkpoints.durable import replace_file, room_needed, sync_folder
+from checkpoints.errors import StoreDamagedError, StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
 from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
-from checkpoints.pack import PackWriter, index_of_pack, put_pack
+from checkpoints.pack import PackWriter, put_pack, unpack
 from checkpoints.records import message_of
 from checkpoints.wal import Promise, WriteAheadLog
 from supervisor.protocol.errors import NotFoundError, UsageError
@@ -66,48 +65,22 @@ class Store:
         self._mutex = threading.RLock()
         self._trees: dict[bytes, dict[bytes, Entry]] = {}
         self._tips: dict[str, str] = {}
-        self._settled: set[str] = set()
-        with room_needed("a new store"):
-            self._create()
-        self._lock = self._take_ownership()
+        self._unsettled: dict[bytes, bytes] = {}
+        """Objects that only the write-ahead log has yet, packed."""
+        foundation.lay(folder, project)
+        self._lock = foundation.take_ownership(folder)
         for left in self.packs.glob("tmp_*"):
             left.unlink(missing_ok=True)
-        self._wal = WriteAheadLog(folder / "wal")
-        self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
-        self._replay()
+        ledger = folder / "ledger.jsonl"
+        self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
+        self.ledger = Ledger(ledger, self._wal.settled_bytes)
         self._odb = pygit2.Odb(str(self.objects / "objects"))
-        self._mend_refs()
+        self._replay()
 
     @property
     def packs(self) -> Path:
         """Where the objects are."""
         return self.objects / "objects" / "pack"
-
-    def _create(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.folder / "restores").mkdir(mode=0o700, exist_ok=True)
-        about = self.folder / "project.json"
-        if about.exists():
-            self._check_project(about)
-            return
-        for name in ("objects/pack", "objects/info", "refs/checkpoints", "info"):
-            (self.objects / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.objects / "HEAD").write_text("ref: refs/heads/none\n")
-        (self.objects / "config").write_text(_CONFIG)
-        self._borrow_from_project()
-        replace_file(about, json.dumps({"project": str(self.project), "format": 1}).encode())
-
-    def _take_ownership(self) -> int:
-        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(fd)
-            raise CheckpointError(
-                f"The store {self.folder} is in use by another process; nothing was changed.",
-                way_out="Ask the daemon that owns it, or stop that first.",
-            ) from error
-        return fd
 
     def _replay(self) -> None:
         """Put in place what was announced and not synced when the last owner ended."""
@@ -115,20 +88,9 @@ class Store:
             for promise in self._wal.replay():
                 self.step("replay")
                 if promise.pack:
-                    put_pack(self.packs, promise.pack, index_of_pack(promise.pack), sync=False)
+                    put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
-
-    def _check_project(self, about: Path) -> None:
-        try:
-            known = json.loads(about.read_bytes())["project"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreDamagedError(f"{about} does not say which project it belongs to: {error}.") from error
-        if known != str(self.project):
-            raise CheckpointError(
-                f"The store in {self.folder} belongs to {known}, not to {self.project}; nothing was changed.",
-                way_out="Give each project a store of its own.",
-            )
 
     # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -138,6 +100,9 @@ class Store:
         Raises:
             StoreDamagedError: The object is missing or damaged.
         """
+        packed = self._unsettled.get(oid)
+        if packed is not None:
+            return unpack(packed)
         try:
             kind, content = self._odb.read(pygit2.Oid(raw=oid))
         except (KeyError, pygit2.GitError, ValueError) as error:
@@ -148,7 +113,7 @@ class Store:
 
     def has(self, oid: bytes) -> bool:
         """Whether the store can give this object."""
-        return bool(self._odb.exists(pygit2.Oid(raw=oid)))
+        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
 
     def tree(self, oid: bytes) -> dict[bytes, Entry]:
         """Return a folder's entries; not to be changed by the caller.
@@ -160,9 +125,17 @@ class Store:
             return {}
         found = self._trees.get(oid)
         if found is None:
-            found = parse_tree(self.read(oid)[1])
+            found = self.read_tree(oid)
             self.remember_tree(oid, found)
         return found
+
+    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries as they are on the disk.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        return parse_tree(self.read(oid)[1])
 
     def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
         """Keep a folder in memory that is likely to be read soon."""
@@ -242,51 +215,68 @@ class Store:
                 known_commit = objects.add(Kind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
             self._announce(checkpoint, objects)
-            self.step("ref")
-            self._write_ref(checkpoint)
             self.step("announced")
         return checkpoint
 
     def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
         line = made(checkpoint)
         if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
-            self._announce_large(line, objects)
+            self._announce_large(checkpoint, line, objects)
             return
         pack = objects.seal()
         if not self._wal.fits(len(line) + len(pack)):
             self.settle()
-        self.step("pack")
-        objects.put(pack)
         before = self.ledger.size_bytes
         self.step("ledger")
         self.ledger.append([line])
         self.step("log")
         try:
-            self._wal.append(Promise(line, pack))
-        except OSError:
+            with room_needed("the write-ahead log"):
+                self._wal.append(Promise(line, pack))
+        except (OSError, StoreFullError):
             self.ledger.take_back(checkpoint, before)
             raise
+        self._unsettled |= objects.pending
 
-    def _announce_large(self, line: bytes, objects: PackWriter) -> None:
+    def _announce_large(self, checkpoint: Checkpoint, line: bytes, objects: PackWriter) -> None:
         """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
         self.step("large pack")
         objects.finish()
         self.settle()
+        before = self.ledger.size_bytes
         self.step("large ledger")
         self.ledger.append([line])
-        self.settle()
+        try:
+            self.settle()
+        except (OSError, StoreFullError):
+            self.ledger.take_back(checkpoint, before)
+            raise
 
     def settle(self) -> None:
-        """Sync everything in its own place and begin the write-ahead log anew. Best called when nothing else is to do."""
+        """Put everything in its own place, durably: one pack for all captures since. Best called when idle.
+
+        Raises:
+            StoreFullError: There was no room; the write-ahead log still answers for everything.
+        """
         with self._mutex:
-            for place in (*self.packs.iterdir(), self.packs):
-                if place.name not in self._settled:
-                    _sync(place)
-            self._settled = {place.name for place in self.packs.iterdir()}
-            self.step("settle ledger")
-            self.ledger.sync()
-            self.step("settle log")
-            self._wal.begin_anew(self.ledger.size_bytes)
+            if self._unsettled:
+                self.step("settle pack")
+                together = self.writer("settled")
+                for oid, packed in self._unsettled.items():
+                    together.add_packed(oid, packed)
+                together.finish()
+            with room_needed("the ledger of checkpoints"):
+                self.step("settle ledger")
+                self.ledger.sync()
+                self.step("settle log")
+                self._wal.begin_anew(self.ledger.size_bytes)
+            self._unsettled = {}
+            self._mend_refs()
+
+    @property
+    def problem(self) -> str:
+        """What was wrong with the write-ahead log when the store was opened; empty where nothing was."""
+        return self._wal.problem
 
     @property
     def is_settled(self) -> bool:
@@ -298,8 +288,6 @@ class Store:
         with self._mutex:
             self.ledger.append(dropped(name) for name in names)
             self.settle()
-            for name in names:
-                self._ref(name).unlink(missing_ok=True)
 
     def hold_tip(self, label: str, commit: str) -> None:
         """Keep the last commit of a workspace, dropped or not: the next capture there builds upon its trees."""
@@ -318,6 +306,17 @@ class Store:
         """Write the ref, not synced: it follows from the ledger, and `_mend_refs` writes it anew."""
         with room_needed("a ref"):
             replace_file(self._ref(checkpoint.name), f"{checkpoint.commit}\n".encode(), sync=False)
+
+    def refs(self) -> tuple[tuple[str, str], ...]:
+        """Return name and commit of each ref, whether the ledger knows it or not."""
+        places = sorted((self.objects / "refs" / "checkpoints").iterdir())
+        return tuple((place.name, place.read_text().strip()) for place in places if NAME.fullmatch(place.name))
+
+    def take_in(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint whose objects are there and whose line in the ledger was lost; its number is the next."""
+        with self._mutex:
+            self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number))])
+            self.settle()
 
     def _mend_refs(self) -> None:
         """Make refs say what the ledger says; a ref that the ledger never heard of stays, for `doctor`."""
@@ -341,14 +340,39 @@ class Store:
         """Whether checkpoints may still rely on objects of the project."""
         return self.alternates.exists()
 
-    def _borrow_from_project(self) -> None:
-        """Let the first capture rely on what the project's last commit holds, so that it need not be copied at once."""
-        found = pygit2.discover_repository(str(self.project))
-        if found is None:
-            return
-        objects = _common_folder(Path(found)) / "objects"
-        if objects.is_dir() and "\n" not in str(objects):
-            self.alternates.write_text(f"{objects}\n")
+    @property
+    def size_bytes(self) -> int:
+        """How much the store takes on the disk, packs and ledger, without what is borrowed."""
+        return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
+
+    @property
+    def pack_count(self) -> int:
+        """How many packs there are."""
+        return sum(1 for _ in self.packs.glob("pack-*.pack"))
+
+    def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the commits to pack, and the names of the packs that one with all of them replaces."""
+        with self._mutex:
+            self.settle()
+            commits = {checkpoint.commit for checkpoint in self.checkpoints} | set(self._tips.values())
+            return frozenset(commits), frozenset(place.stem for place in self.packs.glob("pack-*.pack"))
+
+    def end_packing(self, new: str | None, old: frozenset[str]) -> None:
+        """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
+        with self._mutex:
+            sync_folder(self.packs)
+            self.step("packed")
+            self.alternates.unlink(missing_ok=True)
+            sync_folder(self.alternates.parent)
+            for name in old - {new}:
+                self.step("remove pack")
+                (self.packs / f"{name}.idx").unlink(missing_ok=True)
+                (self.packs / f"{name}.pack").unlink(missing_ok=True)
+            self.settle()
+            self.step("compact ledger")
+            self.ledger.compact()
+            self._wal.begin_anew(self.ledger.size_bytes)
+            self._odb = pygit2.Odb(str(self.objects / "objects"))
 
     def close(self) -> None:
         """Settle, and let another process own the store."""
@@ -369,37 +393,6 @@ class Store:
             self._lock = -1
 
 
-def _sync(place: Path) -> None:
-    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _common_folder(git_folder: Path) -> Path:
-    """Return where a worktree's repository keeps its objects."""
-    common = git_folder / "commondir"
-    return (git_folder / common.read_text().strip()).resolve() if common.exists() else git_folder
-
-
 def _made_name(checkpoint: Checkpoint, number: int) -> str:
     agent = re.sub(r"[^A-Za-z0-9_-]+", "-", checkpoint.facts.agent).strip("-") or "workspace"
     return f"{agent[:60]}-{checkpoint.facts.reason.value.replace('_', '-')}-{number}"
-
-
-_CONFIG = """\
-[core]
-	repositoryformatversion = 0
-	bare = true
-	hooksPath = /dev/null
-	fsmonitor = false
-	attributesFile = /dev/null
-	logAllRefUpdates = false
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-[pack]
-	threads = 1
-"""

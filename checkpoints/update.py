@@ -39,7 +39,8 @@ class Update:
 
     def edits(self, changed: Collection[bytes]) -> dict[bytes, Entry | None]:
         """Return what becomes of these paths, and of those that change without a note."""
-        paths = {*changed, *self.survey.unsettled, *self.survey.linked}
+        waiting = (path for path, refusal in self.survey.skipped.items() if refusal.why is Why.TOO_MUCH)
+        paths = {*changed, *self.survey.unsettled, *self.survey.linked, *waiting}
         self.survey.unsettled.clear()
         for folder in sorted(_ruled_anew(paths)):
             self._rules.clear()
@@ -67,16 +68,16 @@ class Update:
             return
         name = path[len(parent) + 1 :] if parent else path
         kind = kind_at(name, folder)
+        before = lookup(self._scanner.store, self._tree, path)
         self.survey.forget(path)
-        if kind is None:
+        if before is not None and before.is_folder:
             self.survey.forget_below(path)
+        if kind is None:
             self._edits[path] = None
             return
-        before = lookup(self._scanner.store, self._tree, path)
         is_folder = stat.S_ISDIR(kind)
         if not is_tracked(before, is_folder=is_folder) and self._is_ignored(parent, path, is_folder=is_folder):
             self._edits[path] = None
-            self.survey.forget_below(path)
             return
         if is_folder:
             self._scan(path)

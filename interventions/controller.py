@@ -21,6 +21,7 @@ from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfi
 from interventions.effectiveness import Record
 from interventions.emergency_stop import EmergencyStop
 from interventions.episodes import Episodes
+from interventions.limit_guard import LimitGuard
 from interventions.meter import Meter
 from interventions.resource_throttling import ResourceThrottling
 from interventions.scoring import REVIEW_SECONDS
@@ -103,6 +104,7 @@ class Controller:
         self._episodes = Episodes()
         self._pace = Pace()
         self._meter = Meter()
+        self._guard = LimitGuard()
         self._window: Window | None = None
         self._chosen = 0
         self._last: tuple[float, Intervention] | None = None
@@ -146,6 +148,7 @@ class Controller:
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
         self._meter.saw(observation)
+        self._guard.saw(observation)
         match observation:
             case ToolReturned() if not observation.collateral:
                 ok = not (observation.failed or observation.refused)
@@ -198,6 +201,11 @@ class Controller:
     # ── what is due ───────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
+    def watching(self) -> bool:
+        """Whether an intervention is still to be judged."""
+        return self._window is not None
+
+    @property
     def idle(self) -> bool:
         """Whether nothing can be due, so that `next` need not be asked."""
         renewal = self._reinforced is not None and self._compactions > self._renewed
@@ -247,6 +255,11 @@ class Controller:
         risk = self._refused[0] if now.mono - self._refused[1] < REVIEW_SECONDS else 0.0
         graded = [(worth_of(issue, risk, self._episodes, now.mono), issue) for issue in due]
         worth, issue = max(graded, key=lambda pair: (pair[0].total, pair[1].severity.rank, -pair[1].began))
+        if worth.ceiling is not STOP:
+            if not now.listening or self._resting(now.mono):
+                return None
+            if self._used_up:
+                return self._exhausted(issue, now)
         others = tuple(other for other in due if other is not issue)
         case = Case(issue, now, others=others, said=frozenset(self._said), limits=self._limits)
         past = Past(issue, worth.base, now.mono, self._episodes.tried(issue, now.mono), self._record)
@@ -256,7 +269,7 @@ class Controller:
             return None if wait or picked is None else _addressed(picked, now.agent)
         if picked.kind is not STOP and (not now.listening or self._resting(now.mono)):
             return None
-        if picked.kind is not STOP and self._chosen >= self._settings.max_interventions_per_execution:
+        if picked.kind is not STOP and self._used_up:
             return self._exhausted(issue, now)
         return self._intervention(picked, case, now)
 
@@ -278,8 +291,13 @@ class Controller:
             reason=picked.reason(),
             message=picked.plan.message,
             details=details,
-            explain=explain(picked, case),
+            explain={**explain(picked, case), "escalated_from": self._weaker_before(picked.kind, case.issue, now.mono)},
         )
+
+    def _weaker_before(self, kind: InterventionKind, issue: Issue, mono: float) -> InterventionKind | None:
+        """The kind that this streak got last, where it was weaker: then this is an escalation."""
+        before = [tried.kind for tried in self._episodes.tried(issue, mono) if tried.same_streak]
+        return before[-1] if before and before[-1].rank < kind.rank else None
 
     def _exhausted(self, issue: Issue, now: Situation) -> PersonNeed | None:
         if self._was_asked(PersonReason.EXHAUSTED, issue):
@@ -297,7 +315,7 @@ class Controller:
         last = self._reinforced
         if last is None or self._compactions <= self._renewed or not now.listening or self._resting(now.mono):
             return None
-        if self._chosen >= self._settings.max_interventions_per_execution:
+        if self._used_up:
             return None
         planned = self._reinforcement.plan(Case(last.issue, now, limits=self._limits))
         if isinstance(planned, Unfit):
@@ -319,12 +337,28 @@ class Controller:
             return None
         return Easing(throttled.id, LimitsInForce(self._task.limits))
 
+    @property
+    def _used_up(self) -> bool:
+        return self._chosen >= self._settings.max_interventions_per_execution
+
     def _resting(self, mono: float) -> bool:
         cooldown = self._settings.intervention_cooldown_seconds
         return self._last is not None and mono - self._last[0] < cooldown
 
     def _was_asked(self, reason: PersonReason, issue: Issue) -> bool:
         return (reason, *_of_run(reason, issue)) in self._asked
+
+    # ── throttled limits at the gate ──────────────────────────────────────────────────────────────────────────────
+
+    def call_wait(self, mono: float) -> float:
+        """Seconds that the next tool call must wait for the rate of a throttling; 0 where there is none."""
+        return self._guard.wait(self._limits, mono) if self._throttled is not None else 0.0
+
+    def refuses(self, tool: str, mono: float) -> str:
+        """Why a call of the tool is denied because a throttled limit is used up; the empty string where it is not."""
+        if self._throttled is None:
+            return ""
+        return self._guard.refuses(tool, self._limits, self._meter.usage(mono))
 
     # ── for show and reports ──────────────────────────────────────────────────────────────────────────────────────
 

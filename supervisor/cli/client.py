@@ -3,16 +3,21 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import Line, LineSplitter
 
+if TYPE_CHECKING:
+    import httpx  # at run time only where a conversation begins: the daemon itself imports this module and has none
+
 CONNECT_SECONDS = 5.0
 """How long a daemon may take to accept: it does so at once, unless it has just been started."""
+
+UNPROCESSABLE = 422
+"""The status that says: the request was understood and asks for what cannot be."""
 
 ANSWER_SECONDS = 30.0
 """How long an answer may take; the longest wait is for git to look at a repository."""
@@ -44,7 +49,7 @@ class MisusedError(RefusedError, UsageError):
 class Client:
     """One conversation with a daemon. Made by `connect`."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
 
     async def get(self, path: str) -> Any:
@@ -66,7 +71,7 @@ class Client:
         """Yield the lines of a stream, without their newlines, until it ends; raises like `get`."""
         splitter = LineSplitter()
         with _told_of_its_end():
-            async with self._http.stream("GET", path, params=query, timeout=httpx.Timeout(None)) as response:
+            async with self._http.stream("GET", path, params=query, timeout=None) as response:
                 if response.is_error:
                     await response.aread()
                     _checked(response)
@@ -85,6 +90,8 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
         RefusedError: One does, and will not speak with us.
         DaemonGoneError: One does, and does not answer.
     """
+    import httpx
+
     for path in sockets:
         transport = httpx.AsyncHTTPTransport(uds=str(path))
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -102,6 +109,8 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 @contextmanager
 def _told_of_its_end() -> Iterator[None]:
     """Give failures of the conversation as what they mean; that nobody listens at all stays what it is."""
+    import httpx
+
     try:
         yield
     except httpx.ConnectError:
@@ -118,12 +127,12 @@ def _told_of_its_end() -> Iterator[None]:
         ) from error
 
 
-def _checked(response: httpx.Response) -> Any:
+def _checked(response: "httpx.Response") -> Any:
     if response.is_success:
         return orjson.loads(response.content)
     try:
         problem = orjson.loads(response.content)
-        refusal = MisusedError if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY else RefusedError
+        refusal = MisusedError if response.status_code == UNPROCESSABLE else RefusedError
         raise refusal(problem["what"], way_out=problem.get("way_out", ""))
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RefusedError(f"The daemon answered {response.status_code}: {response.text[:300]}") from None

@@ -84,6 +84,9 @@ class Decider:
             now: The event that is being handled: when it is.
             seq: That event's sequence number.
         """
+        return None if known.calm else self._due(known, now, seq)
+
+    def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if known.state.ended:
             return self._intervention(known, now, seq) or self._incident(known, now, seq)
         return (
@@ -121,6 +124,10 @@ class Decider:
         before = self._verdict(known, request, action)
         if before is not None:
             return self._made(now, request, action, before)
+        if self._controller.call_wait(now.mono) > 0:
+            return None
+        if over := self._controller.refuses(action.tool, now.mono):
+            return self._made(now, request, action, gate.used_up(over))
         review = gate.review(self._reviewer, action, self._context(known))
         settings = self._settings.approval
         why = approval.needs_person(action, review, settings)

@@ -4,7 +4,7 @@ Events and incidents are streamed as lines from the files in which they are kept
 stops reading, costs nobody anything.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from supervisor import __version__
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.submission import Asked, Submission
@@ -44,6 +45,15 @@ class Stopping(Asked):
     """End the tree at once instead of asking first."""
 
 
+class ToReview(Asked):
+    """An action that is only thought of."""
+
+    tool: str
+    input: dict[str, Any]
+    cwd: str = ""
+    workspace: str = ""
+
+
 class Health(BaseModel):
     """How the daemon is."""
 
@@ -65,8 +75,13 @@ class Problem(BaseModel):
     way_out: str = ""
 
 
-def make_api(daemon: Daemon) -> FastAPI:
-    """The application that serves one daemon."""
+def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI:
+    """The application that serves one daemon.
+
+    Args:
+        daemon: Does what is asked.
+        review_only: Reviews an action as the gate would.
+    """
     api = FastAPI(
         title="chaperon",
         version=__version__,
@@ -74,13 +89,13 @@ def make_api(daemon: Daemon) -> FastAPI:
         responses={code: {"model": Problem} for code in (404, 409, 422, 503)},
     )
     _errors(api)
-    _daemon_routes(api, daemon)
+    _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
     _streams(api, daemon)
     return api
 
 
-def _daemon_routes(api: FastAPI, daemon: Daemon) -> None:
+def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action], Review]) -> None:
     @api.get("/v1/health")
     async def health() -> Health:
         """How the daemon is."""
@@ -92,6 +107,11 @@ def _daemon_routes(api: FastAPI, daemon: Daemon) -> None:
             agents=sum(1 for _ in daemon.board.live()),
             adopted=daemon.adopted.counts(),
         )
+
+    @api.post("/v1/review")
+    async def review(wanted: ToReview) -> Review:
+        """What the gate would answer to an action that nobody takes; nothing is noted."""
+        return review_only(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace))
 
 
 def _agent_routes(api: FastAPI, daemon: Daemon) -> None:

@@ -12,9 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
+from monitors.review import NoFacts, make_reviewer
+from monitors.review.own import OwnRule, OwnRules
+from supervisor.config.model import Config
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.facts import FileFacts
+from supervisor.runtime.settings import review_settings
 
 DEADLINE_SECONDS = 2.0
 """Processor seconds a review may use: ten thousand times the usual fraction of a millisecond."""
@@ -72,6 +77,23 @@ class WatchedReviewer:
         finally:
             _disarm(others)  # once more: a deadline can fall into the very moment in which the timers are being stopped
         return replace(review, micros=round((self._clock.mono() - started) * 1e6))
+
+
+def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) -> WatchedReviewer:
+    """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
+
+    Args:
+        config: The user's settings and rules.
+        clock: Tells the time that reviews take.
+        strict: Nothing is in a workspace, nothing is reversible, and nothing of this machine is looked up.
+    """
+    settings = review_settings(config)
+    if strict:
+        inner = make_reviewer(replace(settings, profile="strict"), NoFacts())
+    else:
+        inner = make_reviewer(settings, FileFacts())
+    rules = [OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules]
+    return WatchedReviewer(OwnRules(rules, inner), clock)
 
 
 @contextmanager

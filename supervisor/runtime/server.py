@@ -151,7 +151,10 @@ class Server(uvicorn.Server):
 
 
 async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callable[[], frozenset[int]]) -> None:
-    """Serve until cancelled; what is being answered is given a moment to end."""
+    """Serve until cancelled; what is being answered is given a moment to end.
+
+    At the end the event loop no longer watches the socket: once its number is another's, that one would not be watched.
+    """
     config = uvicorn.Config(
         api,
         http=protocol_for(mode, shims),

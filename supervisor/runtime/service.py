@@ -18,15 +18,17 @@ import anyio.to_thread
 from pydantic import TypeAdapter
 
 from interventions.controller import Controller
+from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
-from monitors.review import make_reviewer
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
+from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.actions import Context
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
@@ -37,11 +39,10 @@ from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
-from supervisor.runtime.reviewing import WatchedReviewer
+from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.settings import (
     controller_settings,
     detector_settings,
-    review_settings,
     session_settings,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
@@ -55,7 +56,7 @@ beside those of live agents."""
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
-SNAPSHOT_VERSION = f"{__version__}/1"
+SNAPSHOT_VERSION = f"{__version__}/2"
 
 SUMMARIES = TypeAdapter(list[Summary])
 
@@ -92,7 +93,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
-        board = Board(_session_maker(setup))
+        record = Record()
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, record), record)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -145,6 +147,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
         begin = 0
     else:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
+        board.record.restore(snapshot.state["record"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
@@ -179,15 +182,16 @@ def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     return launcher
 
 
-def _session_maker(setup: Setup) -> MakeSession:
-    """How sessions are made: one reviewer for all, detectors and a controller for each."""
+def _session_maker(setup: Setup, record: Record) -> MakeSession:
+    """How sessions are made: one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
-    reviewer = WatchedReviewer(make_reviewer(review_settings(config)), setup.clock)
+    reviewer = make_gate_reviewer(config, setup.clock)
     about = session_settings(config, setup.places, setup.environ)
+    interventions = controller_settings(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
-        controller = Controller(controller_settings(config), submitted.task)
+        controller = Controller(interventions, submitted.task, record)
         return Session(submitted, reviewer, detectors, controller, about)
 
     return make
@@ -220,7 +224,11 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
     from supervisor.runtime.api import make_api
 
-    await server.serve(make_api(daemon), listening, setup.config.socket.mode, daemon.shim_pids)
+    reviewer = make_gate_reviewer(setup.config, setup.clock)
+    about = session_settings(setup.config, setup.places, setup.environ)
+    nobody = Context(home=about.home, protected=about.protected)
+    api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
+    await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
 
 async def _watch_journal(daemon: Daemon) -> None:
@@ -251,7 +259,8 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json")}
+    outcomes = daemon.board.record.as_json()
+    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "record": outcomes}
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)

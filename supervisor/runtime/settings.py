@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from pathlib import Path
 
+import yaml
 from pydantic import TypeAdapter
 
+from interventions import texts
+from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.no_progress import NoProgressSettings
@@ -42,8 +46,32 @@ _INTERVENTIONS = TypeAdapter(InterventionSettings)
 
 
 def controller_settings(config: Config) -> InterventionSettings:
-    """What the controller of interventions needs to know: the section's keys are its fields."""
-    return _INTERVENTIONS.validate_python(config.interventions.model_dump())
+    """What the controller of interventions needs to know: the section's keys are its fields.
+
+    Raises:
+        UsageError: The file of custom prompts cannot be read, or its texts cannot be used.
+    """
+    wanted = config.interventions
+    prompts = custom_prompts(wanted.soft_correction.custom_prompts_path)
+    return _INTERVENTIONS.validate_python({**wanted.model_dump(), "custom_prompts": prompts})
+
+
+def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
+    """The user's texts by issue type, checked; none where no file is named.
+
+    Raises:
+        UsageError: The file cannot be read, is no YAML, or a text in it cannot be used.
+    """
+    if path is None:
+        return {}
+    types = sorted({*LADDERS, *(field.name for field in fields(DetectorSettings)), "refusals"})
+    try:
+        return texts.load(yaml.safe_load(Path(path).read_text(encoding="utf-8")), types)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
+            way_out="Mend the file, or take interventions.soft_correction.custom_prompts_path out of the configuration.",
+        ) from None
 
 
 def review_settings(config: Config) -> ReviewSettings:

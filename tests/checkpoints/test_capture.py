@@ -42,6 +42,7 @@ def test_tracked_and_untracked_files_are_in_and_ignored_ones_are_out(
 
 def test_the_commit_is_one_that_git_can_read(store: Store, workspace: Path, capturer: Capturer) -> None:
     checkpoint = capturer.capture(MOMENT)
+    store.settle()
     listed = git(store.objects, "ls-tree", "-r", f"refs/checkpoints/{checkpoint.name}")
     assert "100755 blob" in listed
     assert "120000 blob" in listed
@@ -65,14 +66,17 @@ def test_what_changed_since_is_captured_without_a_full_scan(
 
 def test_equal_files_share_one_commit_and_write_no_object(store: Store, capturer: Capturer) -> None:
     first = capturer.capture(MOMENT)
+    store.settle()
     packs = sorted(store.packs.iterdir())
     second = capturer.capture(MOMENT)
+    store.settle()
     assert (second.commit, second.name != first.name) == (first.commit, True)
     assert sorted(store.packs.iterdir()) == packs
 
 
 def test_what_is_the_same_as_in_the_last_commit_is_borrowed_and_not_written(store: Store, capturer: Capturer) -> None:
     capturer.capture(MOMENT)
+    store.settle()
     own = git(store.objects, "count-objects", "-v")
     assert "in-pack: 1\n" in own, "the commit is new and nothing else is"
 
@@ -97,6 +101,26 @@ def test_a_captured_file_that_grows_over_the_limit_is_named_and_one_that_shrinks
     back = capturer.capture(MOMENT)
     assert back.skipped == ()
     assert "README" in paths(store, back)
+
+
+def test_more_new_data_than_one_capture_takes_is_named_and_taken_bit_by_bit(
+    store: Store, workspace: Path, capturing: Capturing
+) -> None:
+    capturer = capturing(store, workspace, CaptureSettings(limit_new_bytes=1_000))
+    capturer.capture(MOMENT)
+    (workspace / "data").mkdir()
+    for number in range(5):
+        (workspace / f"data/{number}").write_bytes(bytes(400))
+    waiting = []
+    for _ in range(3):
+        checkpoint = capturer.capture(MOMENT)
+        waiting.append([(one.path, one.why) for one in checkpoint.skipped])
+    assert waiting == [
+        [(f"data/{number}", Why.TOO_MUCH) for number in (2, 3, 4)],
+        [("data/4", Why.TOO_MUCH)],
+        [],
+    ]
+    assert len([path for path in paths(store, checkpoint) if path.startswith("data/")]) == 5
 
 
 def test_a_listed_path_is_captured_although_it_is_ignored(store: Store, workspace: Path, capturing: Capturing) -> None:

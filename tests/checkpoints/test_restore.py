@@ -10,7 +10,8 @@ import pytest
 from checkpoints.capture import Capturer, CaptureSettings
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError
 from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -296,6 +297,7 @@ def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path
     (workspace / "README").write_text("other")
     restorer = Restorer(capturer)
     plan = restorer.plan(target, MOMENT)
+    capturer.store.settle()
     for pack in capturer.store.packs.glob("*.pack"):
         data = bytearray(pack.read_bytes())
         data[12:-20] = bytes(len(data) - 32)

@@ -1,0 +1,58 @@
+"""The served socket's end; who may connect is seen in the tests of the daemon as a whole."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+
+from supervisor.runtime.server import listen, serve
+
+pytestmark = pytest.mark.anyio
+
+
+def make_api(said: list[str]) -> FastAPI:
+    api = FastAPI()
+
+    async def forever() -> object:
+        try:
+            yield b"first\n"
+            await anyio.sleep_forever()
+        finally:
+            said.append("the stream ended")
+
+    @api.get("/stream")
+    async def stream() -> StreamingResponse:
+        return StreamingResponse(forever())  # type: ignore[arg-type]
+
+    return api
+
+
+def watched_and_closed() -> list[int]:
+    """The descriptors that the event loop watches though they are closed."""
+    loop = asyncio.get_running_loop()
+    return [fd for fd in loop._selector.get_map() if not os.path.exists(f"/proc/self/fd/{fd}")]  # type: ignore[attr-defined] # noqa: PTH110
+
+
+@pytest.mark.parametrize("connected", [False, True])
+async def test_a_server_that_has_ended_leaves_nothing_in_the_event_loop(tmp_path: Path, connected: bool) -> None:
+    """A socket closed while the loop watches its number would hide whatever gets the number next: a pipe to git, say."""
+    said: list[str] = []
+    listening = listen(tmp_path / "socket")
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve, make_api(said), listening, 0o600, frozenset)
+            async with await anyio.connect_unix(tmp_path / "socket") as client:
+                await client.send(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+                while b"first" not in await client.receive():
+                    pass
+                if connected:
+                    tasks.cancel_scope.cancel()
+                    await anyio.lowlevel.cancel_shielded_checkpoint()
+            tasks.cancel_scope.cancel()
+        listening.close()
+        assert watched_and_closed() == []
+        assert said == ["the stream ended"]
