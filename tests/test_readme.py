@@ -20,7 +20,16 @@ from tests.docs import ROOT
 
 README = (ROOT / "README.md").read_text()
 
-PAGES = [Path(name) for name in ("README.md", "AGENTS.md", "CHANGELOG.md", "supervisor/config/README.md", "supervisor/protocol/README.md")]
+PAGES = [
+    Path(name)
+    for name in (
+        "README.md",
+        "AGENTS.md",
+        "CHANGELOG.md",
+        "supervisor/config/README.md",
+        "supervisor/protocol/README.md",
+    )
+]
 
 FIRST_COLUMN = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)
 
@@ -113,7 +122,9 @@ def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Map
 @pytest.fixture
 async def model() -> AsyncIterator[ScriptedModel]:
     """A model whose one call takes longer than the commands to the daemon."""
-    async with ScriptedModel(Script((Step((Use("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))) as model:
+    async with ScriptedModel(
+        Script((Step((Use("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
+    ) as model:
         yield model
 
 
@@ -205,4 +216,4 @@ def test_pins_are_a_name_and_a_version_and_nothing_else(name: str) -> None:
     lines = (ROOT / name).read_text().splitlines()
     pins = [line for line in lines if line != "-r requirements.txt"]
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.]+", line) for line in pins)
-    assert len(pins) == len({pin.partition('==')[0].lower() for pin in pins})
+    assert len(pins) == len({pin.partition("==")[0].lower() for pin in pins})

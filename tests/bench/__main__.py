@@ -9,7 +9,16 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.bench import bench_added, bench_core, bench_fleet, bench_journal, bench_review, bench_shim, bench_start, bench_wire
+from tests.bench import (
+    bench_added,
+    bench_core,
+    bench_fleet,
+    bench_journal,
+    bench_review,
+    bench_shim,
+    bench_start,
+    bench_wire,
+)
 from tests.bench.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {

@@ -81,7 +81,9 @@ def main() -> list[Figure]:
         repositories = prepare(base)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")) as (daemon, _):
             started, most, busy = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
-        taken = [seconds for repository in repositories for seconds in json.loads((repository / "taken.json").read_text())]
+        taken = [
+            seconds for repository in repositories for seconds in json.loads((repository / "taken.json").read_text())
+        ]
     assert len(taken) == AGENTS * CALLS
     return [
         Figure(f"{AGENTS} agents: all started after", started, "s"),

@@ -49,7 +49,13 @@ def call(number, pause):
     given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": os.getcwd()}
     use = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
     usage = {"input_tokens": 12, "output_tokens": 90, "cache_read_input_tokens": 20_000}
-    say({"type": "assistant", "uuid": f"u{number}", "message": {"id": f"msg_{number}", "content": [use], "usage": usage}})
+    say(
+        {
+            "type": "assistant",
+            "uuid": f"u{number}",
+            "message": {"id": f"msg_{number}", "content": [use], "usage": usage},
+        }
+    )
     answer, seconds = ask(f"pre-{number}", "PreToolUse", **given)
     allowed = answer.get("hookSpecificOutput", {}).get("permissionDecision") == "allow"
     if allowed:
@@ -68,7 +74,12 @@ def main():
     with open("fleet.json") as file:
         plan = json.load(file)
     random.seed(plan["seed"])
-    say({"type": "control_response", "response": {"subtype": "success", "request_id": hear()["request_id"], "response": {}}})
+    say(
+        {
+            "type": "control_response",
+            "response": {"subtype": "success", "request_id": hear()["request_id"], "response": {}},
+        }
+    )
     ask("prompt", "UserPromptSubmit", prompt=hear()["message"]["content"])
     say({"type": "system", "subtype": "init", "session_id": f"s{plan['seed']}", "cwd": os.getcwd(), "tools": []})
     os.close(os.open(plan["gate"], os.O_RDONLY))  # waits until all are here
