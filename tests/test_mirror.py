@@ -37,6 +37,7 @@ WITHOUT = {
     "supervisor/runtime/runner.py": "acts only within a daemon: tests/supervisor/runtime/test_daemon.py",
     "supervisor/cli/replay.py": "tests/supervisor/core/test_replay.py has its substance",
     "supervisor/config/interventions.py": "a section of settings: tests/supervisor/config/test_model.py",
+    "supervisor/cli/review.py": "tests/monitors/review has its substance",
     "supervisor/rehearsal/script.py": "types; tests/supervisor/rehearsal/test_model.py plays each",
     "supervisor/rehearsal/expect.py": "types; tests/supervisor/rehearsal/test_check.py meets each",
     "supervisor/rehearsal/play.py": "tests/supervisor/rehearsal/test_model.py plays every failure over a real connection",
