@@ -104,7 +104,7 @@ class Base:
         return list(read_records(self.places.journal))
 
     def kinds(self) -> list[str]:
-        return [record.event.kind for record in self.records()]  # type: ignore[union-attr]
+        return [record.event.kind for record in self.records()]
 
     def events(self, kind: type[Any]) -> list[Any]:
         return [record.event for record in self.records() if isinstance(record.event, kind)]

@@ -77,7 +77,9 @@ def _usage(name: str) -> str:
 
 def api_as_table() -> str:
     """Every route of the socket, from the OpenAPI description."""
-    described = make_api(cast("Daemon", None), cast("Any", None)).openapi()  # nothing is asked of a daemon before a request comes
+    described = make_api(
+        cast("Daemon", None), cast("Any", None)
+    ).openapi()  # nothing is asked of a daemon before a request comes
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"
         for path, methods in described["paths"].items()

@@ -26,6 +26,8 @@ class Place(StrEnum):
     WORKSPACE = "the workspace"
     HERE = "the working directory"
     """Below the working directory, where there is no workspace."""
+    CACHE = "a cache"
+    """Below the home directory, made again by whatever tool it belongs to."""
     HOME = "the home directory"
     OTHER = "outside the workspace"
     SYSTEM = "the system"
@@ -51,11 +53,14 @@ _STARTUP = re.compile(
     r"/etc/(?:cron|anacron|init\.d|rc[.\d]|systemd/|profile|bash\.?|zsh|sudoers|pam\.|ld\.so|passwd|shadow|gshadow|group|ssh/|xdg/autostart|modules|modprobe\.d|udev/|environment|inittab|security/|polkit-1/|dbus-1/)"
     r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/etc/update-motd\.d"
     r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
-    r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|lessfilter|lesskey|gdbinit|lldbinit|screenrc|tmux\.conf|wgetrc|curlrc|config/procps|toprc|psqlrc|sqliterc|irbrc|pryrc|pythonrc|perltidyrc|mailcap|forward|procmailrc|gnupg/|netrc|pypirc|npmrc|pam_environment)"
+    r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|lessfilter|lesskey|gdbinit|(?:bash|zsh|python|psql|mysql|node_repl|lesshst)_?history|lldbinit|screenrc|tmux\.conf|wgetrc|curlrc|config/procps|toprc|psqlrc|sqliterc|irbrc|pryrc|pythonrc|perltidyrc|mailcap|forward|procmailrc|gnupg/|netrc|pypirc|npmrc|pam_environment)"
     r"|/\.git/(?:hooks/|config$|info/attributes)|/LaunchAgents/|/LaunchDaemons/"
 )
 _HOOK_SETTINGS = re.compile(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+)
+_CACHE = re.compile(
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _DEVICE = re.compile(
@@ -156,7 +161,9 @@ class Places:
         if inside:
             return Place.WORKSPACE
         bare = path.rstrip("*").rstrip("/") or "/"
-        if any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/"):  # noqa: S108
+        if not self._at_home(path) and (
+            any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/")  # noqa: S108
+        ):
             return Place.SCRATCH
         if bare in _TOPS or path in ("~", "$HOME") or bare in ("~", self.home) or (bare == path[:-2] and bare in _TOPS):
             return Place.TOP
@@ -166,13 +173,19 @@ class Places:
             return Place.DEVICE
         if any(_below(path, top) for top in self.writable):
             return Place.WORKSPACE
-        if path[:1] == "~" or (self.home and _below(path, self.home)) or _OWN_HOME.match(path):
+        if _CACHE.search(path):
+            return Place.CACHE
+        if path[:1] == "~" or self._at_home(path) or _OWN_HOME.match(path):
             return Place.HOME
         if path.startswith(_SYSTEM) and any(_below(path, top) for top in _SYSTEM):
             return Place.SYSTEM
         if not self.workspace and _below(path, self.cwd):
             return Place.HERE
         return Place.OTHER
+
+    def _at_home(self, path: str) -> bool:
+        """Whether the path is in the agent's home, which is no scratch space even where it lies in /tmp."""
+        return bool(self.home) and _below(path, self.home)
 
     def is_protected(self, path: str) -> bool:
         """Whether the path is chaperon's own, or the hook settings of the CLI."""

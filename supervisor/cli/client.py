@@ -62,10 +62,16 @@ class Client:
         with _told_of_its_end():
             return _checked(await self._http.get(path))
 
-    async def post(self, path: str, body: Any = None) -> Any:
-        """Ask for something to be done; raises like `get`."""
+    async def post(self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS) -> Any:
+        """Ask for something to be done; raises like `get`.
+
+        Args:
+            path: Of the daemon's API.
+            body: What is sent, as JSON.
+            seconds: How long the answer may take; None waits for ever.
+        """
         with _told_of_its_end():
-            return _checked(await self._http.post(path, json=body))
+            return _checked(await self._http.post(path, json=body, timeout=seconds))
 
     async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
         """Yield the lines of a stream, without their newlines, until it ends; raises like `get`."""

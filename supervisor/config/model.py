@@ -236,6 +236,8 @@ class Audit(Section):
 class Checkpoints(Section):
     """When checkpoints are made by themselves, and how many are kept."""
 
+    enabled: bool = True
+    """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after tests passed."""
     periodic: int = Field(default=5, ge=0, le=1_000_000)
     """A checkpoint after every so many completed tasks; 0 makes none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")

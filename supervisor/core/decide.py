@@ -4,13 +4,14 @@ The order is the order of harm: answers that the CLI waits for, then what the de
 then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
 from interventions.controller import Controller, Easing
 from supervisor.core import gate, incidents
+from supervisor.core.captures import RISKY, CaptureRules
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
 from supervisor.core.states import Step, legal, take
@@ -21,6 +22,7 @@ from supervisor.protocol.events import (
     AgentVanished,
     AnyEvent,
     ApprovalAsked,
+    CheckpointAwaited,
     Event,
     FrameRejected,
     IncidentOpened,
@@ -37,6 +39,9 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.words import AgentState, Decision, Rung
+
+NOT_CAPTURED = "chaperon.not-captured"
+"""The rule of an action that is blocked because it could not be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class SessionSettings:
     """Chaperon's own paths, which no agent touches."""
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     """Which actions wait for a person."""
+    captures: CaptureRules = field(default_factory=CaptureRules)
+    """When checkpoints are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +114,22 @@ class Decider:
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.state in (AgentState.PAUSED, AgentState.STOPPING):
+        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
         return next((due for request in known.waiting.values() if (due := self._answer(known, request, now))), None)
 
-    def _answer(self, known: Memory, request: gate.Request, now: Event) -> ReviewMade | ApprovalAsked | None:
-        """The review of a request, or that a person is asked; None while it waits for one."""
+    def _answer(
+        self, known: Memory, request: gate.Request, now: Event
+    ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | None:
+        """The review of a request, or what it waits for; None while it waits."""
+        awaited = known.captures.awaited.get(request.request_id)
+        if awaited is not None:
+            captured = _captured(known, awaited)
+            return None if captured is None else self._made(now, request, awaited.action, captured)
         asked = known.approvals.get(request.request_id)
         if asked is not None:
             made = _approved(known, asked)
-            return None if made is None else self._made(now, request, asked.action, made)
+            return None if made is None else self._unless_captured(known, request, asked.action, made, now)
         action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
         if action is None:
             action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
@@ -132,7 +145,7 @@ class Decider:
         settings = self._settings.approval
         why = approval.needs_person(action, review, settings)
         if not why:
-            return self._made(now, request, action, review)
+            return self._unless_captured(known, request, action, review, now)
         return ApprovalAsked(
             agent=now.agent,
             at=now.at,
@@ -142,6 +155,18 @@ class Decider:
             review=review,
             why=why,
             deadline_seconds=settings.deadline_seconds,
+        )
+
+    def _unless_captured(
+        self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
+    ) -> ReviewMade | CheckpointAwaited | None:
+        """The review; while a capture is under way, None for an action that might get half into it."""
+        if known.captures.holds(action, review):
+            return None
+        if not known.captures.needs(review):
+            return self._made(now, request, action, review)
+        return CheckpointAwaited(
+            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
         )
 
     def _made(self, now: Event, request: gate.Request, action: Action, review: Review) -> ReviewMade:
@@ -167,6 +192,7 @@ class Decider:
             history=known.history,
             home=self._settings.home,
             protected=self._settings.protected,
+            captured=known.captures.captured,
             active_issues=tuple(sorted({type_ for type_, _ in known.open_issues})),
         )
 
@@ -200,11 +226,11 @@ class Decider:
             task=known.task,
             id=f"{now.agent}-{seq}",
             mono=now.mono,
-            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.rollback is None,
+            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
             ended=known.state.ended,
             well=known.state is AgentState.DONE or stopped,
             history=known.history,
-            checkpoints=self._surroundings.checkpoints,
+            checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
             facts=self._surroundings.facts,
         )
 
@@ -217,7 +243,7 @@ class Decider:
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+        due = _went_back(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
         if due is None:
             return None
         step, why = due
@@ -250,7 +276,24 @@ def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
     return approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.overdue else None
 
 
+def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
+    """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
+    captures, request = known.captures, awaited.request_id
+    if request in captures.failed:
+        reason = (
+            f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "
+            "not be undone, and it was not run. Leave what it would change as it is, and say so at the end."
+        )
+        return replace(awaited.review, decision=Decision.BLOCK, reasoning=reason, rule=NOT_CAPTURED, updated_input=None)
+    return None if captures.due.keys() & {RISKY + request} else awaited.review
+
+
 Due = tuple[Step, str] | None
+
+
+def _went_back(known: Memory) -> Due:
+    """A rollback is done: the agent begins again, in another session."""
+    return (Step.GO_BACK, "it went back to a checkpoint") if known.going_back.reborn else None
 
 
 def _ended(known: Memory) -> Due:

@@ -15,6 +15,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
+    Capture,
     CloseInput,
     Command,
     EndTree,
@@ -41,6 +42,7 @@ from supervisor.protocol.events import (
     PauseRequested,
     RedirectRequested,
     ResumeRequested,
+    RollbackRequested,
     RungReached,
     SayRequested,
     StateChanged,
@@ -69,6 +71,8 @@ def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
             raise IllegalStepError(agent, state, Step.RESUME, legal(state))
         case StopRequested() if state.ended:
             raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case RollbackRequested() if Step.GO_BACK not in legal(state):
+            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
         case _:
             return
 
@@ -94,12 +98,13 @@ class Session:
         settings: SessionSettings,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._known = Memory(submitted, detectors, controller)
+        self._known = Memory(submitted, detectors, controller, settings.captures)
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None
         self._settings = settings
         self._sent: set[str] = set()
+        self._captures_asked: set[str] = set()
 
     @property
     def summary(self) -> Summary:
@@ -129,7 +134,12 @@ class Session:
     @property
     def processes_ended(self) -> bool:
         """Whether the end of its processes is known, though what follows from it may still be due."""
-        return self._known.ending is not None
+        return self._known.ending is not None or self._known.going_back.ended is not None
+
+    @property
+    def launch_number(self) -> int:
+        """Which launch its processes are of, or the next one would be."""
+        return self._known.going_back.launches + (0 if self._known.launched else 1)
 
     @property
     def over(self) -> bool:
@@ -150,6 +160,8 @@ class Session:
         refuse_illegal(self.summary.agent, self.state, wish)
         if isinstance(wish, ApprovalGiven):
             self._check_answer(wish)
+        if isinstance(wish, RollbackRequested) and self._known.going_back.cause is not None:
+            raise IllegalStepError(self.summary.agent, self.state, "go back while it goes back", legal(self.state))
 
     def _check_answer(self, given: ApprovalGiven) -> None:
         refuse_agent(given.by, given.from_agent)
@@ -187,7 +199,7 @@ class Session:
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
-                commands.append(self._launch())
+                commands += [] if any(isinstance(command, Launch) for command in commands) else [self._launch()]
             case AgentState.STARTING:
                 commands.append(StartTimer(HELLO, self._settings.hello_seconds))
             case AgentState.RUNNING if known.owed_a_turn:
@@ -198,8 +210,8 @@ class Session:
                 commands += self._climb(known.rung)
             case _:
                 pass
-        if known.rollback is not None and not known.state.ended:
-            commands += self._intervene(known.rollback)
+        if known.going_back.cause is not None and not known.state.ended:
+            commands += self._effects(known.going_back.cause)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
         return commands + self._wake(event.mono)
 
@@ -225,8 +237,7 @@ class Session:
             case InterventionKind.RESOURCE_THROTTLING:
                 return [ApplyLimits(self._controller.limits)]
             case InterventionKind.CHECKPOINT_ROLLBACK:
-                checkpoint, fresh = str(chosen.details["checkpoint"]), bool(chosen.details.get("fresh"))
-                return [RestoreCheckpoint(chosen.id, checkpoint, chosen.message, fresh)]
+                return [self._restore(chosen.id, event, fresh=bool(chosen.details.get("fresh")))]
             case _:
                 return []
 
@@ -245,7 +256,22 @@ class Session:
         if outbox or self._sent:
             commands += [SendLine(key, line) for key, line in outbox.items() if key not in self._sent]
             self._sent = set(outbox)
-        return commands
+        return commands + self._capture(number, event)
+
+    def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
+        """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments."""
+        known = self._known
+        if known.going_back.cause is not None:
+            return []
+        asked, self._captures_asked = self._captures_asked, set(known.captures.due)
+        if known.state.ended or not self._captures_asked - asked:
+            return []
+        moment = known.captures.moment(seq, event.mono, known.state)
+        return [
+            Capture(key, due.reason, moment, known.task, known.submitted.workspace, due.name, due.note)
+            for key, due in known.captures.due.items()
+            if key not in asked
+        ]
 
     def _effects(self, event: AnyEvent) -> list[Command]:
         """What one event asks for beside lines to the CLI."""
@@ -258,8 +284,13 @@ class Session:
                 return [CloseInput()]
             case StateChanged(after=after) if after.ended:
                 return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE)]
+            case StateChanged(after=AgentState.STARTING):
+                return [StopTimer(SETTLE), self._launch()]
             case InterventionChosen():
                 return self._intervene(event)
+            case RollbackRequested():
+                how = {"fresh": event.fresh, "files_only": event.files_only, "with_branch": event.with_branch}
+                return [self._restore(event.id, event, unusual=event.unusual, **how)]
             case LimitsEased():
                 return [ApplyLimits(event.limits)]
             case ApprovalAsked():
@@ -272,8 +303,14 @@ class Session:
                 return []
 
     def _launch(self) -> Launch:
-        submitted = self._known.submitted
-        return Launch(submitted.task, submitted.workspace, submitted.session_id)
+        submitted, back = self._known.submitted, self._known.going_back
+        how = (back.launches + 1, back.resume_session, back.resume_at)
+        return Launch(submitted.task, submitted.workspace, back.session_id, *how)
+
+    def _restore(self, id_: str, event: AnyEvent, **how: bool) -> RestoreCheckpoint:
+        known = self._known
+        moment = known.captures.moment(known.going_back.asked_seq, event.mono, known.state)
+        return RestoreCheckpoint(id_, known.going_back.checkpoint, known.submitted.workspace, known.task, moment, **how)
 
     def _climb(self, rung: Rung) -> list[Command]:
         """What a rung does, and when the next is climbed."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,9 +83,9 @@ async def rehearse(
     placed = scenario.place(places)
     config = _policy(placed, cli)
     await scratch.make(placed, places)
-    async with ScriptedModel(placed.scripts()) as model:
+    async with ScriptedModel(placed.scripts()) as model, AsyncExitStack() as stack:
         environ = scratch.environment(Path(places.home), model.url, os.environ.get("PATH", os.defpath))
-        own = paths.Places(state=Path(places.state), runtime=base / "run")
+        own = paths.Places(state=Path(places.state), runtime=stack.enter_context(scratch.socket_directory(base)))
         try:
             with anyio.fail_after(LONGEST_SECONDS):
                 seen = await _run(Setup(config, own, environ), placed, places, model, watch)

@@ -21,6 +21,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.submission import Asked, Submission
 
@@ -91,6 +92,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
     _errors(api)
     _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
+    checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api
 

@@ -5,6 +5,7 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from supervisor.core.board import Board
 from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Record
+from supervisor.protocol.commands import Capture, Command, Record
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
@@ -24,10 +25,14 @@ from supervisor.runtime.adoption import Adopted, Finding, Outcome, find
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
+
+REPORT_SECONDS = 5.0
+"""How long the end may wait for an incident to be written: a line takes milliseconds."""
 
 PUT_DOWN_SECONDS = 15.0
 """How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
@@ -49,6 +54,7 @@ class Daemon:
         journal: Where every event goes first.
         incidents: What is worth a person's eye.
         launcher: Starts agents.
+        keeper: Makes checkpoints and goes back to them.
         clock: Tells the time that events carry.
         tasks: Where runners live.
         defaults: What holds for tasks that do not say otherwise.
@@ -60,6 +66,7 @@ class Daemon:
         journal: Journal,
         incidents: IncidentFeed,
         launcher: ProcessLauncher,
+        keeper: Keeper,
         clock: Clock,
         tasks: TaskGroup,
         defaults: Defaults | None = None,
@@ -70,13 +77,17 @@ class Daemon:
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
+        self.keeper = keeper
         self._defaults = defaults or Defaults()
         self._silent: set[str] = set()
+        self._capture_faults: set[str] = set()
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
-        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault, self._reattached)
+        self._tools = Tools(
+            journal, incidents, launcher, clock, self.happened, keeper, self.capture, self.fault, self._reattached
+        )
         self._numbers = itertools.count(1)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -95,9 +106,14 @@ class Daemon:
         incident = Incident(
             id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
         )
-        self.journal.append(events.FaultSeen(**self._stamp(agent), incident=incident))
+        self.journal.append(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
-        self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
+        self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
+
+    async def _report(self, incident: Incident) -> None:
+        """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
+        with anyio.move_on_after(REPORT_SECONDS, shield=True):
+            await self.incidents.report(incident, None)
 
     def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
         last = seq
@@ -107,8 +123,38 @@ class Daemon:
         if (runner := self._runners.get(agent)) is not None and commands:
             runner.perform(Batch(last, commands))
 
-    def _stamp(self, agent: str) -> dict[str, Any]:
+    def stamp(self, agent: str) -> dict[str, Any]:
+        """What every event of this agent carries now."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+
+    # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def capture(self, agent: str, wanted: Capture) -> None:
+        """Have a checkpoint made beside all that the agent does, and tell what came of it."""
+        self._tasks.start_soon(self._capture, agent, wanted, name=f"capture {wanted.key} of {agent}")
+
+    async def _capture(self, agent: str, wanted: Capture) -> None:
+        started = self._clock.mono()
+        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
+        try:
+            made = await self.keeper.capture(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
+            if not isinstance(error, ChaperonError):
+                log.exception("the capture %s of %s failed", wanted.key, agent)
+            self._not_captured(agent, wanted, error)
+            self.happened(events.CaptureFailed(**self.stamp(agent), **about, error=str(error)))
+            return
+        self._capture_faults.discard(wanted.workspace)
+        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
+        micros = round((self._clock.mono() - started) * 1e6)
+        self.happened(events.CheckpointMade(**self.stamp(agent), **about, **facts, micros=micros))
+
+    def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
+        """Tell a person once that a workspace cannot be captured, until it can be again."""
+        if wanted.workspace not in self._capture_faults:
+            self._capture_faults.add(wanted.workspace)
+            what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
+            self.fault(agent, "capture_failed", what, way_out="Actions that could not be undone are blocked meanwhile.")
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -126,7 +172,7 @@ class Daemon:
         self.board.refuse_taken(name)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         submitted = events.TaskSubmitted(
-            **self._stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
+            **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
         )
         self._start_runner(name)
         seq = self.happened(submitted)
@@ -152,7 +198,7 @@ class Daemon:
             NotFoundError: There is no such agent.
             IllegalStepError: Its state does not allow it, or it has ended.
         """
-        event = kind(**self._stamp(agent), **facts)  # type: ignore[arg-type]
+        event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         refuse_illegal(agent, self.board.summary(agent).state, event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
@@ -216,7 +262,7 @@ class Daemon:
         before = self.board.summary(runner.agent).state
         if not before.ended:  # its session fails as well, and would at every start
             gone = events.StateChanged(
-                **self._stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
+                **self.stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
             )
             self.board.abandon(self.journal.append(gone), gone)
 
@@ -232,7 +278,7 @@ class Daemon:
         return self.adopted
 
     async def _find(self, session: Session) -> None:
-        finding = await find(session, self._launcher.directory(session.summary.agent))
+        finding = await find(session, self._directory(session))
         self.adopted.count(finding.outcome)
         if finding.outcome == "silent":
             self._silent.add(session.summary.agent)
@@ -253,21 +299,21 @@ class Daemon:
         finding = Finding("silent")
         while finding.outcome == "silent":
             await anyio.sleep(RETRY_SECONDS)
-            finding = await find(session, self._launcher.directory(agent))
+            finding = await find(session, self._directory(session))
         await self._adopt(session, finding)
         self._silent.discard(agent)
 
     async def _adopt(self, session: Session, finding: Finding) -> None:
-        agent = session.summary.agent
+        agent, directory = session.summary.agent, self._directory(session)
         runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
         log.info("agent %s: %s", agent, finding.outcome)
         try:
             if finding.shim is not None and not session.launched:
-                runner.launched(finding.shim)
+                runner.launched(finding.shim, session.launch_number)
             seq, event = self._note_adoption(agent, finding.outcome)
             if finding.outcome in ("exited", "lost"):
                 # What it said before its end, and how it ended, come before what is decided about it.
-                await runner.read_what_is_left(self._launcher.directory(agent))
+                await runner.read_what_is_left(directory)
             self._hand_over(agent, seq, self.board.recover(seq, event))
         except JournalError:
             raise
@@ -275,7 +321,7 @@ class Daemon:
             runner.perform(Batch(0, [], failure=error))
 
     def _note_adoption(self, agent: str, outcome: Outcome) -> tuple[int, events.AgentAdopted]:
-        event = events.AgentAdopted(**self._stamp(agent), outcome=outcome)
+        event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)
         seq = self.journal.append(event)
         self.board.remember(seq, event)
         return seq, event
@@ -284,3 +330,6 @@ class Daemon:
         """The connection to a shim was lost and made anew: have the session ask again for what is due."""
         seq, event = self._note_adoption(agent, "reattached")
         self._hand_over(agent, seq, self.board.recover(seq, event))
+
+    def _directory(self, session: Session) -> Path:
+        return self._launcher.directory(session.summary.agent, session.launch_number)

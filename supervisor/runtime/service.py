@@ -37,17 +37,21 @@ from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.settings import (
+    capture_settings,
     controller_settings,
     detector_settings,
+    retention,
     session_settings,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
+from supervisor.runtime.tending import tend
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -102,13 +106,17 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
-        tasks = await stack.enter_async_context(_cancelled_at_end())
-        daemon = _make_daemon(setup, board, opened, launcher, tasks)
-        await _begin(daemon, setup, opened)
-        serving.start_soon(_serve, daemon, listening, setup, name="socket")
-        tasks.start_soon(_watch_journal, daemon, name="journal watch")
-        tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-        yield daemon
+        keeper = Keeper(setup.places.checkpoints, capture_settings(), setup.clock)
+        stack.push_async_callback(keeper.close)
+        async with _cancelled_at_end() as tasks:
+            daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
+            await _begin(daemon, setup, opened)
+            serving.start_soon(_serve, daemon, listening, setup, name="socket")
+            tasks.start_soon(_watch_journal, daemon, name="journal watch")
+            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
+            yield daemon
+            daemon.ending = True
         await _end(daemon, setup)
 
 
@@ -165,10 +173,15 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
 
 
 def _make_daemon(
-    setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
+    setup: Setup,
+    board: Board,
+    opened: _Opened,
+    launcher: ProcessLauncher,
+    keeper: Keeper,
+    tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
     defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
-    return Daemon(board, opened.journal, opened.feed, launcher, setup.clock, tasks, defaults)
+    return Daemon(board, opened.journal, opened.feed, launcher, keeper, setup.clock, tasks, defaults)
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
@@ -212,6 +225,8 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
     if opened.problem:
         log.warning("%s", opened.problem)
+    for problem in await daemon.keeper.complete_interrupted():
+        daemon.fault("", "rollback_interrupted", problem, way_out="chaperon checkpoints names what is there.")
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
@@ -271,8 +286,7 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
 
 
 async def _end(daemon: Daemon, setup: Setup) -> None:
-    """Take nothing new, and write down that the end was in order."""
-    daemon.ending = True
+    """Write down that the end was in order; nobody watches over agents any more."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end

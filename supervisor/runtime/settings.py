@@ -8,6 +8,9 @@ from pathlib import Path
 import yaml
 from pydantic import TypeAdapter
 
+from checkpoints.capture import CaptureSettings
+from checkpoints.choose import SafeCriteria
+from checkpoints.retention import RetentionPolicy
 from interventions import texts
 from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
@@ -17,6 +20,7 @@ from monitors.review import ReviewSettings
 from monitors.sensitivity import PatternSettings, Sensitivity
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, home
+from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
 from supervisor.protocol.errors import UsageError
@@ -33,6 +37,33 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
+        captures=capture_rules(config),
+    )
+
+
+def capture_rules(config: Config) -> CaptureRules:
+    """When checkpoints are made by themselves, and which are worth going back to."""
+    rollback = config.interventions.checkpoint_rollback
+    safe = rollback.safe_checkpoint_criteria
+    return CaptureRules(
+        enabled=config.checkpoints.enabled,
+        safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
+        serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+    )
+
+
+def capture_settings() -> CaptureSettings:
+    """What of a workspace is captured."""
+    return CaptureSettings()
+
+
+def retention(config: Config) -> RetentionPolicy:
+    """Which checkpoints stay."""
+    kept = config.checkpoints
+    return RetentionPolicy(
+        max_count=kept.max_count,
+        max_age_days=kept.max_age_days,
+        checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
     )
 
 

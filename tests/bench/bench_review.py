@@ -3,11 +3,11 @@
 import subprocess
 import sys
 import time
-from statistics import median, quantiles
 
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.reviewer import StepReviewer
 from supervisor.protocol.actions import Action, Context
+from tests.bench.figures import Figure, percentile, table
 from tests.eval.hostile import HOSTILE
 
 COMMANDS = {
@@ -23,21 +23,20 @@ COMMANDS = {
 ROUNDS = 2_000
 
 
-def main() -> None:
-    """Print the figures."""
+def main() -> list[Figure]:
+    """Measure, print and return the figures."""
     reviewer = make_reviewer(ReviewSettings(profile="strict"))
-    print("one review, CPU time in ms     50th    95th    99th")
+    figures: list[Figure] = []
     for name, command in COMMANDS.items():
-        times = sorted(_times(reviewer, command, ROUNDS))
-        cuts = quantiles(times, n=100)
-        print(f"  {name:26} {median(times):7.3f} {cuts[94]:7.3f} {cuts[98]:7.3f}")
-    print("inputs made to hurt, slowest, CPU time in ms")
-    slowest = sorted(
-        ((min(_times(reviewer, text, 3)), name, len(text)) for name, text in HOSTILE.items()), reverse=True
-    )
-    for millis, name, size in slowest[:5]:
-        print(f"  {millis:8.2f}  {size:8} characters  {name}")
-    print(f"to import and make a reviewer: {_started():.0f} ms, {_memory():.0f} MB resident")
+        times = _times(reviewer, command, ROUNDS)
+        figures.append(Figure(f"review of {name}, 50th percentile", percentile(times, 0.5), "ms"))
+        figures.append(Figure(f"review of {name}, 99th percentile", percentile(times, 0.99), "ms", aim=2.0))
+    spent, name = max((min(_times(reviewer, text, 3)), name) for name, text in HOSTILE.items())
+    figures.append(Figure(f"slowest input made to hurt: {name}", spent, "ms", aim=50.0))
+    figures.append(Figure("import and make a reviewer", _started(), "ms", aim=1_000.0))
+    figures.append(Figure("resident memory of that process", _memory(), "MB", aim=80.0))
+    sys.stdout.write(f"{table(figures)}\n")
+    return figures
 
 
 def _times(reviewer: StepReviewer, command: str, rounds: int) -> list[float]:

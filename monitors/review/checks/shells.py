@@ -50,6 +50,12 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         return
     if invocation.name in ("eval", "source", "."):
         yield _unread(invocation, [source for word in invocation.args for source in word.source])
+        yield Finding(
+            "shell.sources",
+            levels.NOTED,
+            "",
+            effect=effect("process", f"runs {invocation.text()} in the shell itself", reversible=True),
+        )
     elif (
         invocation.name in _INTERPRETERS
         and invocation.input.source
@@ -66,7 +72,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 def _used(scene: Scene, invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:
     yield _unread(invocation, list(use.source))
-    if use.interactive or (use.piped and "-i" in invocation.args):
+    terminal = use.file is not None and "tty" in use.file
+    if use.interactive or terminal or (use.piped and "-i" in invocation.args):
         yield _interactive(invocation)
     elif use.piped and not use.source and use.file is None:
         yield Finding(

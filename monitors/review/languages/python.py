@@ -107,7 +107,7 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
             or len(call.args) > 1
             or bool({"data", "files", "json"}.intersection(keyword.arg or "" for keyword in call.keywords))
         )
-    if name in _LISTENS:
+    if name in _LISTENS or (name == "test" and owner == "server"):
         found.listens = True
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
+from monitors.review.places import Place
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes
 from monitors.review.scene import Scene
@@ -99,6 +100,14 @@ def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     yield from copy(scene, invocation)
     target = value(invocation, "-t", "--target-directory")
     named = operands(invocation, "-t --target-directory -S --suffix")
+    if named and scene.places.of(named[-1], invocation.cwd) is Place.NOWHERE:
+        yield Finding(
+            "files.delete-null",
+            levels.HARM,
+            f"moves {named[0]} to nowhere, which loses it",
+            "Move it to /var/tmp instead.",
+            effect=effect("file_delete", f"loses {named[0]}", target=named[0]),
+        )
     for word in named if target is not None else named[:-1]:
         yield _taken(scene, invocation, word)
 

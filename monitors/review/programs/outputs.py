@@ -72,7 +72,7 @@ _EDITORS = frozenset(
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look for files that the invocation writes by an option, or in place."""
     name = invocation.name
-    if name in MODELS:
+    if name in MODELS and name != "find":
         return
     for word in _written(invocation):
         if word not in ("-", ""):

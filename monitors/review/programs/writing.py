@@ -74,7 +74,7 @@ def writes_path(
 
 
 _VITAL = re.compile(
-    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr/bin|usr/sbin|usr/lib|usr/lib64|usr/local/bin|usr/local/sbin|usr/local/lib|root|proc|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
+    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr/bin|usr/sbin|usr/lib|usr/lib64|usr/local/bin|usr/local/sbin|usr/local/lib|root|proc|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
 )
 """The parts of the system that hold its settings and its programs."""
 
@@ -89,6 +89,7 @@ _MEANING = {
     Place.SCRATCH: (levels.NOTED, "files.write", "", ""),
     Place.WORKSPACE: (levels.NOTED, "files.write", "", ""),
     Place.HERE: (levels.NOTED, "files.write", "", ""),
+    Place.CACHE: (levels.NOTED, "files.write", "", ""),
     Place.HOME: (levels.NOTED, "files.write", "", ""),
     Place.OTHER: (levels.NOTED, "files.write", "", ""),
     Place.UNKNOWN: (levels.NOTED, "files.write", "", ""),

@@ -137,6 +137,12 @@ def _basename(invocation: Invocation) -> str | None:
     return program_name(invocation.args[0]) if len(invocation.args) == 1 else None
 
 
+def _mktemp(invocation: Invocation) -> str | None:
+    """A name that stands for the one that will be made: what counts is that it is scratch space."""
+    template = next((word for word in invocation.args if "/" in word), "")
+    return template or "/tmp/mktemp.XXXXXXXXXX"  # noqa: S108 — a stand-in that is never opened
+
+
 _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "echo": _echo,
     "printf": _printf,
@@ -153,6 +159,7 @@ _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "which": _which,
     "command": _command,
     "basename": _basename,
+    "mktemp": _mktemp,
     "sort": _head,
     "uniq": _head,
 }

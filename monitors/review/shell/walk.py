@@ -264,14 +264,15 @@ class Walk:
         name = str(invocation.program)
         self._called.add(name)
         self._calls += 1
-        if self._calls > MAX_INVOCATIONS or self.too_much:
-            self.too_much = self.too_much or f"more than {MAX_INVOCATIONS} calls of functions"
+        if self._calls > MAX_INVOCATIONS:
+            self.too_much = f"more than {MAX_INVOCATIONS} calls of functions"
+        if self.too_much:
             return None, ()
         if self._active.count(name):
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
         if len(self._active) >= MAX_SCRIPTS:
-            self.too_much = self.too_much or f"functions nested deeper than {MAX_SCRIPTS}"
+            self.too_much = f"functions nested deeper than {MAX_SCRIPTS}"
             return None, ()
         before = dict(self._variables)
         self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})

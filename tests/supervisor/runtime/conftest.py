@@ -17,8 +17,8 @@ from supervisor.runtime import containment, trees
 from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.shims import Exited, ExitRecord, Output, Shim, ShimEvent, ShimSpec
-from tests.daemons import Base
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
+from tests.daemons import Base
 
 E = TypeVar("E")
 PATIENCE_SECONDS = 20.0

@@ -1,43 +1,35 @@
-"""From the configuration to settings: what must be read from a file on the way."""
-
 from pathlib import Path
 
-import pytest
-
-from supervisor.config.interventions import Interventions, SoftCorrection
 from supervisor.config.model import Config
-from supervisor.protocol.errors import UsageError
-from supervisor.runtime.settings import controller_settings
+from supervisor.config.paths import Places
+from supervisor.runtime.settings import controller_settings, protected_paths, review_settings, session_settings
+
+PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
 
-def config(path: Path) -> Config:
-    return Config(interventions=Interventions(soft_correction=SoftCorrection(custom_prompts_path=str(path))))
+def config(**changes: object) -> Config:
+    return Config.model_validate(changes)
 
 
-def test_the_users_texts_are_read_and_checked(tmp_path: Path) -> None:
-    path = tmp_path / "prompts.yaml"
-    path.write_text("repetitive_errors: 'Again: {error}'\ntest_tampering:\n- one\n- two\n")
-    made = controller_settings(config(path)).custom_prompts
-    assert made == {"repetitive_errors": ("Again: {error}",), "test_tampering": ("one", "two")}
+def test_the_ladder_is_as_configured() -> None:
+    given = config(stop={"interrupt_seconds": 1, "end_of_input_seconds": 2, "terminate_seconds": 4})
+    ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).ladder
+    assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("repetitive_errors: '{eror}'", "did you mean 'error'"),
-        ("nothing_known: x", "no issue type 'nothing_known'"),
-        ("a: [b", "cannot be read"),
-        ("- a", "a list and were not used"),
-        ("", "a NoneType and were not used"),
-    ],
-)
-def test_texts_that_cannot_be_used_stop_the_start(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "prompts.yaml"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=says):
-        controller_settings(config(path))
+def test_chaperons_own_places_and_the_users_are_protected() -> None:
+    found = protected_paths(config(protected_paths=("/srv/precious",)), PLACES, {"HOME": "/home/ann"})
+    assert set(found) == {"/var/lib/chaperon", "/run/chaperon", "/home/ann/.config/chaperon", "/srv/precious"}
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none\.yaml cannot be read"):
-        controller_settings(config(tmp_path / "none.yaml"))
+def test_the_agents_home_is_the_daemons() -> None:
+    assert session_settings(config(), PLACES, {"HOME": "/home/ann"}).home == "/home/ann"
+
+
+def test_the_reviewer_is_as_strict_as_configured() -> None:
+    assert review_settings(config(reviewer={"risk_threshold": 0.25})).threshold == 0.25
+
+
+def test_interventions_can_be_limited() -> None:
+    given = config(interventions={"max_interventions_per_execution": 3})
+    assert controller_settings(given).max_interventions_per_execution == 3
