@@ -216,7 +216,7 @@ def the_demo(home: Path, cli: Path) -> None:
     done = subprocess_of_its_own("demo", home=home, cli=cli)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "everything as expected" in done.stdout
-    assert list((home / ".cache" / "chaperon").iterdir()) == []
+    assert list((home / ".local/share" / "chaperon").iterdir()) == []
 
 
 @pytest.mark.timeout(120)
