@@ -5,7 +5,7 @@ work stands, what was tried, and an example of what to do instead. Each further 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from interventions import texts
 from interventions.contract import Case, Plan, Unfit
@@ -122,11 +122,13 @@ class ContextReinforcement:
 
     def plan(self, case: Case) -> Plan | Unfit:
         """The message, and how strong it is."""
-        strength = STRENGTHS[min(self._first + case.attempt - 1, len(STRENGTHS) - 1)]
-        message = texts.cut(texts.OPENING + "\n".join(self._lines(case, strength)), strength.total_characters)
-        if message in case.said:
-            return Unfit("this was said before, word for word")
-        return Plan(message, {"strength": strength.name})
+        for attempt in range(case.attempt, case.attempt + len(STRENGTHS)):
+            strength = STRENGTHS[min(self._first + attempt - 1, len(STRENGTHS) - 1)]
+            lines = self._lines(replace(case, attempt=attempt), strength)
+            message = texts.cut(texts.OPENING + "\n".join(lines), strength.total_characters)
+            if message not in case.said:
+                return Plan(message, {"strength": strength.name})
+        return Unfit("all that there is to say was said before, word for word")
 
     def _lines(self, case: Case, strength: Strength) -> list[str]:
         issue, task = case.issue, case.situation.task
@@ -134,7 +136,7 @@ class ContextReinforcement:
         if strength is STRENGTHS[0]:
             constraints = [line for line in constraints if line.startswith("**")] or constraints[:1]
         lines = [
-            f"{issue.sentence} Here again is what the task is.",
+            f"{issue.sentence} {_way_on(case)}",
             f"What was asked: {texts.cut(' '.join(task.prompt.split()), strength.request_characters)}",
             *_listed("Constraints", constraints, strength),
         ]
@@ -142,7 +144,6 @@ class ContextReinforcement:
             lines += _listed("Goals, most important first", task.goals, strength)
             lines += _listed("Boundaries", _boundaries(case), strength)
         lines += self._more(case, strength)
-        lines.append(_way_on(case))
         return lines
 
     def _more(self, case: Case, strength: Strength) -> list[str]:

@@ -13,7 +13,7 @@ shape. A whole one:
             error = case.issue.details.get("error")
             if not error:
                 return Unfit("the issue names no error")
-            return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {error}")
+            return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {str(error)[:300]}")
 
 It is asked first for the types that it names, whenever its kind was chosen. What it declines or fails at, the built-in
 intervention of that kind does. `tests/conformance/test_interventions.py` checks what every answer must keep to.
@@ -180,10 +180,20 @@ class Unfit:
 class Answer(Protocol):
     """An intervention."""
 
-    name: str
-    kind: InterventionKind
-    types: tuple[str, ...]
-    """The issue types that it answers; empty means all."""
+    @property
+    def name(self) -> str:
+        """What the journal and the configuration call it."""
+        ...
+
+    @property
+    def kind(self) -> InterventionKind:
+        """Which of the five it is."""
+        ...
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The issue types that it answers; empty means all."""
+        ...
 
     def plan(self, case: Case) -> Plan | Unfit:
         """Say what is to be done, or why it cannot be."""
@@ -232,7 +242,10 @@ class Position:
 class Strategy(Protocol):
     """How the next kind is proposed. The controller bounds what it proposes: by score, by permission, by record."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the configuration calls it."""
+        ...
 
     def ladder(self, issue: Issue) -> Sequence[InterventionKind]:
         """The kinds that answer issues of this type, weakest first."""

@@ -138,7 +138,7 @@ def _reduced(limit: float | None, used: float | None, factor: float, *, exact: b
     least = HEADROOM * (used or 0)
     lowered = max(base * factor, least)
     if not exact:
-        lowered = max(1, math.ceil(lowered))
+        lowered = max(1, math.ceil(round(lowered, 6)))
     return lowered if limit is None else min(limit, lowered)
 
 

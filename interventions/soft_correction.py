@@ -1,11 +1,15 @@
 """Soft correction: a word in the agent's ear, with the facts and one way on."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from interventions import texts
 from interventions.contract import MAX_MESSAGE, Case, Plan, Unfit
 from interventions.soft_texts import OTHERWISE, SOFT_TEXTS
 from supervisor.protocol.words import InterventionKind
+
+ATTEMPTS = 3
+"""Ways that the built-in texts of a type know."""
 
 
 class SoftCorrection:
@@ -24,14 +28,17 @@ class SoftCorrection:
 
     def plan(self, case: Case) -> Plan | Unfit:
         """The message."""
+        attempts = (replace(case, attempt=attempt) for attempt in range(case.attempt, case.attempt + ATTEMPTS))
+        messages = (self._message(attempt) for attempt in attempts)
+        fresh = next((message for message in messages if message not in case.said), None)
+        return Plan(fresh) if fresh is not None else Unfit("all that there is to say was said before, word for word")
+
+    def _message(self, case: Case) -> str:
         facts = texts.facts_of(case)
         said = texts.fill(self._template(case.issue.type, case.attempt), facts)
         if case.others:
             said += texts.fill("\nAlso seen: {others}", facts)
-        message = texts.cut(texts.OPENING + said, MAX_MESSAGE)
-        if message in case.said:
-            return Unfit("this was said before, word for word")
-        return Plan(message)
+        return texts.cut(texts.OPENING + said, MAX_MESSAGE)
 
     def _template(self, issue_type: str, attempt: int) -> str:
         own = self._custom.get(issue_type)

@@ -1,0 +1,142 @@
+"""A run as its controller sees it: issues, steps and time by hand; what is due is taken and remembered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from interventions.contract import Answer, GoodMoment, Situation, Strategy
+from interventions.controller import Controller, Due, Easing
+from interventions.effectiveness import Record
+from interventions.settings import InterventionSettings
+from supervisor.protocol import events
+from supervisor.protocol.actions import Step
+from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.observations import ContextCompacted, ToolReturned
+from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import Decision, InterventionKind, Severity
+
+SOFT, REINFORCE, THROTTLE, ROLLBACK, STOP = InterventionKind
+
+TASK = Task(
+    "t-1",
+    "Mend the parser",
+    "/repo",
+    expected_paths=("src/parser/**",),
+    constraints=("Change no public name.", "Keep the tests as they are."),
+    goals=("All parser tests pass.", "No new dependency."),
+)
+
+
+def issue(type_: str = "repetitive_errors", severity: Severity = Severity.MEDIUM, **more: Any) -> Issue:
+    given = {"confidence": 0.7, "impact_factor": 0.2, "began": 5, "sentence": f"There is {type_}.", "evidence": (5, 6)}
+    return Issue(type_, severity, **{**given, **more})
+
+
+MOMENT = GoodMoment("cp-7", "before the first edit", 1)
+
+
+class Moments:
+    """Checkpoints: one good moment, or why there is none."""
+
+    def __init__(self, found: GoodMoment | str = MOMENT) -> None:
+        self.found = found
+
+    def before(self, issue: Issue, most_back: int) -> GoodMoment | str:  # noqa: ARG002 - the protocol's
+        return self.found
+
+
+def step(tool: str = "Bash", summary: str = "make", *, failed: bool = False) -> Step:
+    return Step(tool, summary, failed, Decision.ALLOW)
+
+
+class Run:
+    """One controller on a stage."""
+
+    def __init__(
+        self,
+        settings: InterventionSettings | None = None,
+        *,
+        record: Record | None = None,
+        plugins: Sequence[Answer] = (),
+        strategy: Strategy | None = None,
+        **situation: Any,
+    ) -> None:
+        self.settings = settings or InterventionSettings()
+        self.more = (record, plugins, strategy)
+        self.controller = self.fresh()
+        self.now = 1_000.0
+        self.seq = 10
+        self.journal: list[tuple[int, Any]] = []
+        self.situation = {"checkpoints": Moments(), **situation}
+
+    def fresh(self) -> Controller:
+        return Controller(self.settings, TASK, *self.more)
+
+    def stamp(self) -> dict[str, Any]:
+        return {"agent": "a1", "at": 1_700_000_000 + self.now, "mono": self.now}
+
+    def happened(self, event: events.AnyEvent) -> None:
+        self.seq += 1
+        self.journal.append((self.seq, event))
+        self.controller.remember(self.seq, event)
+
+    def saw(self, seen: Issue) -> None:
+        self.happened(events.IssueSeen(**self.stamp(), issue=seen))
+
+    def steps(self, ok: int = 0, failed: int = 0) -> None:
+        for bad in [False] * ok + [True] * failed:
+            self.seq += 1
+            observed = ToolReturned(
+                seq=self.seq, mono=self.now, id=f"u{self.seq}", tool="Bash", input={}, text="", failed=bad
+            )
+            self.journal.append((self.seq, observed))
+            self.controller.observed(observed)
+
+    def compacted(self) -> None:
+        self.seq += 1
+        observed = ContextCompacted(seq=self.seq, mono=self.now)
+        self.journal.append((self.seq, observed))
+        self.controller.observed(observed)
+
+    def at(self, **more: Any) -> Situation:
+        return Situation(agent="a1", task=TASK, id=f"a1-{self.seq}", mono=self.now, **{**self.situation, **more})
+
+    def due(self, **more: Any) -> list[Due]:
+        """All that is due now, remembered in turn."""
+        found: list[Due] = []
+        while (due := self.controller.next(self.at(**more))) is not None:
+            found.append(due)
+            self.happened(self.event(due))
+            assert len(found) < 20, found
+        return found
+
+    def event(self, due: Due) -> events.AnyEvent:
+        match due:
+            case Judgement():
+                return events.InterventionJudged(**self.stamp(), judgement=due)
+            case Intervention():
+                return events.InterventionChosen(**self.stamp(), intervention=due)
+            case PersonNeed():
+                return events.PersonNeeded(**self.stamp(), need=due)
+            case Easing():
+                return events.LimitsEased(**self.stamp(), intervention=due.intervention, limits=due.limits)
+
+    def answer(self, seen: Issue, after: float = 0.0, **more: Any) -> Intervention | None:
+        """What is done about an issue that is raised after some seconds."""
+        self.now += after
+        self.saw(seen)
+        chosen = [due for due in self.due(**more) if isinstance(due, Intervention)]
+        assert len(chosen) <= 1
+        return chosen[0] if chosen else None
+
+    def kind(self, seen: Issue, after: float = 0.0, **more: Any) -> InterventionKind | None:
+        chosen = self.answer(seen, after, **more)
+        return None if chosen is None else chosen.kind
+
+
+def needs(found: Sequence[Due]) -> list[PersonNeed]:
+    return [due for due in found if isinstance(due, PersonNeed)]
+
+
+def judgements(run: Run) -> list[Judgement]:
+    return [event.judgement for _, event in run.journal if isinstance(event, events.InterventionJudged)]

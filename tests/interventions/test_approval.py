@@ -1,0 +1,63 @@
+"""Approval mode: who waits, and what an answer makes of a review."""
+
+import pytest
+
+from interventions import approval
+from interventions.approval import ApprovalSettings, needs_person
+from supervisor.protocol.actions import Action, Review, SideEffect
+from supervisor.protocol.errors import UsageError
+from supervisor.protocol.words import Decision, Severity
+
+ASK = ApprovalSettings(mode="ask")
+
+
+def review(decision: Decision = Decision.ALLOW, *effects: str) -> Review:
+    made = tuple(SideEffect(type_, Severity.LOW, True, f"does {type_}") for type_ in effects)
+    return Review(decision, 0.3, 0.9, Severity.LOW, "fine", side_effects=made)
+
+
+@pytest.mark.parametrize(
+    ("tool", "made", "settings", "asks"),
+    [
+        ("Write", review(Decision.ALLOW, "file_write"), ApprovalSettings(), False),
+        ("Write", review(Decision.ALLOW, "file_write"), ASK, True),
+        ("Bash", review(Decision.ALLOW, "network.upload"), ASK, True),
+        ("Bash", review(Decision.ALLOW, "networking"), ASK, False),
+        ("Bash", review(Decision.ALLOW), ASK, False),
+        ("Read", review(Decision.WARN, "file_write"), ASK, False),
+        ("Write", review(Decision.BLOCK, "file_write"), ASK, False),
+        ("mcp__git__push", review(), ASK, True),
+        ("Bash", review(), ApprovalSettings(mode="ask", tools=("Bash",)), True),
+        ("Bash", review(Decision.WARN), ApprovalSettings(mode="risky"), True),
+        ("Bash", review(Decision.ALLOW, "file_delete"), ApprovalSettings(mode="risky"), False),
+    ],
+)
+def test_who_waits_for_a_person(tool: str, made: Review, settings: ApprovalSettings, asks: bool) -> None:
+    assert bool(needs_person(Action(tool, {}), made, settings)) is asks
+
+
+def test_a_note_reaches_the_model_with_the_permission() -> None:
+    let = approval.granted(review(), "ann", "mind the gap")
+    assert let.decision is Decision.WARN
+    assert "ann let this run and says: mind the gap" in let.reasoning
+    assert approval.granted(review(), "ann", "") == review()
+
+
+def test_a_changed_input_stays_changed_when_it_is_granted() -> None:
+    changed = Review(Decision.MODIFY, 0.3, 0.9, Severity.LOW, "softer", updated_input={"command": "ls"})
+    let = approval.granted(changed, "ann", "ok")
+    assert (let.decision, let.updated_input) == (Decision.MODIFY, {"command": "ls"})
+
+
+def test_a_denial_and_a_deadline_are_blocks_that_say_who_and_why() -> None:
+    turned_down = approval.denied(review(), "ann", "not on main")
+    late = approval.overdue(review(), 600.0)
+    assert turned_down.decision is late.decision is Decision.BLOCK
+    assert "ann turned this down and says: not on main" in turned_down.reasoning
+    assert "nobody answered within 600 s" in late.reasoning
+
+
+def test_an_agent_does_not_answer_its_own() -> None:
+    approval.refuse_agent("ann", "")
+    with pytest.raises(UsageError, match="process of agent 'a1'"):
+        approval.refuse_agent("ann", "a1")
