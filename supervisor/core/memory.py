@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from interventions.controller import EASED, Controller
 from supervisor.core import gate
-from supervisor.core.observe import Observer
+from supervisor.core.observe import Observer, sampled
 from supervisor.core.summary import Summary
 from supervisor.protocol import control, messages
 from supervisor.protocol.actions import Step
@@ -40,6 +40,7 @@ from supervisor.protocol.events import (
     PauseRequested,
     PersonNeeded,
     RedirectRequested,
+    ResourcesSeen,
     RestoreFailed,
     ResumeRequested,
     ReviewMade,
@@ -357,6 +358,9 @@ class Memory:
                 self.rung_over = self.rung is Rung.FREEZE
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
+            case ResourcesSeen():
+                self.summary.sampled(event)
+                self._feed([sampled(seq, event)])
             case AgentExited() | AgentVanished() | LaunchFailed():
                 self.ending = event
             case _:

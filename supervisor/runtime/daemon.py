@@ -88,7 +88,7 @@ class Daemon:
         incident = Incident(
             id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
         )
-        self.journal.append(events.FaultSeen(**self._stamp(agent), incident=incident))
+        self.journal.append(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
         self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
 
@@ -100,7 +100,12 @@ class Daemon:
         if (runner := self._runners.get(agent)) is not None and commands:
             runner.perform(Batch(last, commands))
 
-    def _stamp(self, agent: str) -> dict[str, Any]:
+    def mono(self) -> float:
+        """Seconds on the clock that decisions use."""
+        return self._clock.mono()
+
+    def stamp(self, agent: str) -> dict[str, Any]:
+        """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +126,7 @@ class Daemon:
         self.board.refuse_taken(name)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace)
         submitted = events.TaskSubmitted(
-            **self._stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
+            **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
         )
         self._start_runner(name)
         seq = self.happened(submitted)
@@ -136,7 +141,7 @@ class Daemon:
             NotFoundError: There is no such agent, or it has ended.
             IllegalStepError: Its state does not allow it.
         """
-        event = kind(**self._stamp(agent), **facts)  # type: ignore[arg-type]
+        event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
@@ -217,7 +222,7 @@ class Daemon:
         runner = self._start_runner(agent, finding.shim, session.offset)
         if finding.shim is not None and not session.launched:
             runner.launched(finding.shim)
-        event = events.AgentAdopted(**self._stamp(agent), outcome=finding.outcome)
+        event = events.AgentAdopted(**self.stamp(agent), outcome=finding.outcome)
         seq = self.journal.append(event)
         self.board.remember(seq, event)
         self._hand_over(agent, seq, self.board.recover(seq, event))

@@ -36,6 +36,7 @@ from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.reviewing import WatchedReviewer
+from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
     controller_settings,
     detector_settings,
@@ -96,6 +97,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_serve, daemon, listening, setup, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            tasks.start_soon(Sampling(daemon).run, name="sampling")
             yield daemon
             await _end(daemon, setup)
         finally:
