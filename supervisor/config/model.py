@@ -203,6 +203,10 @@ class Resources(Section):
     """Tokens in and out, cached ones counted."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """What the CLI says that the run cost, in US dollars. Empty, because behind proxies that figure is wrong."""
+    at_limit: Literal["block", "hold", "tell"] = "block"
+    """At a limit. `block`: calls that change something are refused. `hold`: they wait for a person. `tell`: they run, and the issue alone speaks."""
+    stop_at: Annotated[float, Field(ge=1, le=1_000)] | None = 2.0
+    """How many times a limit of time or cost may be used up before the run is stopped. Empty: it never is."""
 
     @model_validator(mode="before")
     @classmethod
@@ -213,7 +217,22 @@ class Resources(Section):
 
     def limits(self) -> Limits:
         """The same as the protocol's type."""
-        return Limits(**self.model_dump(exclude={"profile"}))
+        return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at"}))
+
+
+class Approval(Section):
+    """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
+
+    mode: Literal["off", "risky", "ask"] = "off"
+    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the listed types."""
+    require_approval_for: Texts = ("file_write", "file_delete", "system_call", "network")
+    """Types of side effects that wait in mode `ask`; a type that begins with one of these and a dot or underscore counts as well."""
+    auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
+    """Tools that never wait."""
+    tools: Texts = ()
+    """Tools whose every call waits, whatever it would do."""
+    deadline_seconds: Seconds = 600
+    """How long an action waits before it is denied, in seconds."""
 
 
 class Audit(Section):
@@ -278,6 +297,7 @@ class Config(Section):
     progress: Progress = Progress()
     interventions: Interventions = Interventions()
     resources: Resources = Resources()
+    approval: Approval = Approval()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from interventions.controller import EASED, Controller
 from supervisor.core import gate
 from supervisor.core.observe import Observer, sampled
+from supervisor.core.pace import Pace
 from supervisor.core.summary import Summary
 from supervisor.protocol import control, messages
 from supervisor.protocol.actions import Step
@@ -60,9 +61,9 @@ from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severi
 HISTORY = 50
 """Steps kept for reviews, reports and `show`: as many last actions as an incident report carries."""
 
-HELLO, SETTLE, LADDER, INTERVENE = "hello", "settle", "ladder", "intervene"
+HELLO, SETTLE, LADDER, INTERVENE, PACE = "hello", "settle", "ladder", "intervene", "pace"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
-cooldown."""
+cooldown, the next call that a limit of calls in a minute lets through."""
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
@@ -112,6 +113,8 @@ class Memory:
         self.approvals: dict[str, ApprovalAsked] = {}
         self.approved: dict[str, ApprovalGiven] = {}
         self.overdue: set[str] = set()
+        self.pace = Pace()
+        self.effort: str | None = None
         self.rung: Rung | None = None
         self.rung_over = False
         self.ending: Ending | None = None
@@ -260,6 +263,7 @@ class Memory:
         if permission and event.action.tool_use_id in self.verdicts:
             return  # the second gate repeats the first one's answer; it counts once
         self.verdicts[event.action.tool_use_id] = event
+        self.pace.answered(event.mono)
         if len(self.verdicts) > HISTORY:
             del self.verdicts[next(iter(self.verdicts))]
         self.summary.count_review(event.review)
@@ -285,6 +289,7 @@ class Memory:
         self.summary.interventions[chosen.kind] = self.summary.interventions.get(chosen.kind, 0) + 1
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
+        self._effort(chosen.id)
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
             self.rollback = event  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
@@ -304,9 +309,17 @@ class Memory:
                 if event.need.hold:
                     self.wish = PauseRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon")
             case LimitsEased():
+                self._effort(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
             case CheckpointRestored() | RestoreFailed():
                 self.rollback = None
+
+    def _effort(self, id_: str) -> None:
+        """Have the CLI go to the effort that the limits in force ask for, where that changed."""
+        effort = self.controller.limits.effort
+        if effort != self.effort:
+            self.effort = effort
+            self.outbox[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
 
     def _approval_over(self, request_id: str) -> None:
         self.approvals.pop(request_id, None)

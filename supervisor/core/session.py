@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, SETTLE, Memory
+from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, PACE, SETTLE, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
@@ -47,6 +47,7 @@ from supervisor.protocol.events import (
     StopRequested,
     TaskSubmitted,
 )
+from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
@@ -79,6 +80,7 @@ class Session:
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None
+        self._lets_go_at: float | None = None
         self._settings = settings
         self._sent: set[str] = set()
 
@@ -182,10 +184,24 @@ class Session:
         if known.rollback is not None and not known.state.ended:
             commands += self._intervene(known.rollback)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
+        if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
+            commands.append(ApplyLimits(self._controller.limits))
         return commands + self._wake(event.mono)
 
     def _wake(self, mono: float) -> list[Command]:
-        """Have something happen when a cooldown ends and an issue waits for it."""
+        """Have something happen when a cooldown ends and an issue waits for it, or when a call that waits may go on."""
+        return self._wake_for_issue(mono) + self._wake_for_call(mono)
+
+    def _wake_for_call(self, mono: float) -> list[Command]:
+        waiting = self._known.waiting.keys() - self._known.approvals.keys()
+        seconds = self._known.pace.wait(self._controller.limits.calls_per_minute, mono) if waiting else 0.0
+        lets_go_at = round(mono + seconds, 3) if seconds else None
+        if lets_go_at == self._lets_go_at:
+            return []
+        self._lets_go_at = lets_go_at
+        return [] if lets_go_at is None else [StartTimer(PACE, seconds)]
+
+    def _wake_for_issue(self, mono: float) -> list[Command]:
         seconds = None if self.state.ended else self._controller.wakes_in(mono)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
         if seconds is None or wakes_at == self._wakes_at:
@@ -234,7 +250,7 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput()]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE)]
+                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE), StopTimer(PACE)]
             case InterventionChosen():
                 return self._intervene(event)
             case LimitsEased():

@@ -54,6 +54,11 @@ def set_model(request_id: str, model: str | None) -> bytes:
     return request(request_id, {"subtype": "set_model", "model": model})
 
 
+def set_effort(request_id: str, effort: str | None) -> bytes:
+    """Change how hard the model thinks from the next request on: `low`, `medium` or `high`; None means the CLI's default."""
+    return request(request_id, {"subtype": "apply_flag_settings", "settings": {"effortLevel": effort}})
+
+
 def user_message(text: str, uuid: str = "") -> bytes:
     """Something said to the model: starts a turn, or reaches the running one with its next tool result.
 

@@ -18,6 +18,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
+from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Severity
 from supervisor.runtime import shims
 from supervisor.runtime.adoption import Adopted, Finding, find
@@ -47,6 +48,7 @@ class Daemon:
         launcher: Starts agents.
         clock: Tells the time that events carry.
         tasks: Where runners live.
+        limits: What a task may use, unless it says otherwise.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Daemon:
         launcher: ProcessLauncher,
         clock: Clock,
         tasks: TaskGroup,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = limits or Limits()
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -124,7 +128,7 @@ class Daemon:
         workspace = await wanted.check()
         name = wanted.name or self._free_name()
         self.board.refuse_taken(name)
-        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace)
+        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._limits)
         submitted = events.TaskSubmitted(
             **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
         )

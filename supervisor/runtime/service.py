@@ -150,7 +150,7 @@ def _make_daemon(
     setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
 ) -> Daemon:
     feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks)
+    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks, setup.config.resources.limits())
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:

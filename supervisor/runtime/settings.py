@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from pydantic import TypeAdapter
 
+from interventions.approval import ApprovalSettings
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.no_progress import NoProgressSettings
@@ -15,6 +16,7 @@ from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, home
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
+from supervisor.core.limits import LimitSettings
 from supervisor.protocol.errors import UsageError
 
 
@@ -29,6 +31,8 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
+        approval=ApprovalSettings(**config.approval.model_dump()),
+        limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
     )
 
 

@@ -33,7 +33,8 @@ class Submission(BaseModel):
     expected_paths: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits | None = None
+    """None: those of the configuration."""
     model: str | None = None
     permission_mode: str = "default"
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
@@ -50,10 +51,10 @@ class Submission(BaseModel):
         await anyio.to_thread.run_sync(self._check_directory)
         return await self._worktree()
 
-    def task(self, id_: str, workspace: str) -> Task:
-        """The same as the protocol's type."""
+    def task(self, id_: str, workspace: str, limits: Limits) -> Task:
+        """The same as the protocol's type; with these limits where none were asked for."""
         facts = self.model_dump(exclude={"repository", "name", "limits"})
-        return Task(id_, repository=workspace, limits=self.limits, **facts)
+        return Task(id_, repository=workspace, limits=self.limits or limits, **facts)
 
     def _check_words(self) -> None:
         if not self.prompt.strip():
