@@ -57,6 +57,7 @@ class Application:
         self._root = root
         self._staging = staging
         self._step = step
+        self._umask = _umask()
         self._jobs = tuple(_jobs(pairs))
         self._folders_going = [pair.path for pair in reversed(pairs) if _is_folder(pair.before)]
         self._folders_coming = [pair.path for pair in pairs if _is_folder(pair.after)]
@@ -110,7 +111,7 @@ class Application:
     def _permissions(self, folders: Folders, job: Job) -> int:
         """Return the permissions of the file that is replaced, but for the executable bits; git knows of no others."""
         parent = folders.get(parent_of(job.path))
-        bits = 0o666 & ~_umask()
+        bits = 0o666 & ~self._umask
         if parent is not None and job.before is not None:
             with contextlib.suppress(OSError):
                 state = os.lstat(_name(job.path), dir_fd=parent)

@@ -217,7 +217,13 @@ class Capturer:
             if noted.lost or not self._state.known:
                 return ScrubReport((), scanner.files)
             excused = noted.paths | self._state.survey.linked | self._state.survey.unsettled
-            missed = {path for path in scanner.changed if not any(above in excused for above in self_and_above(path))}
+            beside = self._state.survey.skipped.keys() ^ scanner.survey.skipped.keys()
+            beside |= self._state.survey.nested ^ scanner.survey.nested
+            missed = {
+                path
+                for path in {*scanner.changed, *beside}
+                if not any(above in excused for above in self_and_above(path))
+            }
             self.watcher.add(missed)
             return ScrubReport(tuple(sorted(text_of(path) for path in missed)), scanner.files)
 

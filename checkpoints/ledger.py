@@ -101,9 +101,12 @@ class Ledger:
     def compact(self) -> None:
         """Write the ledger anew, durably, without what was dropped, so that it does not grow for ever."""
         lines = [made(checkpoint) for checkpoint in self._made.values()]
-        lines.append(_encode({"last": self._last_number}))
+        data = b"".join([*lines, _encode({"last": self._last_number})])
+        if len(data) >= self.size_bytes:
+            # What the log takes for durable must not be less than what is written here, or a crash cuts it off.
+            return
         with room_needed("the ledger of checkpoints"):
-            replace_file(self.path, b"".join(lines))
+            replace_file(self.path, data)
         os.close(self._fd)
         self._open()
 

@@ -28,10 +28,6 @@ class Reason(StrEnum):
     """The present, before a rollback: going back to it undoes the rollback."""
 
 
-LASTING_REASONS = frozenset({Reason.PERSON, Reason.UNDO})
-"""Checkpoints that retention never drops by itself: a person named them, or they are the way back from a rollback."""
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where the conversation was."""

@@ -45,7 +45,8 @@ class PackWriter:
         self._folder = folder
         self._path = folder / f"tmp_{label}.pack"
         self._fd = -1
-        self._buffer = bytearray()
+        self._pending: dict[bytes, bytes] = {}
+        self._pending_bytes = 0
         self._offset = _HEADER_BYTES
         self._objects: dict[bytes, tuple[int, int]] = {}
 
@@ -62,6 +63,11 @@ class PackWriter:
         """Whether part of it is on the disk already, so that it is to be finished, not sealed."""
         return self._fd >= 0
 
+    @property
+    def pending(self) -> dict[bytes, bytes]:
+        """The objects that are not on the disk yet, packed; all of them, unless it is large."""
+        return self._pending
+
     def add(self, kind: Kind, content: bytes) -> bytes:
         """Take an object in and return its id; taken in once however often it comes."""
         oid = object_id(kind, content)
@@ -74,13 +80,20 @@ class PackWriter:
         Raises:
             StoreFullError: There was no room.
         """
-        if oid in self._objects:
-            return
-        packed = _header(kind, len(content)) + zlib.compress(content, _FAST)
+        if oid not in self._objects:
+            self.add_packed(oid, _header(kind, len(content)) + zlib.compress(content, _FAST))
+
+    def add_packed(self, oid: bytes, packed: bytes) -> None:
+        """Take in an object as another writer packed it.
+
+        Raises:
+            StoreFullError: There was no room.
+        """
         self._objects[oid] = (self._offset, zlib.crc32(packed))
         self._offset += len(packed)
-        self._buffer += packed
-        if len(self._buffer) > _BUFFER_BYTES:
+        self._pending[oid] = packed
+        self._pending_bytes += len(packed)
+        if self._pending_bytes > _BUFFER_BYTES:
             self._flush()
 
     def _flush(self) -> None:
@@ -88,24 +101,16 @@ class PackWriter:
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o400)
                 write_all(self._fd, bytes(_HEADER_BYTES))
-            write_all(self._fd, bytes(self._buffer))
-        self._buffer.clear()
+            write_all(self._fd, b"".join(self._pending.values()))
+        self._pending = {}
+        self._pending_bytes = 0
 
     def seal(self) -> bytes:
         """Return the pack, where none of it is on the disk yet; nothing for no objects."""
         if not self._objects:
             return b""
-        body = _pack_header(len(self._objects)) + bytes(self._buffer)
+        body = _pack_header(len(self._objects)) + b"".join(self._pending.values())
         return body + hashlib.sha1(body, usedforsecurity=False).digest()
-
-    def put(self, pack: bytes) -> None:
-        """Write a sealed pack and its index into the folder, not durably: the write-ahead log answers for them.
-
-        Raises:
-            StoreFullError: There was no room; no trace is left.
-        """
-        if pack:
-            put_pack(self._folder, pack, index_of(self._objects, pack[-_DIGEST_BYTES:]), sync=False)
 
     def finish(self) -> None:
         """Put the pack in place, durably.
@@ -132,8 +137,8 @@ class PackWriter:
             os.close(self._fd)
             self._fd = -1
         self._path.unlink(missing_ok=True)
-        self._objects.clear()
-        self._buffer.clear()
+        self._objects = {}
+        self._pending = {}
 
     def _close_pack(self) -> bytes:
         """Write the header, whose count was not known before, and the checksum over all; sync and close."""
@@ -150,8 +155,8 @@ class PackWriter:
         return digest.digest()
 
 
-def put_pack(folder: Path, pack: bytes, index: bytes, *, sync: bool) -> None:
-    """Put a pack and then its index into the folder; without an index a pack is not seen.
+def put_pack(folder: Path, pack: bytes) -> None:
+    """Put a sealed pack and then its index into the folder, durably; without an index a pack is not seen.
 
     Raises:
         StoreFullError: There was no room; no trace is left.
@@ -159,11 +164,17 @@ def put_pack(folder: Path, pack: bytes, index: bytes, *, sync: bool) -> None:
     final = folder / f"pack-{pack[-_DIGEST_BYTES:].hex()}"
     try:
         with room_needed("a pack of new objects"):
-            replace_file(final.with_suffix(".pack"), pack, sync=sync)
-            replace_file(final.with_suffix(".idx"), index, sync=sync)
+            replace_file(final.with_suffix(".pack"), pack)
+            replace_file(final.with_suffix(".idx"), index_of_pack(pack))
     except BaseException:
         final.with_suffix(".pack").unlink(missing_ok=True)
         raise
+
+
+def unpack(packed: bytes) -> tuple[Kind, bytes]:
+    """Return type and content of an object as a writer packed it."""
+    kind, start = _read_header(packed, 0)
+    return kind, zlib.decompress(packed[start:])
 
 
 def index_of_pack(pack: bytes) -> bytes:

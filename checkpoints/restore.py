@@ -54,18 +54,20 @@ class Restorer:
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def plan(self, target: Checkpoint, facts: Facts, *, thorough: bool = True) -> RestorePlan:
+    def plan(self, target: Checkpoint, facts: Facts, *, thorough: bool = True, elsewhere: bool = False) -> RestorePlan:
         """Capture the present under a name of its own and say what going back would do. Changes nothing else.
 
         Args:
             target: Where to go.
             facts: Of the present, for the checkpoint that undoes the restore; its reason becomes `undo`.
             thorough: Read every file first, so that a change that the watcher missed is neither lost nor left.
+            elsewhere: The target is of another workspace, and is to be written into this one all the same: how a
+                checkpoint comes into a workspace of its own.
 
         Raises:
             RestoreRefusedError: The target is a checkpoint of another workspace.
         """
-        if target.workspace != str(self._capturer.workspace):
+        if target.workspace != str(self._capturer.workspace) and not elsewhere:
             raise RestoreRefusedError(
                 f"Checkpoint {target.name} is of {target.workspace}, not of {self._capturer.workspace}; nothing was changed.",
                 way_out="Write it to a workspace of its own with `--to-new-workspace`.",

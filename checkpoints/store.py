@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,11 +25,11 @@ from pathlib import Path
 import pygit2
 
 from checkpoints.durable import replace_file, room_needed
-from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints.errors import CheckpointError, StoreDamagedError, StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
 from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
-from checkpoints.pack import PackWriter, index_of_pack, put_pack
+from checkpoints.pack import PackWriter, put_pack, unpack
 from checkpoints.records import message_of
 from checkpoints.wal import Promise, WriteAheadLog
 from supervisor.protocol.errors import NotFoundError, UsageError
@@ -44,6 +45,31 @@ MAX_PROMISE_BYTES = 1 << 20
 
 Step = Callable[[str], None]
 """Told of each durable step before it is done; tests kill the process there."""
+
+
+def delete_store(folder: Path) -> None:
+    """Delete a project's store, all of it: checkpoints, objects, log. No link is followed out of it.
+
+    What lay on the disk is unlinked, not overwritten: on a journalling file system or a flash disk overwriting promises
+    nothing. The agent's workspaces are not touched.
+
+    Raises:
+        CheckpointError: The folder is no store, is in use, or has a restore under way; nothing was deleted.
+    """
+    about = folder / "project.json"
+    if folder.is_symlink() or not about.is_file():
+        raise CheckpointError(f"{folder} is no store of checkpoints; nothing was deleted.")
+    if any((folder / "restores").glob("*.json")):
+        raise CheckpointError(
+            f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
+            way_out="Start chaperon, which completes it, and delete the store then.",
+        )
+    store = Store(folder, Path(json.loads(about.read_bytes())["project"]))
+    going = folder.with_name(f"{folder.name}.deleting")
+    folder.rename(going)
+    store.lose()
+    shutil.rmtree(going)
+    _sync(folder.parent)
 
 
 def no_step(_: str) -> None:
@@ -66,7 +92,8 @@ class Store:
         self._mutex = threading.RLock()
         self._trees: dict[bytes, dict[bytes, Entry]] = {}
         self._tips: dict[str, str] = {}
-        self._settled: set[str] = set()
+        self._unsettled: dict[bytes, bytes] = {}
+        """Objects that only the write-ahead log has yet, packed."""
         with room_needed("a new store"):
             self._create()
         self._lock = self._take_ownership()
@@ -74,9 +101,8 @@ class Store:
             left.unlink(missing_ok=True)
         self._wal = WriteAheadLog(folder / "wal")
         self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
-        self._replay()
         self._odb = pygit2.Odb(str(self.objects / "objects"))
-        self._mend_refs()
+        self._replay()
 
     @property
     def packs(self) -> Path:
@@ -115,7 +141,7 @@ class Store:
             for promise in self._wal.replay():
                 self.step("replay")
                 if promise.pack:
-                    put_pack(self.packs, promise.pack, index_of_pack(promise.pack), sync=False)
+                    put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
 
@@ -138,6 +164,9 @@ class Store:
         Raises:
             StoreDamagedError: The object is missing or damaged.
         """
+        packed = self._unsettled.get(oid)
+        if packed is not None:
+            return unpack(packed)
         try:
             kind, content = self._odb.read(pygit2.Oid(raw=oid))
         except (KeyError, pygit2.GitError, ValueError) as error:
@@ -148,7 +177,7 @@ class Store:
 
     def has(self, oid: bytes) -> bool:
         """Whether the store can give this object."""
-        return bool(self._odb.exists(pygit2.Oid(raw=oid)))
+        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
 
     def tree(self, oid: bytes) -> dict[bytes, Entry]:
         """Return a folder's entries; not to be changed by the caller.
@@ -160,9 +189,17 @@ class Store:
             return {}
         found = self._trees.get(oid)
         if found is None:
-            found = parse_tree(self.read(oid)[1])
+            found = self.read_tree(oid)
             self.remember_tree(oid, found)
         return found
+
+    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries as they are on the disk.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        return parse_tree(self.read(oid)[1])
 
     def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
         """Keep a folder in memory that is likely to be read soon."""
@@ -242,51 +279,63 @@ class Store:
                 known_commit = objects.add(Kind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
             self._announce(checkpoint, objects)
-            self.step("ref")
-            self._write_ref(checkpoint)
             self.step("announced")
         return checkpoint
 
     def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
         line = made(checkpoint)
         if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
-            self._announce_large(line, objects)
+            self._announce_large(checkpoint, line, objects)
             return
         pack = objects.seal()
         if not self._wal.fits(len(line) + len(pack)):
             self.settle()
-        self.step("pack")
-        objects.put(pack)
         before = self.ledger.size_bytes
         self.step("ledger")
         self.ledger.append([line])
         self.step("log")
         try:
-            self._wal.append(Promise(line, pack))
-        except OSError:
+            with room_needed("the write-ahead log"):
+                self._wal.append(Promise(line, pack))
+        except (OSError, StoreFullError):
             self.ledger.take_back(checkpoint, before)
             raise
+        self._unsettled |= objects.pending
 
-    def _announce_large(self, line: bytes, objects: PackWriter) -> None:
+    def _announce_large(self, checkpoint: Checkpoint, line: bytes, objects: PackWriter) -> None:
         """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
         self.step("large pack")
         objects.finish()
         self.settle()
+        before = self.ledger.size_bytes
         self.step("large ledger")
         self.ledger.append([line])
-        self.settle()
+        try:
+            self.settle()
+        except (OSError, StoreFullError):
+            self.ledger.take_back(checkpoint, before)
+            raise
 
     def settle(self) -> None:
-        """Sync everything in its own place and begin the write-ahead log anew. Best called when nothing else is to do."""
+        """Put everything in its own place, durably: one pack for all captures since. Best called when idle.
+
+        Raises:
+            StoreFullError: There was no room; the write-ahead log still answers for everything.
+        """
         with self._mutex:
-            for place in (*self.packs.iterdir(), self.packs):
-                if place.name not in self._settled:
-                    _sync(place)
-            self._settled = {place.name for place in self.packs.iterdir()}
-            self.step("settle ledger")
-            self.ledger.sync()
-            self.step("settle log")
-            self._wal.begin_anew(self.ledger.size_bytes)
+            if self._unsettled:
+                self.step("settle pack")
+                together = self.writer("settled")
+                for oid, packed in self._unsettled.items():
+                    together.add_packed(oid, packed)
+                together.finish()
+            with room_needed("the ledger of checkpoints"):
+                self.step("settle ledger")
+                self.ledger.sync()
+                self.step("settle log")
+                self._wal.begin_anew(self.ledger.size_bytes)
+            self._unsettled = {}
+            self._mend_refs()
 
     @property
     def is_settled(self) -> bool:
@@ -298,8 +347,6 @@ class Store:
         with self._mutex:
             self.ledger.append(dropped(name) for name in names)
             self.settle()
-            for name in names:
-                self._ref(name).unlink(missing_ok=True)
 
     def hold_tip(self, label: str, commit: str) -> None:
         """Keep the last commit of a workspace, dropped or not: the next capture there builds upon its trees."""
@@ -318,6 +365,17 @@ class Store:
         """Write the ref, not synced: it follows from the ledger, and `_mend_refs` writes it anew."""
         with room_needed("a ref"):
             replace_file(self._ref(checkpoint.name), f"{checkpoint.commit}\n".encode(), sync=False)
+
+    def refs(self) -> tuple[tuple[str, str], ...]:
+        """Return name and commit of each ref, whether the ledger knows it or not."""
+        places = sorted((self.objects / "refs" / "checkpoints").iterdir())
+        return tuple((place.name, place.read_text().strip()) for place in places if NAME.fullmatch(place.name))
+
+    def take_in(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint whose objects are there and whose line in the ledger was lost; its number is the next."""
+        with self._mutex:
+            self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number))])
+            self.settle()
 
     def _mend_refs(self) -> None:
         """Make refs say what the ledger says; a ref that the ledger never heard of stays, for `doctor`."""
@@ -340,6 +398,35 @@ class Store:
     def borrows(self) -> bool:
         """Whether checkpoints may still rely on objects of the project."""
         return self.alternates.exists()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much the store takes on the disk, packs and ledger, without what is borrowed."""
+        return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
+
+    def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the commits to pack, and the names of the packs that one with all of them replaces."""
+        with self._mutex:
+            self.settle()
+            commits = {checkpoint.commit for checkpoint in self.checkpoints} | set(self._tips.values())
+            return frozenset(commits), frozenset(place.stem for place in self.packs.glob("pack-*.pack"))
+
+    def end_packing(self, new: str | None, old: frozenset[str]) -> None:
+        """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
+        with self._mutex:
+            _sync(self.packs)
+            self.step("packed")
+            self.alternates.unlink(missing_ok=True)
+            _sync(self.alternates.parent)
+            for name in old - {new}:
+                self.step("remove pack")
+                (self.packs / f"{name}.idx").unlink(missing_ok=True)
+                (self.packs / f"{name}.pack").unlink(missing_ok=True)
+            self.settle()
+            self.step("compact ledger")
+            self.ledger.compact()
+            self._wal.begin_anew(self.ledger.size_bytes)
+            self._odb = pygit2.Odb(str(self.objects / "objects"))
 
     def _borrow_from_project(self) -> None:
         """Let the first capture rely on what the project's last commit holds, so that it need not be copied at once."""

@@ -67,16 +67,16 @@ class Update:
             return
         name = path[len(parent) + 1 :] if parent else path
         kind = kind_at(name, folder)
+        before = lookup(self._scanner.store, self._tree, path)
         self.survey.forget(path)
-        if kind is None:
+        if before is not None and before.is_folder:
             self.survey.forget_below(path)
+        if kind is None:
             self._edits[path] = None
             return
-        before = lookup(self._scanner.store, self._tree, path)
         is_folder = stat.S_ISDIR(kind)
         if not is_tracked(before, is_folder=is_folder) and self._is_ignored(parent, path, is_folder=is_folder):
             self._edits[path] = None
-            self.survey.forget_below(path)
             return
         if is_folder:
             self._scan(path)

@@ -1,9 +1,10 @@
 """The write-ahead log: what announces a checkpoint with a single, cheap sync.
 
-Pack, index, ledger and ref are written without a sync of their own, and once more, together, into this file, which is
-synced. Its blocks were written before, so the sync waits for these bytes alone and for no commit of the file system's
-journal (ext4 here: 0.2 ms quiet; four syncs of new files take 1.1 ms quiet and 16 ms beside a busy build).
-`Store.settle` syncs the rest, off-peak or when the log is full, and begins it anew. After a crash it is replayed.
+New objects and the ledger's line go into this file together, which is synced. Its blocks were written before, so the
+sync waits for these bytes alone and for no commit of the file system's journal (ext4 here: 0.2 ms quiet; four syncs of
+new files take 1.1 ms quiet and 16 ms beside a busy build).
+`Store.settle` puts the rest in its place, off-peak or when the log is full, and begins it anew: one pack for many
+captures. After a crash it is replayed.
 """
 
 import os

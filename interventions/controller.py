@@ -198,6 +198,11 @@ class Controller:
     # ── what is due ───────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
+    def watching(self) -> bool:
+        """Whether an intervention is still to be judged."""
+        return self._window is not None
+
+    @property
     def idle(self) -> bool:
         """Whether nothing can be due, so that `next` need not be asked."""
         renewal = self._reinforced is not None and self._compactions > self._renewed
@@ -247,6 +252,11 @@ class Controller:
         risk = self._refused[0] if now.mono - self._refused[1] < REVIEW_SECONDS else 0.0
         graded = [(worth_of(issue, risk, self._episodes, now.mono), issue) for issue in due]
         worth, issue = max(graded, key=lambda pair: (pair[0].total, pair[1].severity.rank, -pair[1].began))
+        if worth.ceiling is not STOP:
+            if not now.listening or self._resting(now.mono):
+                return None
+            if self._used_up:
+                return self._exhausted(issue, now)
         others = tuple(other for other in due if other is not issue)
         case = Case(issue, now, others=others, said=frozenset(self._said), limits=self._limits)
         past = Past(issue, worth.base, now.mono, self._episodes.tried(issue, now.mono), self._record)
@@ -256,7 +266,7 @@ class Controller:
             return None if wait or picked is None else _addressed(picked, now.agent)
         if picked.kind is not STOP and (not now.listening or self._resting(now.mono)):
             return None
-        if picked.kind is not STOP and self._chosen >= self._settings.max_interventions_per_execution:
+        if picked.kind is not STOP and self._used_up:
             return self._exhausted(issue, now)
         return self._intervention(picked, case, now)
 
@@ -297,7 +307,7 @@ class Controller:
         last = self._reinforced
         if last is None or self._compactions <= self._renewed or not now.listening or self._resting(now.mono):
             return None
-        if self._chosen >= self._settings.max_interventions_per_execution:
+        if self._used_up:
             return None
         planned = self._reinforcement.plan(Case(last.issue, now, limits=self._limits))
         if isinstance(planned, Unfit):
@@ -318,6 +328,10 @@ class Controller:
         if now.mono - calm < self._settings.resource_throttling.metrics_window_seconds:
             return None
         return Easing(throttled.id, LimitsInForce(self._task.limits))
+
+    @property
+    def _used_up(self) -> bool:
+        return self._chosen >= self._settings.max_interventions_per_execution
 
     def _resting(self, mono: float) -> bool:
         cooldown = self._settings.intervention_cooldown_seconds

@@ -47,11 +47,11 @@ LIMITED = (
     _Limited("max_file_operations", ("file_operations", "file_operation_growth"), "file_operations", "file operations"),
     _Limited("max_memory_mb", ("memory_mb", "memory", "memory_growth"), "memory_mb", "MB of memory"),
     _Limited("max_token_usage", ("tokens", "token_usage", "token_usage_growth", "max_tokens"), "tokens", "tokens"),
-    _Limited("max_execution_time_seconds", ("seconds", "time", "time_growth"), "seconds", "seconds"),
+    _Limited("max_execution_time_seconds", ("seconds", "time", "time_growth", "run_time"), "seconds", "seconds"),
     _Limited("max_cost_usd", ("cost_usd", "cost", "cost_growth"), "cost_usd", "US dollars"),
 )
 
-RATED = ("cpu", "cpu_seconds", "processes", "calls", "call_rate", "time_per_step")
+RATED = ("cpu", "cpu_seconds", "processes", "calls", "call_rate", "time_per_step", "open_files", "disk")
 """Growth of these has no limit of its own: it tightens processor time and the rate of calls."""
 
 EFFORTS = ("medium", "low")
@@ -102,11 +102,11 @@ class ResourceThrottling:
 
 
 def growth_of(details: Mapping[str, Any]) -> dict[str, float]:
-    """Growth by resource, from an issue's details: `growth` as a mapping, or as a number with `resource`, or `…_growth`."""
-    found = details.get("growth")
+    """Growth by resource, from an issue's details: `growth` as a mapping, or a rate with `resource`, or `…_growth`."""
+    found = details.get("growth", details.get("growth_rate"))
     pairs = dict(found) if isinstance(found, Mapping) else {str(details.get("resource", "")): found}
     pairs |= {name: value for name, value in details.items() if name.endswith("_growth")}
-    return {name: float(rate) for name, rate in pairs.items() if isinstance(rate, int | float) and math.isfinite(rate)}
+    return {name.replace(" ", "_"): float(rate) for name, rate in pairs.items() if isinstance(rate, int | float) and math.isfinite(rate)}
 
 
 def factor_of(rate: float, factors: ReductionFactors, attempt: int = 1) -> float:

@@ -72,6 +72,10 @@ ALIASES: Mapping[str, str] = {
     "directories": "count",
     "things": "name",
     "suggested_focus": "focus",
+    "growth_rate": "growth",
+    "used": "resources",
+    "what": "test",
+    "kind": "waits_for",
     "members": "parts",
 }
 """Details of the detectors that stand for a field under another name."""

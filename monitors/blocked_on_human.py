@@ -75,7 +75,7 @@ class BlockedOnHuman:
         self._asked: dict[str, list[int]] = {}
         self._call: ToolCalled | None = None
         self._idle_since: tuple[float, float] | None = None
-        self._person_is_there = False
+        self._alone = False
         self._last_words = (0, "")
 
     def see(self, observation: Observation) -> Sequence[Issue]:
@@ -140,7 +140,7 @@ class BlockedOnHuman:
 
     def _ended(self, end: TurnEnded) -> Sequence[Issue]:
         seq, text = self._last_words
-        if not self._settings.questions or self._person_is_there or not _QUESTION.search(text[-400:]):
+        if not self._settings.questions or not self._alone or not _QUESTION.search(text[-400:]):
             return ()
         sentence = f"The turn ended with a question, and nobody has spoken since the task: {text.strip()[-160:]!r}."
         return self._raise("question", 1, sentence, (seq, end.seq), severity=Severity.LOW)
@@ -149,7 +149,7 @@ class BlockedOnHuman:
         self._last_words = (0, "")
         if spoken.by == "chaperon":
             return ()
-        self._person_is_there = spoken.by == "person"
+        self._alone = spoken.by == "task"
         self._asked.clear()
         return self._streaks.close_all()
 

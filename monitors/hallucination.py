@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from monitors.facts import Facts
+from monitors.facts import OUTPUT_TOOLS, Facts
+from monitors.paths import CHANGING_TOOLS
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from monitors.testruns import Tally
@@ -71,14 +72,17 @@ PHANTOMS = (
 
 _LOOKS = re.compile(r"^\s*(?:cd [^;&|]+&&\s*)?(?:ls|find|test|\[|which|command -v|type|stat|file|fd|tree|whereis)\b")
 _CLAIM = re.compile(
-    r"\b(?:all|every|the)?\s*(?:\d+\s+)?(?:unit |e2e |integration )?tests?(?: suite| cases?)?\s+(?:now |are |is |all |have |has )*"
-    r"(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b",
+    r"(?:\ball (?:of )?(?:the )?(?:\d+ )?tests\b|\bthe (?:whole |full |entire |complete )?test ?suite\b|\bthe tests\b|\bevery test\b)\s+"
+    r"(?:now |are |is |all |have |has )*(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b",
     re.IGNORECASE,
 )
+"""Claims about all tests. A claim about some of them may be true whatever the last run says."""
 _DOUBT = re.compile(
-    r"\b(?:not|n't|if|whether|once|until|should|when|ensure|make sure|verify|check|to see|so that|will|would|must|before|after|except|but|fail\w*|still|remaining|pre-?existing|unrelated|other)\b",
+    r"\b(?:not|n't|if|whether|once|until|should|when|ensure|make sure|verify|check|to see|so that|will|would|must|before|after|except|but|fail\w*|still|most|new|these|those|remaining|pre-?existing|unrelated|other)\b",
     re.IGNORECASE,
 )
+_ABOUT_TESTS = re.compile(r"\btests?\b|\bpass(?:ed|es|ing)?\b", re.IGNORECASE)
+"""What a later command that succeeded says of tests may support a claim in words that are not read."""
 _SENTENCE = re.compile(r"[^.!?\n]+")
 
 
@@ -144,7 +148,13 @@ class Hallucination:
     def _read_run(self, step: ToolReturned) -> Sequence[Issue]:
         run = self._facts.run(step)
         if run is None:
-            self._changed_since_run |= step.tool in {"Edit", "Write", "MultiEdit", "NotebookEdit"}
+            self._changed_since_run |= step.tool in CHANGING_TOOLS
+            if (
+                step.tool in OUTPUT_TOOLS
+                and not step.failed
+                and _ABOUT_TESTS.search(f"{step.input.get('command')} {step.text[-2_000:]}")
+            ):
+                self._last_run = None
             return ()
         self._last_run, self._changed_since_run = (run, step.seq), False
         return self._streaks.close("claim")

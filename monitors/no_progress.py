@@ -1,7 +1,9 @@
 """A run that gets nowhere, in three tiers that count from its last progress and its last intervention.
 
 Two ways to be stuck:
-- measured: tests were run, they fail, and at least two runs since the last progress were no better;
+- measured: tests were run, they fail, and at least two attempts since the last progress were no better. An attempt is
+  a test run after something other than tests was changed, and the last one must be fresh: writing a failing test first,
+  and reading on after a failure, are no attempts;
 - unmeasured: nothing new was read, tried or written for as long; all was done before.
 
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
@@ -40,7 +42,7 @@ class NoProgressSettings(PatternSettings):
     strategy_reeval_frequency: int = 15
     """Steps since the last progress from which a change of strategy is suggested."""
     flat_runs: int = 2
-    """Test runs without improvement that must have been seen for a failing run to be stuck."""
+    """Attempts without improvement that must have been seen for a failing run to be stuck; one more for each tier after."""
     test_patterns: tuple[str, ...] = ()
     """Regular expressions for test output of one's own, with groups `passed` and `failed`, or `total` and `failed`."""
 
@@ -96,14 +98,16 @@ class NoProgress:
         self._tier = 0
         self._intervened_at = self._step
         self._may_wait_again = True
-        self._flat = 0
+        self._flat = self._flat_at_tier = 0
+        self._flat_step = self._step
+        self._changed = False
         self._failing = self._green = self._measured = False
         self._began_seq = seq
         self._evidence: deque[int] = deque(maxlen=MAX_EVIDENCE)
 
     def _count(self, step: ToolReturned) -> Sequence[Issue]:
         reading = self._progress.read(step)
-        if reading.waits and not reading.new:
+        if reading.waits and not reading.new and reading.run is None:
             return ()
         if not self._began_seq:
             self._began_seq = step.seq
@@ -114,6 +118,7 @@ class NoProgress:
     def _take_in(self, reading: Reading, seq: int) -> Sequence[Issue]:
         if reading.new:
             self._last_new = self._step
+        self._changed |= reading.changed
         if reading.run is not None:
             self._take_in_run(reading, seq)
         elif not reading.new:
@@ -130,16 +135,18 @@ class NoProgress:
         broke_what_was_good = self._green and run.failed > 0
         late_first_look = not self._measured and attempt_step > self._settings.progress_check_interval
         if broke_what_was_good or late_first_look:
-            self._last_strong, self._flat, self._began_seq = self._step, 0, seq
+            self._last_strong, self._flat, self._flat_at_tier, self._began_seq = self._step, 0, 0, seq
         self._measured = True
         self._failing, self._green = run.failed > 0 or run.passed == 0, run.green
-        if self._failing and not reading.strong:
+        if self._failing and not reading.strong and self._changed:
             self._flat += 1
+            self._flat_step = self._step
             self._evidence.append(seq)
+        self._changed = False
 
     def _progressed(self, seq: int) -> Sequence[Issue]:
         self._last_strong = self._last_new = self._step
-        self._flat, self._tier, self._began_seq = 0, 0, seq
+        self._flat, self._flat_at_tier, self._tier, self._began_seq = 0, 0, 0, seq
         self._may_wait_again = True
         self._evidence.clear()
         return self._streaks.close()
@@ -156,8 +163,12 @@ class NoProgress:
     def _stuck_for(self) -> int:
         """Steps since the last progress, or 0 where the run is not stuck."""
         unmeasured = self._step - max(self._last_new, self._last_strong)
-        measured = self._step - self._last_strong if self._failing and self._flat >= self._settings.flat_runs else 0
-        return max(unmeasured, measured)
+        return max(unmeasured, self._step - self._last_strong if self._attempts_in_vain() else 0)
+
+    def _attempts_in_vain(self) -> bool:
+        enough = self._settings.flat_runs if self._tier == 0 else self._flat_at_tier + 1
+        fresh = self._step - self._flat_step < self._settings.progress_check_interval
+        return self._failing and self._flat >= enough and fresh
 
     def _tolerance_now(self) -> int:
         """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
@@ -179,6 +190,7 @@ class NoProgress:
         restarted = self._streaks.close() if tier.number == 1 else ()
         found = self._streaks.seen(self._issue(tier, stuck), tier.number)
         self._tier, self._intervened_at, self._may_wait_again = tier.number, self._step, True
+        self._flat_at_tier = self._flat
         if tier.number == len(TIERS):
             self._start_attempt(seq)
         return (*restarted, *found)
@@ -186,7 +198,7 @@ class NoProgress:
     def _issue(self, tier: Tier, stuck: int) -> Issue:
         change = stuck >= self._settings.strategy_reeval_frequency
         how = (
-            f"{self._flat} test runs were no better"
+            f"{self._flat} attempts were no better by the tests"
             if self._failing and self._flat
             else "nothing new was read, tried or written"
         )

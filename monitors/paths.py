@@ -9,7 +9,12 @@ from supervisor.protocol.actions import Touch
 from supervisor.protocol.observations import ToolCalled
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
-_WRITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+"""Tools whose success changes a file."""
+
+_TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?|e2e)/|(?:^|/)test_[^/]+$|_test\.\w+$|\.(?:test|spec)\.\w+$|(?:^|/)conftest\.py$|Tests?\.(?:java|kt|cs|php)$"
+)
 
 _MOST_TOUCHES = 40
 """Paths of one call that are looked at, to bound the work; a call that touches more is judged by these."""
@@ -22,9 +27,14 @@ def touches(call: ToolCalled) -> tuple[Touch, ...]:
     """What the reviewer found, or, where it found nothing, the paths that the input names."""
     if call.review.touches:
         return call.review.touches[:_MOST_TOUCHES]
-    access = "write" if call.tool in _WRITING_TOOLS else "read"
+    access = "write" if call.tool in CHANGING_TOOLS else "read"
     values = (call.input.get(field) for field in _PATH_FIELDS)
     return tuple(Touch(value, access) for value in values if isinstance(value, str) and value)
+
+
+def is_test(path: str) -> bool:
+    """Whether a path is that of a test, by the customs of the usual languages."""
+    return bool(_TEST_PATH.search(path))
 
 
 def relative(path: str, root: str) -> str | None:

@@ -8,7 +8,7 @@ POLLING_TOOLS = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool", "Monit
 """Tools that look at what runs in the background."""
 
 _POLLING_COMMAND = re.compile(
-    r"\bsleep\s+\d|\bwatch\s|\bwait\b|\btail\s+-[fFn\d]"
+    r"\bsleep\s+\d|\bwatch\s|\bwait\b|\btail\s+-[fF]|(?:^|&&|;)\s*tail\s"
     r"|\bgh\s+(?:run|pr)\s+(?:checks|view|watch|list|status)|\bglab\s+ci|\bkubectl\s+(?:get|describe|rollout|logs)"
     r"|\bdocker(?:[ -]compose)?\s+(?:ps|logs|inspect)|\b(?:health|healthz|ready|readyz|status)\b"
     r"|\bps\s+(?:aux|-ef|-p)|\bpgrep\b|\bjobs\b|\bsystemctl\s+(?:status|is-active)|\bsqueue\b|\bnvidia-smi\b|\bterraform\s+show",

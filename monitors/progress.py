@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitors.facts import Facts
+from monitors.paths import CHANGING_TOOLS, is_test
 from monitors.recent import Recent
 from monitors.testruns import Tally
 from supervisor.protocol.observations import ToolReturned
@@ -24,6 +25,12 @@ _COMMIT = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTIL
 _SCRATCH = re.compile(
     r"^/(?:private/)?(?:tmp|var/tmp)/|/\.claude/|/node_modules/|\.(?:log|tmp|bak|orig|out)$|/(?:scratch|debug|temp|tmp)[^/]*$",
     re.IGNORECASE,
+)
+_WRITTEN = re.compile(
+    r"(?<![0-9&])>>?\s*([\w./~$\"'-]+)|\btee\s+(?:-a\s+)?(\S+)|\b(?:sed\s+-[a-zE]*i|mv|cp|rm|patch|touch)\b[^\n;&|]*?(\S+)\s*(?:$|[\n;&|])"
+)
+_CHANGING_COMMAND = re.compile(
+    r"\bgit\s+(?:apply|checkout|restore|revert|stash|merge|reset)\b|\b(?:npm|pnpm|yarn|pip|uv|cargo|go)\s+(?:install|add|i|get|remove|update)\b"
 )
 _PLUMBING = re.compile(r"\s+2>&1|\s*\|\s*(?:tail|head|grep|cat|tee|sed|awk)\b.*$|\s*;\s*echo\b.*$", re.DOTALL)
 
@@ -44,6 +51,8 @@ class Reading:
     """Whether the step did something not done before."""
     waits: bool = False
     """Whether it looked at something that it waits for."""
+    changed: bool = False
+    """Whether it changed something other than tests."""
     run: Tally | None = None
     """The test run that it was."""
 
@@ -65,6 +74,7 @@ class Progress:
             strong=self._better(run, step.input) or _committed(step) or self._matters(step),
             new=self._calls.add(self._facts.of(step).call),
             waits=self._facts.waits(step),
+            changed=_changed(step),
             run=run,
         )
 
@@ -93,6 +103,21 @@ class Progress:
             return ""
         created = "created" in step.text[:80]
         return f"{path} was created" if created and not _SCRATCH.search(path) else ""
+
+
+def _changed(step: ToolReturned) -> bool:
+    if step.failed:
+        return False
+    if step.tool in CHANGING_TOOLS:
+        return not is_test(str(step.input.get("file_path") or step.input.get("notebook_path") or ""))
+    return step.tool == "Bash" and _changes(str(step.input.get("command") or "")[:4_000])
+
+
+def _changes(command: str) -> bool:
+    """Whether a command writes to something that is neither a test nor scratch."""
+    targets = ("".join(groups).strip("\"'") for groups in _WRITTEN.findall(command))
+    written = any(not is_test(target) and not _SCRATCH.search(target) and target != "/dev/null" for target in targets)
+    return written or bool(_CHANGING_COMMAND.search(command))
 
 
 def _committed(step: ToolReturned) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from monitors.facts import Facts, Fingerprint
 from monitors.normalise import VOLATILE_FIELDS
+from monitors.paths import CHANGING_TOOLS
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -55,9 +56,7 @@ MAX_STEPS = 512
 MAX_LINES = 512
 """Lines of results remembered for near-duplicates."""
 
-ACKNOWLEDGING_TOOLS = frozenset(
-    {"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "TaskCreate", "TaskUpdate", "Task", "Agent", "Skill"}
-)
+ACKNOWLEDGING_TOOLS = CHANGING_TOOLS | frozenset({"TodoWrite", "TaskCreate", "TaskUpdate", "Task", "Agent", "Skill"})
 """Tools whose result is always the same few words: 28 of 29 alarms of a rule that looked at results alone were these."""
 
 _WORD = re.compile(r"[\w.-]+")

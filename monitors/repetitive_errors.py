@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitors.normalise import call_key, error_form
+from monitors.paths import CHANGING_TOOLS
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -31,9 +32,6 @@ class RepetitiveErrorsSettings(PatternSettings):
     weight_after_change: float = 0.5
     """What an error counts where a file was changed since it was last seen."""
 
-
-CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
-"""Tools whose success changes a file."""
 
 MAX_ERRORS = 32
 """How many different errors are remembered at once; the one longest unseen is forgotten first."""

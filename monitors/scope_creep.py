@@ -55,6 +55,10 @@ class ScopeCreepSettings(PatternSettings):
     """Globs of what goes with any work; never for an example or sample of a critical path."""
 
 
+INSIDE_TO_BELIEVE = 2
+"""Paths that must have been written where a prompt seems to point before it is believed: many name a file only to say
+where a trouble shows."""
+
 MAX_EXPECTED = 64
 """Globs read out of prompts."""
 
@@ -93,6 +97,7 @@ class ScopeCreep:
         if task and self._settings.infer and not self._stated:
             self._expect(self._named(" ".join((task.prompt, *task.goals))))
         self._touched: dict[str, _Touched] = {}
+        self._inside = 0
         self._streaks = Streaks(1)
 
     def see(self, observation: Observation) -> Sequence[Issue]:
@@ -111,6 +116,7 @@ class ScopeCreep:
             return ()
         self._expect(self._named(spoken.text))
         self._touched.clear()
+        self._inside = 0
         return self._streaks.close()
 
     def _named(self, text: str) -> list[str]:
@@ -140,9 +146,11 @@ class ScopeCreep:
         if inside is None:
             return _Touched(heavy, bool(self._root), bool(self._root), critical, seq)
         if not self._expected or matches_any(inside, self._expected):
+            self._inside += 1
             return _Touched(1.0, False, False, False, seq)
-        outside = critical or self._stated or not matches_any(inside, self._settings.companions)
-        return _Touched(heavy if outside else 1.0, outside, outside and self._stated, critical and outside, seq)
+        if self._stated:
+            return _Touched(heavy, True, True, critical, seq)
+        return _Touched(1.0, not matches_any(inside, self._settings.companions), False, critical, seq)
 
     def _judge(self) -> Sequence[Issue]:
         """Certain paths are weighed first; those that lie outside of what was only read out of the prompt, after."""
@@ -152,7 +160,12 @@ class ScopeCreep:
         outside = sum(one.weight for one in self._touched.values() if one.outside)
         if certain >= settings.least_paths and certain / total > settings.share(settings.threshold):
             return self._raise(certain / total, level_of(certain, settings.least_paths), sure=True)
-        if outside >= settings.inferred_least_paths and outside / total > settings.share(settings.inferred_threshold):
+        meant = self._inside >= INSIDE_TO_BELIEVE
+        if (
+            meant
+            and outside >= settings.inferred_least_paths
+            and outside / total > settings.share(settings.inferred_threshold)
+        ):
             return self._raise(outside / total, level_of(outside, settings.inferred_least_paths), sure=False)
         return self._streaks.close()
 

@@ -3,16 +3,21 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import Line, LineSplitter
 
+if TYPE_CHECKING:
+    import httpx  # at run time only where a conversation begins: the daemon itself imports this module and has none
+
 CONNECT_SECONDS = 5.0
 """How long a daemon may take to accept: it does so at once, unless it has just been started."""
+
+UNPROCESSABLE = 422
+"""The status that says: the request was understood and asks for what cannot be."""
 
 ANSWER_SECONDS = 30.0
 """How long an answer may take; the longest wait is for git to look at a repository."""
@@ -40,7 +45,7 @@ class MisusedError(RefusedError, UsageError):
 class Client:
     """One conversation with a daemon. Made by `connect`."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
 
     async def get(self, path: str) -> Any:
@@ -73,7 +78,7 @@ class Client:
     async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
         """Yield the lines of a stream, without their newlines, until it ends."""
         splitter = LineSplitter()
-        async with self._http.stream("GET", path, params=query, timeout=httpx.Timeout(None)) as response:
+        async with self._http.stream("GET", path, params=query, timeout=None) as response:
             if response.is_error:
                 await response.aread()
                 _checked(response)
@@ -90,6 +95,8 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
     Raises:
         NoDaemonError: None does.
     """
+    import httpx
+
     for path in sockets:
         transport = httpx.AsyncHTTPTransport(uds=str(path))
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -103,12 +110,12 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
     raise NoDaemonError(sockets)
 
 
-def _checked(response: httpx.Response) -> Any:
+def _checked(response: "httpx.Response") -> Any:
     if response.is_success:
         return orjson.loads(response.content)
     try:
         problem = orjson.loads(response.content)
-        refusal = MisusedError if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY else RefusedError
+        refusal = MisusedError if response.status_code == UNPROCESSABLE else RefusedError
         raise refusal(problem["what"], way_out=problem.get("way_out", ""))
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RefusedError(f"The daemon answered {response.status_code}: {response.text[:300]}") from None

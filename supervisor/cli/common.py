@@ -6,16 +6,18 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 import orjson
 
 from supervisor.cli.client import Client, NoDaemonError, connect
-from supervisor.config.load import Loaded, load
 from supervisor.config.paths import Places, places, sockets_to_try
 from supervisor.protocol.errors import ChaperonError, UsageError
+
+if TYPE_CHECKING:
+    from supervisor.config.load import Loaded
 
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 130 is what shells give for an end by Ctrl+C."""
@@ -26,12 +28,15 @@ def here() -> Places:
     return places(os.environ, os.getuid())
 
 
-def configuration() -> Loaded:
+def configuration() -> "Loaded":
     """The configuration, with the file that `--config` named.
 
     Raises:
         ConfigError: Something in it is wrong.
     """
+    # Here and not above: the model of the configuration takes 0.2 s to import, which commands to a daemon need not pay.
+    from supervisor.config.load import load
+
     named = click.get_current_context().find_root().params.get("config")
     return load(os.environ, Path(named) if named else None)
 

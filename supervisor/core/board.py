@@ -114,6 +114,6 @@ class Board:
 
     def _retire(self, agent: str, session: Session) -> None:
         """Keep only the summary of a session that has ended and has nothing more to tell."""
-        if session.state.ended:
+        if session.over:
             self._ended[agent] = session.summary
             del self._live[agent], self._began[agent]

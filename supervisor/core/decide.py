@@ -88,6 +88,9 @@ class Decider:
             now: The event that is being handled: when it is.
             seq: That event's sequence number.
         """
+        return None if known.calm else self._due(known, now, seq)
+
+    def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if known.state.ended:
             return self._intervention(known, now, seq) or self._incident(known, now, seq)
         return (

@@ -133,6 +133,22 @@ class Memory:
         """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
         return self.turn is not None and not self.settled and (bool(self.untaken) or self.woken)
 
+    @property
+    def calm(self) -> bool:
+        """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this."""
+        return self.controller.idle and not (
+            self.waiting
+            or self.fresh_issues
+            or self.incidents_due
+            or self.begun
+            or self.turn is not None
+            or self.stop is not None
+            or self.emergency is not None
+            or self.ending is not None
+            or self.wish is not None
+            or self.rejected is not None
+        )
+
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event into the state."""
         self.first_seq = self.first_seq or seq

@@ -115,6 +115,11 @@ class Session:
         return self._known.ending is not None
 
     @property
+    def over(self) -> bool:
+        """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
+        return self.state.ended and not self._known.incidents_due and not self._controller.watching
+
+    @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
         return self._known.offset
@@ -155,12 +160,14 @@ class Session:
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
-        greeted, owed = self._known.greeted, self._known.owed_a_turn
-        self._known.remember(seq, event)
-        commands = [*self._effects(event), *self._decide(seq, event)]
-        if self._known.greeted and not greeted:
+        known = self._known
+        greeted, owed = known.greeted, known.owed_a_turn
+        known.remember(seq, event)
+        commands = self._effects(event)
+        commands += self._decide(seq, event)
+        if known.greeted and not greeted:
             commands.append(StopTimer(HELLO))
-        if self._known.owed_a_turn and not owed:
+        if known.owed_a_turn and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
         return commands + self._wake(event.mono)
 
@@ -236,8 +243,10 @@ class Session:
             number += 1
             self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
-        commands += [SendLine(key, line) for key, line in self._known.outbox.items() if key not in self._sent]
-        self._sent = set(self._known.outbox)
+        outbox = self._known.outbox
+        if outbox or self._sent:
+            commands += [SendLine(key, line) for key, line in outbox.items() if key not in self._sent]
+            self._sent = set(outbox)
         return commands
 
     def _effects(self, event: AnyEvent) -> list[Command]:

@@ -28,7 +28,42 @@ _NOT_SAID = re.compile(
 )
 """How texts begin that stand in the user's place in a transcript and that nobody said to the model."""
 
-_COMMAND_WITH_ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
+_COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
+
+_COMMANDS_TO_THE_CLI = frozenset(
+    [
+        "clear",
+        "compact",
+        "config",
+        "context",
+        "cost",
+        "doctor",
+        "exit",
+        "export",
+        "help",
+        "hooks",
+        "ide",
+        "init",
+        "login",
+        "logout",
+        "mcp",
+        "memory",
+        "model",
+        "permissions",
+        "plugin",
+        "plugins",
+        "resume",
+        "rewind",
+        "status",
+        "statusline",
+        "terminal-setup",
+        "theme",
+        "usage",
+        "vim",
+    ]
+)
+"""Commands that the CLI carries out itself; any other is a prompt to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +202,10 @@ def _said(message: Message, frame: Json) -> str:
 def _spoken(text: str) -> str:
     if not _NOT_SAID.match(text):
         return text
-    arguments = _COMMAND_WITH_ARGUMENTS.search(text)
-    return arguments["said"] if arguments else ""
+    command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
+    if command is None or command["name"].lstrip("/") in _COMMANDS_TO_THE_CLI:
+        return ""
+    return f"{command['name']} {arguments['said']}" if arguments else command["name"]
 
 
 def _text(value: object) -> str:

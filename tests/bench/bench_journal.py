@@ -16,6 +16,7 @@ from supervisor.protocol import records
 from supervisor.protocol.events import LineReceived
 from supervisor.runtime.journal import Journal
 from supervisor.runtime.segments import read_lines, read_records
+from tests.bench.figures import Figure, middle, percentile
 
 RECORDS = 20_000
 WAITS = 2_000
@@ -119,16 +120,16 @@ async def bench_floor() -> list[float]:
     return taken
 
 
-async def bench_waits(journal: Journal) -> None:
-    """Print what an agent waits for, one record at a time."""
+async def bench_waits(journal: Journal) -> list[float]:
+    """Print what an agent waits for, one record at a time; return the microseconds of each wait for the write."""
     one = event(500)
+    written = await waits(lambda: journal.written(journal.append(one)), WAITS)
     print(f"  hand-over to a thread and back:  {middle_and_99th(await bench_floor())}")
-    print(
-        f"  append, await written:           {middle_and_99th(await waits(lambda: journal.written(journal.append(one)), WAITS))}"
-    )
+    print(f"  append, await written:           {middle_and_99th(written)}")
     print(
         f"  append, await synced:            {middle_and_99th(await waits(lambda: journal.synced(journal.append(one)), WAITS))}"
     )
+    return written
 
 
 async def bench_groups(journal: Journal, plain: float) -> None:
@@ -165,20 +166,24 @@ def bench_reading(directory: Path) -> None:
         print(f"  read {name + ':':9} {count / (time.perf_counter() - began):10,.0f} a second")
 
 
-def main() -> None:
-    """Print all figures."""
+def main() -> list[Figure]:
+    """Print all figures; return the one that each answer waits for."""
     print("journal: making and reading lines")
     bench_codec()
     with scratch() as directory:
         plain = bench_plain(directory)
         print(f"journal: what one waits for (plain json, write and fdatasync: {plain:.0f} µs)")
         journal, _ = Journal.open(directory / "journal")
-        asyncio.run(bench_waits(journal))
+        written = asyncio.run(bench_waits(journal))
         print("journal: group commit")
         asyncio.run(bench_groups(journal, plain))
         journal.close()
         print("journal: reading")
         bench_reading(directory / "journal")
+    return [
+        Figure("an answer's wait for the journal, median", middle(written), "µs"),
+        Figure("an answer's wait for the journal, 99th percentile", percentile(written, 0.99), "µs"),
+    ]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import anyio
 
 from supervisor.runtime import containment
 from supervisor.runtime.shims import Ended, Frozen, Output, Shim, ShimEvent, ShimSpec
+from tests.bench.figures import Figure
 
 ROUND_TRIPS = 2_000
 TREE_SIZE = 20
@@ -42,7 +43,7 @@ async def end(shim: Shim) -> Ended:
     return ended
 
 
-async def echo(directory: Path) -> None:
+async def echo(directory: Path) -> list[Figure]:
     """Memory, start, and the way of a line to the CLI and back."""
     started = time.perf_counter()
     shim = await Shim.launch(ShimSpec("bench", directory, ["cat"], Path("/"), ENVIRONMENT))
@@ -54,8 +55,12 @@ async def echo(directory: Path) -> None:
         await until(shim, Output)
         micros.append((time.perf_counter() - sent) * 1e6)
     print(f"echo round trip          {statistics.median(micros):8.0f} µs median, {sorted(micros)[-20]:.0f} µs p99")
-    print(f"resident after {ROUND_TRIPS} lines{resident_kib(shim.pid) / 1024:8.1f} MB")
+    resident = resident_kib(shim.pid) / 1024
     await end(shim)
+    return [
+        Figure("resident memory of a shim", resident, "MB", 12),
+        Figure("a line to the CLI and its echo back, median", statistics.median(micros), "µs"),
+    ]
 
 
 async def flood(directory: Path) -> None:
@@ -69,8 +74,8 @@ async def flood(directory: Path) -> None:
     print(f"output through the shim  {got / 1e6 / (time.perf_counter() - started):8.0f} MB/s")
 
 
-async def tree(root: Path, groups: containment.Containment | None) -> None:
-    """Freeze and end a tree of twenty processes with sessions of their own."""
+async def tree(root: Path, groups: containment.Containment | None) -> list[Figure]:
+    """Freeze and end a tree of twenty processes with sessions of their own, timed from the word to the shim's answer."""
     frozen, ended = [], []
     for number in range(REPEATS):
         name = f"bench-{number}"
@@ -79,40 +84,44 @@ async def tree(root: Path, groups: containment.Containment | None) -> None:
         directory = root / f"{'group' if groups else 'walk'}-{number}"
         shim = await Shim.launch(ShimSpec(name, directory, ["sh", "-c", script], Path("/"), ENVIRONMENT, cgroup=group))
         await until(shim, Output)
+        began = time.perf_counter()
         shim.freeze()
-        event = await until(shim, Frozen)
-        assert isinstance(event, Frozen)
-        frozen.append(event.micros / 1e3)
+        await until(shim, Frozen)
+        frozen.append((time.perf_counter() - began) * 1e3)
         shim.thaw()
-        ended.append((await end(shim)).micros / 1e3)
+        began = time.perf_counter()
+        await end(shim)
+        ended.append((time.perf_counter() - began) * 1e3)
         if group:
             containment.remove(group)
-    label = "cgroup" if groups else "walk"
-    for what, times in (("freeze", frozen), ("end", ended)):
-        print(
-            f"{what} {TREE_SIZE} by {label:<9}     {statistics.median(times):8.2f} ms median, {max(times):.2f} ms worst"
-        )
+    label = "control group" if groups else "fallback walk"
+    return [
+        Figure(f"stop decided to all {TREE_SIZE} processes frozen, {label}, median", statistics.median(frozen), "ms", 5),
+        Figure(f"the same, worst of {REPEATS}", max(frozen), "ms"),
+        Figure(f"stop decided to all {TREE_SIZE} gone and recorded, {label}, median", statistics.median(ended), "ms", 200),
+    ]  # fmt: skip
 
 
-async def run() -> None:
+async def run() -> list[Figure]:
     """Measure all, in turn."""
     groups = containment.Containment.find(f"bench-{os.getpid()}")
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
         root = Path(place)
-        await echo(root / "echo")
+        found = await echo(root / "echo")
         await flood(root / "flood")
-        await tree(root, None)
+        found += await tree(root, None)
         if isinstance(groups, containment.Containment):
-            await tree(root, groups)
+            found += await tree(root, groups)
             containment.remove(groups.agents.parent)
         else:
             print(groups.reason)
+    return found
 
 
-def main() -> None:
-    """Print the figures."""
-    anyio.run(run)
+def main() -> list[Figure]:
+    """Measure."""
+    return anyio.run(run)
 
 
 if __name__ == "__main__":
-    main()
+    print(*main(), sep="\n")

@@ -42,6 +42,7 @@ def test_tracked_and_untracked_files_are_in_and_ignored_ones_are_out(
 
 def test_the_commit_is_one_that_git_can_read(store: Store, workspace: Path, capturer: Capturer) -> None:
     checkpoint = capturer.capture(MOMENT)
+    store.settle()
     listed = git(store.objects, "ls-tree", "-r", f"refs/checkpoints/{checkpoint.name}")
     assert "100755 blob" in listed
     assert "120000 blob" in listed
@@ -65,14 +66,17 @@ def test_what_changed_since_is_captured_without_a_full_scan(
 
 def test_equal_files_share_one_commit_and_write_no_object(store: Store, capturer: Capturer) -> None:
     first = capturer.capture(MOMENT)
+    store.settle()
     packs = sorted(store.packs.iterdir())
     second = capturer.capture(MOMENT)
+    store.settle()
     assert (second.commit, second.name != first.name) == (first.commit, True)
     assert sorted(store.packs.iterdir()) == packs
 
 
 def test_what_is_the_same_as_in_the_last_commit_is_borrowed_and_not_written(store: Store, capturer: Capturer) -> None:
     capturer.capture(MOMENT)
+    store.settle()
     own = git(store.objects, "count-objects", "-v")
     assert "in-pack: 1\n" in own, "the commit is new and nothing else is"
 

@@ -69,9 +69,16 @@ def captured(copy: Copy) -> Copy:
 
 
 def is_out(copy: Copy, path: bytes) -> bool:
+    return is_beyond(copy, path) or is_ignored(copy, path)
+
+
+def is_beyond(copy: Copy, path: bytes) -> bool:
+    """Whether it is of a kind or size that no checkpoint holds."""
     kind, content = copy[path]
-    if kind == "special" or (kind in ("file", "program") and len(content) > LIMIT_BYTES):
-        return True
+    return kind == "special" or (kind in ("file", "program") and len(content) > LIMIT_BYTES)
+
+
+def is_ignored(copy: Copy, path: bytes) -> bool:
     parts = path.split(b"/")
     for depth in range(1, len(parts) + 1):
         above = b"/".join(parts[:depth])
@@ -199,8 +206,8 @@ class Workspace(RuleBasedStateMachine):
         copy = plain_copy(self.root)
         checkpoint = self.capturer.capture(MOMENT)
         assert held(self.store, checkpoint) == captured(copy)
-        out = {path for path in copy if is_out(copy, path) and copy[path][0] != "folder"}
-        assert {bytes_of(one.path) for one in checkpoint.skipped} <= out
+        named = {path for path in copy if is_beyond(copy, path) and not is_ignored(copy, path)}
+        assert {bytes_of(one.path) for one in checkpoint.skipped} == named
         self.copies.append((checkpoint, copy))
 
     @precondition(lambda self: self.copies)

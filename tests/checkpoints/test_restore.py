@@ -296,6 +296,7 @@ def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path
     (workspace / "README").write_text("other")
     restorer = Restorer(capturer)
     plan = restorer.plan(target, MOMENT)
+    capturer.store.settle()
     for pack in capturer.store.packs.glob("*.pack"):
         data = bytearray(pack.read_bytes())
         data[12:-20] = bytes(len(data) - 32)

@@ -76,9 +76,11 @@ def test_a_long_build_is_no_silence_and_neither_is_a_sleep_or_a_subagent() -> No
 
 def test_a_turn_that_ends_with_a_question_nobody_may_answer_is_a_small_issue() -> None:
     run = Run()
-    [issue] = play(BlockedOnHuman(), run.says("I found two ways. Which of them should I take?"), turn_ended(run))
+    task = run.told("mend it", by="task")
+    [issue] = play(BlockedOnHuman(), task, run.says("I found two ways. Which of them should I take?"), turn_ended(run))
     assert (issue.key, issue.severity) == ("question", Severity.LOW)
-    assert play(BlockedOnHuman(), run.says("All done."), turn_ended(run)) == []
+    assert play(BlockedOnHuman(), task, run.says("All done."), turn_ended(run)) == []
+    assert play(BlockedOnHuman(), run.says("Which one?"), turn_ended(run)) == []
 
 
 def test_where_a_person_speaks_with_the_agent_a_question_is_no_issue() -> None:
@@ -89,6 +91,8 @@ def test_where_a_person_speaks_with_the_agent_a_question_is_no_issue() -> None:
 
 def test_a_persons_answer_closes_all() -> None:
     run, detector = Run(), BlockedOnHuman()
-    issues = play(detector, run.says("Which one?"), turn_ended(run), run.told("the first"))
+    issues = play(
+        detector, run.told("mend it", by="task"), run.says("Which one?"), turn_ended(run), run.told("the first")
+    )
     assert [issue.closed for issue in issues] == [False, True]
     assert len(opened(issues)) == 1

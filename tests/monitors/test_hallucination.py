@@ -103,6 +103,12 @@ def test_words_about_tests_that_claim_nothing_are_none(words: str) -> None:
     assert play(Hallucination(), run.bash("pytest", FAILED, failed=True), run.says(words)) == []
 
 
+def test_a_later_command_about_tests_that_succeeded_may_support_the_claim() -> None:
+    run = Run()
+    later = run.bash("python check_tests.py", "254 tests passed")
+    assert play(Hallucination(), run.bash("pytest", FAILED, failed=True), later, run.says("All 254 tests pass.")) == []
+
+
 def test_a_claim_that_the_results_support_is_none_and_a_later_green_run_closes_it() -> None:
     run, detector = Run(), Hallucination()
     assert play(detector, run.bash("pytest", "7 passed in 0.31s"), run.says("All tests pass.")) == []

@@ -162,3 +162,21 @@ def test_the_sentence_and_the_details_tell_what_a_person_needs() -> None:
     assert issues[1].details["strategy_change"] is True
     assert issues[0].details["last_progress"] == "none yet"
     assert all(issue.began == 2 and 0 < len(issue.evidence) <= 20 for issue in issues)
+
+
+def test_writing_a_failing_test_first_is_no_attempt_in_vain() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        written = run.edit("/w/tests/test_a.py") if step % 4 else run.bash("cat > tests/test_b.py <<E\nE", f"{step}")
+        return written if step % 2 == 0 else checks(run, 5, 1)
+
+    assert tiers(steps, 9) == []
+    assert tiers(lambda run, step: checks(run, 5, 1) if step == 9 else run.edit("/w/tests/test_a.py"), 40) == []
+
+
+def test_reading_on_after_attempts_in_vain_is_not_held_against_it() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        if step <= 4:
+            return run.edit("/w/a.py") if step % 2 else checks(run, 5, 1)
+        return run.read(f"/w/{step}.py")
+
+    assert tiers(steps, 60) == []

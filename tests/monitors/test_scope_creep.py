@@ -52,14 +52,16 @@ def test_paths_read_out_of_the_prompt_are_held_to_less_strictly() -> None:
     assert play(ScopeCreep(task=named), run.edit("/w/src/api/login.py"), *few) == []
     companions = [run.write(f"/w/web/{n}.test.ts") for n in range(20)]
     assert play(ScopeCreep(task=named), *companions) == []
-    [issue] = play(ScopeCreep(task=named), *(run.edit(f"/w/web/{n}.ts") for n in range(9)))
+    started = [run.edit(f"/w/src/api/login{n}.py") for n in range(2)]
+    [issue] = play(ScopeCreep(task=named), *started, *(run.edit(f"/w/web/{n}.ts") for n in range(9)))
     assert (issue.severity, issue.details["inferred"]) == (Severity.MEDIUM, True)
 
 
 def test_the_prompt_may_come_as_the_first_words_of_the_run_and_a_person_may_widen_it() -> None:
     run, detector = Run(), ScopeCreep(task=Task("t", "", "/w"))
     play(detector, run.told("mend src/api/login.py", by="task"))
-    issues = play(detector, *(run.edit(f"/w/web/{n}.ts") for n in range(8)), run.told("and all of web/ too"))
+    started = [run.edit(f"/w/src/api/login{n}.py") for n in range(2)]
+    issues = play(detector, *started, *(run.edit(f"/w/web/{n}.ts") for n in range(8)), run.told("and all of web/ too"))
     assert [issue.closed for issue in issues] == [False, True]
     assert play(detector, *(run.edit(f"/w/web/{n}.ts") for n in range(8))) == []
 
@@ -85,6 +87,12 @@ def test_files_outside_of_the_repository_are_certain_also_where_a_prompt_names_p
     named = task(prompt="mend src/api/login.py please")
     [issue] = play(ScopeCreep(task=named), *(run.write(f"/home/ann/other/{n}.py") for n in range(3)))
     assert issue.details["inferred"] is False
+
+
+def test_a_path_that_a_prompt_names_and_nobody_writes_to_is_no_expectation() -> None:
+    run = Run()
+    named = task(prompt="the sessions in .git/entire-sessions/ are too large")
+    assert play(ScopeCreep(task=named), *(run.edit(f"/w/web/{n}.ts") for n in range(30))) == []
 
 
 def test_inference_can_be_switched_off() -> None:

@@ -31,7 +31,9 @@ def test_what_a_person_said_is_told_from_what_the_cli_put_in_the_users_place() -
 
     assert said("mend the parser") == "mend the parser"
     assert said([{"type": "text", "text": "mend the parser"}]) == "mend the parser"
-    assert said("<command-name>/plan</command-name><command-args>phase 2</command-args>") == "phase 2"
+    assert said("<command-name>/plan</command-name><command-args>phase 2</command-args>") == "/plan phase 2"
+    assert said("<command-message>check</command-message>\n<command-name>/check</command-name>") == "/check"
+    assert said("<command-name>/clear</command-name><command-args></command-args>") == ""
     assert said("<local-command-stdout></local-command-stdout>") == ""
     assert said("[Request interrupted by user]") == ""
     assert said("You are …", isMeta=True) == ""

@@ -1,0 +1,132 @@
+"""How fast the core is: lines a second through wire, session, reviewer and detectors on one core, and a line of 16 MB.
+
+usage: python -m tests.bench --only core
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+
+import orjson
+
+from interventions.controller import Controller
+from monitors.defaults import make_detectors
+from monitors.review import make_reviewer
+from supervisor.config.model import Config
+from supervisor.config.paths import Places
+from supervisor.core.session import Session
+from supervisor.protocol import events
+from supervisor.protocol.actions import Action, Context
+from supervisor.protocol.commands import Record, SendLine
+from supervisor.protocol.lines import Line, LineSplitter
+from supervisor.protocol.messages import decode
+from supervisor.protocol.tasks import Task
+from supervisor.runtime.settings import controller_settings, detector_settings, review_settings, session_settings
+from tests.bench.bench_wire import CONTENT, READ_BYTES
+from tests.bench.figures import Figure, middle
+from tests.support import recorded, recorded_cases
+
+SECONDS = 0.25
+"""Processor time of one round; the best of several is the figure, since others on the machine only ever slow it down."""
+
+ROUNDS = 12
+
+CONFIG = Config()
+REVIEWER = make_reviewer(review_settings(CONFIG))
+ABOUT = session_settings(CONFIG, Places(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
+TASK = Task("t-1", "Do it.", "/repo", keep_open=True)
+STAMP = {"agent": "a1", "at": 1.0, "mono": 1.0}
+
+COMMANDS = (
+    "ls -la src",
+    "python3 -m pytest tests/test_sum.py -x 2>&1 | tail -20",
+    "git add -A && git commit -m 'Mend the sum'",
+    "cd src && grep -rn 'def main' . | head",
+    "rm -rf /home/somebody/else",
+)
+"""What agents ask for, and one thing that they had better not."""
+
+
+class Play:
+    """One session, fed as the daemon feeds it; the shim takes each line at once."""
+
+    def __init__(self) -> None:
+        submitted = events.TaskSubmitted(**STAMP, task=TASK, workspace="/repo", session_id="s")
+        detectors = make_detectors(detector_settings(CONFIG), TASK)
+        controller = Controller(controller_settings(CONFIG), TASK)
+        self._session = Session(submitted, REVIEWER, detectors, controller, ABOUT)
+        self._seq = 0
+        self._splitter = LineSplitter()
+        self._see(submitted)
+        self._see(events.AgentLaunched(**STAMP, shim_pid=1, cli_pid=2, containment="subreaper"))
+
+    def read(self, data: bytes) -> int:
+        """Take in what one read of the pipe brings; how many lines that were."""
+        count = 0
+        for line in self._splitter.feed(data):
+            assert isinstance(line, Line)
+            self._see(events.LineReceived(**STAMP, end=line.end, frame=decode(line.data)))
+            count += 1
+        return count
+
+    def _see(self, event: events.AnyEvent) -> None:
+        self._seq += 1
+        for command in self._session.see(self._seq, event):
+            if isinstance(command, Record):
+                self._seq += 1
+            elif isinstance(command, SendLine):
+                self._see(events.InputAccepted(**STAMP, key=command.key))
+
+
+def a_run(stream: bytes) -> int:
+    """One whole run; how many lines it had."""
+    play = Play()
+    return sum(play.read(stream[at : at + READ_BYTES]) for at in range(0, len(stream), READ_BYTES))
+
+
+def best_rate(work: Callable[[], int]) -> float:
+    """The most that the work did in a second of processor time."""
+    rates = []
+    for _ in range(ROUNDS):
+        began, done = process_time(), 0
+        while (took := process_time() - began) < SECONDS:
+            done += work()
+        rates.append(done / took)
+    return max(rates)
+
+
+def review_micros() -> float:
+    """What one review takes, over commands of different kinds."""
+
+    def work() -> int:
+        for command in COMMANDS:
+            REVIEWER.review(Action("Bash", {"command": command}, "/repo", "/repo"), Context(TASK, home="/home/ada"))
+        return len(COMMANDS)
+
+    return 1e6 / best_rate(work)
+
+
+def large_line_milliseconds() -> float:
+    """What one line of 16 MB takes, from its last chunk to the core having seen it."""
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * CONTENT}
+    stream = orjson.dumps({"type": "user", "message": {"role": "user", "content": [block]}}) + b"\n"
+    taken = []
+    for _ in range(5):
+        began = perf_counter()
+        a_run(stream)
+        taken.append((perf_counter() - began) * 1e3)
+    return middle(taken)
+
+
+def main() -> list[Figure]:
+    """Measure."""
+    stream = b"".join(line + b"\n" for case in recorded_cases() for line in recorded(case))
+    return [
+        Figure("wire and core with reviewer and detectors, one core", best_rate(lambda: a_run(stream)), "lines/s", 50_000, True),
+        Figure("one review of a shell command", review_micros(), "µs"),
+        Figure("a line of 16 MB through wire and core", large_line_milliseconds(), "ms"),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(*main(), sep="\n")

@@ -1,0 +1,200 @@
+"""Workspaces: made, found, kept, and removed only when nothing is lost."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checkpoints.capture import Capturer
+from checkpoints.errors import CheckpointError
+from checkpoints.restore import Restorer
+from checkpoints.store import Store
+from checkpoints.workspaces import Workspaces, WorkspaceState
+from supervisor.protocol.errors import NotFoundError, UsageError
+from tests.checkpoints.support import MOMENT, git, shape
+
+Capturing = Callable[..., Capturer]
+
+
+@pytest.fixture
+def workspaces(workspace: Path, tmp_path: Path) -> Workspaces:
+    return Workspaces(workspace, tmp_path / "agents")
+
+
+def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    assert git(Path(made.path), "branch", "--show-current").strip() == "chaperon/a3"
+    assert made.base == git(workspace, "rev-parse", "HEAD").strip()
+    assert shape(Path(made.path)) == shape(workspace)
+    assert git(Path(made.path), "status", "--porcelain") == ""
+
+
+def test_it_starts_from_a_chosen_base(workspaces: Workspaces, workspace: Path) -> None:
+    old = git(workspace, "rev-parse", "HEAD").strip()
+    (workspace / "README").write_text("newer")
+    git(workspace, "commit", "-qam", "newer")
+    made = workspaces.create("a3", "HEAD~1")
+    assert made.base == old
+    assert (Path(made.path) / "README").read_text() == "read me\n"
+
+
+def test_a_base_or_name_that_cannot_be_leaves_nothing(workspaces: Workspaces, workspace: Path) -> None:
+    for name, base in (("a3", "nowhere"), ("../a3", "HEAD"), ("", "HEAD")):
+        with pytest.raises(UsageError):
+            workspaces.create(name, base)
+    assert workspaces.all() == ()
+    assert list(workspaces.folder.iterdir()) == []
+    workspaces.create("a3")
+    with pytest.raises(UsageError, match="already"):
+        workspaces.create("a3")
+
+
+def test_a_project_without_commits_or_repository_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(UsageError, match="git init"):
+        Workspaces(tmp_path / "plain", tmp_path / "agents")
+    git(tmp_path, "init", "-q", "unborn")
+    with pytest.raises(UsageError, match="first commit"):
+        Workspaces(tmp_path / "unborn", tmp_path / "agents").create("a3")
+
+
+def test_they_are_found_again_by_another_process(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    again = Workspaces(workspace, workspaces.folder)
+    assert again.all() == (made,)
+    assert again.find("a3") == made
+    with pytest.raises(NotFoundError):
+        again.find("a4")
+    (workspaces.folder / "half-made").mkdir()
+    assert again.stray() == (workspaces.folder / "half-made",)
+
+
+def test_making_one_runs_no_hook_and_no_filter(workspaces: Workspaces, workspace: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    hook = workspace / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    (workspace / ".gitattributes").write_text("* filter=evil\n")
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "attributes")
+    git(workspace, "config", "filter.evil.smudge", f"touch {ran}; cat")
+    workspaces.create("a3")
+    assert not ran.exists()
+
+
+def test_one_with_nothing_to_lose_is_removed_with_its_branch(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    workspaces.remove("a3")
+    assert not Path(made.path).exists()
+    assert workspaces.all() == ()
+    assert git(workspace, "branch", "--list", "chaperon/*") == ""
+    assert len(git(workspace, "worktree", "list").splitlines()) == 1
+
+
+def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    (Path(made.path) / "new").write_text("new")
+    git(Path(made.path), "add", "-A")
+    git(Path(made.path), "commit", "-qm", "work")
+    workspaces.remove("a3")
+    assert git(workspace, "show", "chaperon/a3:new") == "new"
+    assert workspaces.create("a3").branch == "chaperon/a3-2"
+
+
+def test_uncommitted_work_is_not_removed_unless_a_checkpoint_has_it(
+    workspaces: Workspaces, store: Store, capturing: Capturing
+) -> None:
+    made = workspaces.create("a3")
+    (Path(made.path) / "new").write_text("new")
+    with pytest.raises(CheckpointError, match="1 paths are not committed"):
+        workspaces.remove("a3")
+    capturer = capturing(store, Path(made.path))
+    last = capturer.capture(MOMENT)
+    (Path(made.path) / "later").write_text("after the checkpoint")
+    with pytest.raises(CheckpointError, match="1 paths differ from checkpoint"):
+        workspaces.remove("a3", capturer, last)
+    workspaces.remove("a3", capturer, capturer.capture(MOMENT))
+    assert not Path(made.path).exists()
+
+
+def test_what_no_checkpoint_can_hold_keeps_a_workspace(
+    workspaces: Workspaces, store: Store, capturing: Capturing
+) -> None:
+    made = workspaces.create("a3")
+    folder = Path(made.path)
+    os.mkfifo(folder / "pipe")
+    git(folder, "init", "-q", "inner")
+    git(folder, "checkout", "-q", "--detach")
+    (folder / "README").write_text("on no branch")
+    git(folder, "commit", "-qam", "on no branch")
+    capturer = capturing(store, folder)
+    lost = " ".join(workspaces.would_be_lost("a3", capturer, capturer.capture(MOMENT)))
+    for part in ("pipe is in no checkpoint (special)", "inner is a repository of its own", "is on no branch"):
+        assert part in lost
+    workspaces.remove("a3", capturer, None, anyway=True)
+    assert not folder.exists()
+
+
+def test_a_preserved_one_is_kept_until_it_is_released(workspaces: Workspaces) -> None:
+    workspaces.create("a3")
+    assert workspaces.preserve("a3", "the tests failed").state is WorkspaceState.PRESERVED
+    with pytest.raises(CheckpointError, match="preserved: the tests failed"):
+        workspaces.remove("a3")
+    workspaces.release("a3")
+    workspaces.remove("a3")
+
+
+def test_one_is_used_again_from_another_base(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    (workspace / "README").write_text("newer")
+    git(workspace, "commit", "-qam", "newer")
+    again = workspaces.reuse("a3", "main")
+    assert again.path == made.path
+    assert (Path(again.path) / "README").read_text() == "newer"
+
+
+def test_a_set_up_script_runs_in_it_and_a_failing_one_preserves_it(workspaces: Workspaces) -> None:
+    made = workspaces.create("a3")
+    environment = {"PATH": os.environ["PATH"]}
+    assert workspaces.set_up(made, ["sh", "-c", "echo ready > set-up; pwd"], environment, 20).strip() == made.path
+    assert (Path(made.path) / "set-up").read_text() == "ready\n"
+    with pytest.raises(CheckpointError, match=r"ended with 3; the workspace was preserved\. It said: no luck"):
+        workspaces.set_up(made, ["sh", "-c", "echo no luck; exit 3"], environment, 20)
+    assert workspaces.find("a3").state is WorkspaceState.PRESERVED
+    workspaces.release("a3")
+    with pytest.raises(CheckpointError, match="took more than 0 s"):
+        workspaces.set_up(made, ["sh", "-c", "sleep 60 & wait"], environment, 0.2)
+
+
+def test_a_removal_that_was_interrupted_is_finished_by_the_next(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    for place in sorted(Path(made.path).rglob("*"), reverse=True):
+        place.rmdir() if place.is_dir() else place.unlink()
+    Path(made.path).rmdir()
+    again = Workspaces(workspace, workspaces.folder)
+    again.remove("a3")
+    assert again.all() == ()
+    assert len(git(workspace, "worktree", "list").splitlines()) == 1
+
+
+def test_a_record_that_is_damaged_is_told(workspaces: Workspaces) -> None:
+    workspaces.create("a3")
+    (workspaces.folder / "a3.json").write_text(json.dumps({"name": "a3"}))
+    with pytest.raises(CheckpointError, match="does not describe a workspace"):
+        workspaces.all()
+
+
+def test_a_checkpoint_is_written_into_a_workspace_of_its_own(
+    workspaces: Workspaces, workspace: Path, store: Store, capturer: Capturer, capturing: Capturing
+) -> None:
+    (workspace / "new").write_text("uncommitted")
+    (workspace / "README").unlink()
+    target = capturer.capture(MOMENT)
+    made = workspaces.create("again", target.repository.head)
+    restorer = Restorer(capturing(store, Path(made.path)))
+    plan = restorer.plan(target, MOMENT, elsewhere=True)
+    restorer.restore(plan, confirmed=True)
+    assert shape(Path(made.path)) == shape(workspace)

@@ -1,0 +1,50 @@
+"""The command line as a whole: what it knows, and what it need not load to say so."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from supervisor.cli.__main__ import COMMANDS, SAYS, main
+
+HEAVY = {"httpx", "pydantic", "yaml", "anyio", "fastapi", "uvicorn", "psutil", "monitors", "interventions", "supervisor.core"}
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that a process has at the end of a command."""
+    code = (
+        "import sys\nfrom supervisor.cli.__main__ import main\n"
+        f"try:\n    main({list(arguments)!r})\nexcept SystemExit:\n    pass\n"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_can_be_loaded_and_says_what_it_does(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.name == name
+    assert (command.help or "").strip()
+
+
+def test_help_lists_every_command_in_order_with_its_sentence() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).output.partition("Commands:\n")[2].splitlines()
+    assert [tuple(line.split(maxsplit=1)) for line in shown] == [(name, SAYS[name]) for name in COMMANDS]
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    done = CliRunner().invoke(main, ["frobnicate"])
+    assert done.exit_code == 2
+    assert "frobnicate" in done.output
+
+
+def test_help_loads_nothing_that_takes_time() -> None:
+    assert not loaded_by("--help") & HEAVY
+
+
+def test_a_command_to_the_daemon_loads_neither_the_configuration_nor_the_core() -> None:
+    assert not loaded_by("ps", "--help") & (HEAVY - {"anyio"})
