@@ -106,7 +106,11 @@ def growth_of(details: Mapping[str, Any]) -> dict[str, float]:
     found = details.get("growth", details.get("growth_rate"))
     pairs = dict(found) if isinstance(found, Mapping) else {str(details.get("resource", "")): found}
     pairs |= {name: value for name, value in details.items() if name.endswith("_growth")}
-    return {name.replace(" ", "_"): float(rate) for name, rate in pairs.items() if isinstance(rate, int | float) and math.isfinite(rate)}
+    return {
+        name.replace(" ", "_"): float(rate)
+        for name, rate in pairs.items()
+        if isinstance(rate, int | float) and math.isfinite(rate)
+    }
 
 
 def factor_of(rate: float, factors: ReductionFactors, attempt: int = 1) -> float:

@@ -19,13 +19,13 @@ _SECRETS = re.compile(
 )
 _AFTER_A_NAME = re.compile(
     r"""(?ix)
-    ( [a-z0-9_-]* (?:password|passwd|secret|api[_-]?key|access[_-]?key|token|authorization|credentials?) [a-z0-9_-]*
+    ( (?:password|passwd|secret|api[_-]?key|access[_-]?key|token|authorization|credentials?) [a-z0-9_-]{0,40}
       ["']? \s* (?:=|:) \s* (?:bearer\s+|basic\s+)? ["']? )
     ( [^\s"'&;,]{4,} )
     """
 )
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{8,}")
-_USER_IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@:]+:[^\s/@]+@")
+_USER_IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}@")
 
 _SECRET_KEYS = re.compile(
     r"(?i)^(?:.*_)?(?:password|passwd|secret|api_?key|access_?key|token|authorization|credentials?)$"

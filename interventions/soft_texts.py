@@ -17,14 +17,7 @@ class SoftText:
     """What to do now: at the first attempt, at the second, at the third and later."""
 
 
-_PATH_FACTS = (
-    "\nPaths that exist and are named alike: {similar_paths}."
-    "\nGit's history says that it was moved to {moved_to}."
-    "\nIts owner and mode: {owner_and_mode}."
-    "\nWhat brings it is installed as {installed}."
-)
-
-REPEATED_ERROR = "{sentence}\nThe error, now {count} times: {error}\nThe file: {file_path}." + _PATH_FACTS
+REPEATED_ERROR = "{sentence}\nThe error, now {count} times: {error}\nThe file: {file_path}.\n{remedy}"
 
 ASKED = "\nYou were asked: {prompt}"
 
@@ -85,7 +78,7 @@ SOFT_TEXTS: dict[str, SoftText] = {
         ),
     ),
     "hallucination": SoftText(
-        "{sentence}\nThere is no {name}." + _PATH_FACTS + "\nYou said: {claim}",
+        "{sentence}\nThere is no {name}.\n{remedy}\nYou said: {claim}",
         (
             "Go by what the files and results show: look it up before you use or state it.",
             "Take nothing from memory for the next steps: open each file and check each name first.",

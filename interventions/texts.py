@@ -9,7 +9,10 @@ import string
 from collections.abc import Mapping, Sequence
 
 from interventions.contract import Case
+from interventions.recovery.known_errors import ErrorKind, KnownError, recognise
+from interventions.recovery.remedies import remedy
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.issues import Issue
 
 OPENING = "[chaperon] "
 """How every message of chaperon's begins, so that the model and a reader of the transcript know who speaks."""
@@ -41,7 +44,7 @@ FIELDS: Mapping[str, str] = {
     "similar_paths": "paths that exist and are named much alike",
     "moved_to": "where git says that the file went",
     "owner_and_mode": "owner and mode of the file",
-    "installed": "the distribution that brings the module",
+    "remedy": "what looking found about a well-understood error, and what follows from it",
     "out_of_scope_path": "a path outside the expected ones",
     "out_of_scope_paths": "all of them",
     "focus": "the directory to which most of the work belongs",
@@ -84,12 +87,15 @@ ALIASES: Mapping[str, str] = {
 def facts_of(case: Case) -> dict[str, str]:
     """All facts of a case, by field, those that are known."""
     issue, task, facts = case.issue, case.situation.task, case.situation.facts
+    known = _known_error(issue)
+    found_by_looking = remedy(known, facts) if known else None
     path = str(issue.details.get("file_path") or "")
     done = [f"{step.tool} {step.summary}" for step in case.situation.history if not step.failed][-3:]
     found: dict[str, object] = {
         "similar_paths": facts.similar_paths(path) if path else (),
         "moved_to": facts.moved_to(path) if path else "",
         "owner_and_mode": facts.owner_and_mode(path) if path else "",
+        "remedy": found_by_looking.says if found_by_looking else "",
         **{ALIASES.get(name, name): value for name, value in issue.details.items()},
         "sentence": issue.sentence,
         "type": issue.type,
@@ -105,6 +111,16 @@ def facts_of(case: Case) -> dict[str, str]:
         "others": [other.sentence for other in case.others],
     }
     return {name: text for name in FIELDS if (text := _plain(found.get(name)))}
+
+
+def _known_error(issue: Issue) -> KnownError | None:
+    """The well-understood error that an issue is about; its subject from the file where the text was normalised."""
+    known = recognise(str(issue.details.get("error") or ""))
+    path = str(issue.details.get("file_path") or "")
+    about_a_path = known is not None and known.kind in (ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED)
+    if known is not None and about_a_path and path and (not known.subject or "<" in known.subject):
+        return KnownError(known.kind, path)
+    return known
 
 
 def fill(template: str, facts: Mapping[str, str]) -> str:

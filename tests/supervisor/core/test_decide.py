@@ -1,6 +1,6 @@
 """What is due in a session beside reviews and stops: answers to issues, what came of them, and people who are asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, script: dict[int, Sequence[Issue]]) -> None:
+    def __init__(self, script: Mapping[int, Sequence[Issue]]) -> None:
         self.script = script
         self.results = 0
 
@@ -45,13 +45,17 @@ class Staged(Play):
 
     def __init__(
         self,
-        script: dict[int, Sequence[Issue]] | None = None,
+        script: Mapping[int, Sequence[Issue]] | None = None,
         settings: InterventionSettings | None = None,
         approval: ApprovalSettings | None = None,
         **more: Any,
     ) -> None:
         super().__init__(**more)
         self.script, self.settings, self.approval = script or {}, settings, approval
+
+    def running(self) -> "Staged":
+        super().running()
+        return self
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
         controller = Controller(self.settings or InterventionSettings(), self.task)

@@ -1,0 +1,135 @@
+"""What follows when an agent ended before its task was done.
+
+| it ended | then |
+| --- | --- |
+| at a usage limit | wait until the stated reset, and resume the same session |
+| because the service was overloaded or timed out | wait, longer each time, and resume the same session |
+| by a crash, for the first time | resume the same session with what is known |
+| by a crash again | a new session with what is known: the old one may be what crashes it |
+| by a crash more often than `max_retries` | a person |
+| before it ever began a turn | a person: nothing that a retry would change |
+| by a stop | a person, who has the recovery options |
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from interventions.recovery.backoff import Backoff
+from interventions.recovery.crash_context import LastAttempt, context
+from interventions.recovery.known_errors import ErrorKind, recognise
+from interventions.recovery.usage_limits import Offset, wait_seconds
+
+
+class Follow(StrEnum):
+    """What follows."""
+
+    RESUME = "resume"
+    """The same session goes on, after the wait."""
+    FRESH = "fresh"
+    """A new session begins in the same workspace, after the wait."""
+    PERSON = "person"
+    """Nothing is done until a person decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an agent ended."""
+
+    prompt: str
+    """What its task asked."""
+    said: str
+    """The last result or the tail of its standard error, whichever there is."""
+    began: bool
+    """Whether it ever began a turn; a session that never did has nothing to resume."""
+    stopped: bool
+    """Whether a person or an emergency stop ended it."""
+    crashes: int
+    """How often this task's agents crashed, this time counted."""
+    waits: int
+    """How often this task has waited for the service, this time counted."""
+    last: LastAttempt
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPlan:
+    """What is to be done."""
+
+    follow: Follow
+    why: str
+    """For the incident log; a whole sentence."""
+    wait_seconds: float = 0.0
+    prompt: str = ""
+    """With what the next attempt begins."""
+
+
+GO_ON = "[chaperon] The service can be reached again. Go on with the task from where it stands."
+
+
+def after_end(
+    ended: Ended,
+    *,
+    now: float,
+    offset: Offset,
+    max_retries: int = 3,
+    backoff: Backoff | None = None,
+    chance: float = 0.5,
+) -> RecoveryPlan:
+    """What follows an end.
+
+    Args:
+        ended: How it ended.
+        now: Unix time now, in seconds.
+        offset: Where the time zones are.
+        max_retries: How often a task whose agent crashed is tried again.
+        backoff: How long to wait for an overloaded service.
+        chance: 0 to 1, from outside; see `Backoff.delay`.
+    """
+    if ended.stopped:
+        return RecoveryPlan(Follow.PERSON, "It was stopped; the incident lists the ways back.")
+    error = recognise(ended.said)
+    if error is not None and error.kind is ErrorKind.USAGE_LIMIT:
+        wait = wait_seconds(ended.said, now, offset)
+        return _go_on(ended, f"A usage limit was reached; it goes on in {wait / 60:.0f} minutes.", wait)
+    if error is not None and error.kind in (ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT):
+        delay = (backoff or Backoff()).delay(ended.waits, chance)
+        if delay is None:
+            return RecoveryPlan(
+                Follow.PERSON, f"The service failed {ended.waits} times ({error.kind}); it is given up."
+            )
+        return _go_on(ended, f"The service failed ({error.kind}); retry {ended.waits} in {delay:.0f} s.", delay)
+    return _after_crash(ended, max_retries)
+
+
+def _go_on(ended: Ended, why: str, wait: float) -> RecoveryPlan:
+    if ended.began:
+        return RecoveryPlan(Follow.RESUME, why, wait, GO_ON)
+    return RecoveryPlan(Follow.FRESH, why, wait, ended.prompt)
+
+
+def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:
+    if not ended.began:
+        return RecoveryPlan(Follow.PERSON, "It ended before it began; see what its CLI said, and chaperon doctor.")
+    if ended.crashes > max_retries:
+        return RecoveryPlan(
+            Follow.PERSON, f"Its agents crashed {ended.crashes} times; {max_retries} retries are the most."
+        )
+    again = ended.crashes > 1
+    follow = Follow.FRESH if again else Follow.RESUME
+    how = "begins anew, since the session may be what crashes it" if again else "goes on in the same session"
+    last = ended.last if not again else _anew(ended.last)
+    return RecoveryPlan(follow, f"Its agent crashed ({ended.last.how}); it {how}.", prompt=context(ended.prompt, last))
+
+
+def _anew(last: LastAttempt) -> LastAttempt:
+    return LastAttempt(
+        number=last.number,
+        how=last.how,
+        started=last.started,
+        turns=last.turns,
+        history=last.history,
+        files_modified=last.files_modified,
+        uncommitted=last.uncommitted,
+        tests=last.tests,
+        last_commit=last.last_commit,
+        same_session=False,
+    )

@@ -1,0 +1,73 @@
+"""What an agent is told that goes on where one before it crashed: what is known, so that it need not guess."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from interventions import texts
+from supervisor.protocol.actions import Step
+
+MOST_FILES = 12
+"""Files that are named; the rest is counted. The workspace has the truth, and git status shows it."""
+
+LOOK_FIRST = (
+    "What ran when it ended may be half done. Look at the workspace as it is now (git status, git diff), run the tests if "
+    "there are any, and go on from where the work stands; do not begin again what is done."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LastAttempt:
+    """What is known of the attempt that crashed."""
+
+    number: int
+    """Which attempt it was, from 1."""
+    how: str
+    """How it ended. Example: `signal 9`."""
+    started: str = ""
+    """When it started, as text for the agent."""
+    turns: int = 0
+    history: Sequence[Step] = ()
+    """Its latest steps, oldest first."""
+    files_modified: Sequence[str] = ()
+    uncommitted: bool | None = None
+    """Whether the workspace has changes that are not committed; None where nobody looked."""
+    tests: str = ""
+    """The last test result. Example: `4 of 6 pass`."""
+    last_commit: str = ""
+    """Example: `abc123 feat: add auth module`."""
+    same_session: bool = True
+    """Whether the conversation goes on, or begins anew."""
+
+
+def context(prompt: str, last: LastAttempt) -> str:
+    """The message with which the next attempt begins."""
+    lines = [
+        f"{texts.OPENING}This task was under way before and its agent ended early ({last.how}).",
+        *([] if last.same_session else [f"What was asked: {texts.cut(prompt, 4_000)}"]),
+        f"Attempts before this one: {last.number}.",
+        *_workspace(last),
+        *_log(last),
+        LOOK_FIRST,
+    ]
+    return "\n".join(lines)
+
+
+def _workspace(last: LastAttempt) -> list[str]:
+    if last.uncommitted is None:
+        return []
+    return [f"The workspace has uncommitted changes: {'yes' if last.uncommitted else 'no'}."]
+
+
+def _log(last: LastAttempt) -> list[str]:
+    files = list(last.files_modified)
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    rows = (
+        ("Started", last.started),
+        ("Turns completed", str(last.turns) if last.turns else ""),
+        ("Files modified", ", ".join(files[:MOST_FILES]) + more),
+        ("Tests", last.tests),
+        ("Last commit", last.last_commit),
+        ("Last actions", "; ".join(f"{step.tool} {texts.cut(step.summary, 100)}" for step in list(last.history)[-3:])),
+    )
+    found = [f"- {name}: {value}" for name, value in rows if value]
+    return ["What is known of the last attempt:", *found] if found else []
