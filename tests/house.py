@@ -5,18 +5,22 @@ import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
 import psutil
 
+from interventions.resource_throttling import as_json
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.interventions import Intervention, LimitsInForce
+from supervisor.protocol.issues import Issue
 from supervisor.protocol.records import decode
+from supervisor.protocol.words import InterventionKind, Severity
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Use
@@ -91,6 +95,27 @@ class House:
                 state = self.daemon.board.summary(agent).state
                 assert not state.ended, f"the agent is {state}; it runs no {words!r}"
                 await anyio.sleep(0.02)
+
+    def stamp(self, agent: str = "a1") -> dict[str, Any]:
+        return self.daemon.stamp(agent)
+
+    def throttle(self, agent: str = "a1", **changes: Any) -> None:
+        """Have the session take in a throttling, as the controller would choose it; `max_…` are limits of the task."""
+        task = self.daemon.board.summary(agent).task
+        inner = {name: value for name, value in changes.items() if name.startswith("max_")}
+        outer = {name: value for name, value in changes.items() if name not in inner}
+        limits = LimitsInForce(replace(task.limits, **inner), **outer)
+        issue = Issue("resource_spiral", Severity.HIGH, 1.0, 0.3, 1, "It grows.", key="memory")
+        details = {"limits": as_json(limits)}
+        chosen = Intervention(
+            "i-1", InterventionKind.RESOURCE_THROTTLING, issue, 1.0, "because", "[chaperon] Slower.", details
+        )
+        self.daemon.happened(events.InterventionChosen(**self.stamp(agent), intervention=chosen))
+
+    def ease(self, agent: str = "a1") -> None:
+        """Have the session take in that the throttling ended."""
+        limits = LimitsInForce(self.daemon.board.summary(agent).task.limits)
+        self.daemon.happened(events.LimitsEased(**self.stamp(agent), intervention="i-1", limits=limits))
 
     def told(self) -> str:
         """All that the model was sent."""

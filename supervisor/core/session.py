@@ -27,6 +27,7 @@ from supervisor.protocol.commands import (
     StartTimer,
     StopTimer,
     Terminate,
+    Thaw,
 )
 from supervisor.protocol.control import interrupt
 from supervisor.protocol.errors import IllegalStepError, NotFoundError
@@ -98,6 +99,11 @@ class Session:
     def approvals(self) -> tuple[ApprovalAsked, ...]:
         """The actions that wait for a person, oldest first."""
         return tuple(self._known.approvals.values())
+
+    @property
+    def answers_due(self) -> bool:
+        """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
+        return bool(self._known.waiting or self._known.outbox)
 
     @property
     def controller(self) -> Controller:
@@ -192,8 +198,13 @@ class Session:
             commands += self._intervene(known.rollback)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
         if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
-            commands.append(ApplyLimits(self._controller.limits))
+            # The daemon before may have ended while the tree stood still for its share of processor time.
+            thaw = [] if known.state is AgentState.STOPPING else [Thaw()]
+            commands += [*thaw, self._apply_limits()]
         return commands + self._wake(event.mono)
+
+    def _apply_limits(self) -> ApplyLimits:
+        return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it, or when a call that waits may go on."""
@@ -225,7 +236,7 @@ class Session:
         chosen = event.intervention
         match chosen.kind:
             case InterventionKind.RESOURCE_THROTTLING:
-                return [ApplyLimits(self._controller.limits)]
+                return [self._apply_limits()]
             case InterventionKind.CHECKPOINT_ROLLBACK:
                 checkpoint, fresh = str(chosen.details["checkpoint"]), bool(chosen.details.get("fresh"))
                 return [RestoreCheckpoint(chosen.id, checkpoint, chosen.message, fresh)]
@@ -263,7 +274,7 @@ class Session:
             case InterventionChosen():
                 return self._intervene(event)
             case LimitsEased():
-                return [ApplyLimits(event.limits)]
+                return [self._apply_limits()]
             case ApprovalAsked():
                 return [self._deadline(event, event.mono)]
             case RungReached():

@@ -55,7 +55,10 @@ def set_model(request_id: str, model: str | None) -> bytes:
 
 
 def set_effort(request_id: str, effort: str | None) -> bytes:
-    """Change how hard the model thinks from the next request on: `low`, `medium` or `high`; None means the CLI's default."""
+    """Change how hard the model thinks: `low`, `medium` or `high`; None means the CLI's default.
+
+    It holds from the next turn on; the requests of a turn under way keep theirs (measured, 2.1.329).
+    """
     return request(request_id, {"subtype": "apply_flag_settings", "settings": {"effortLevel": effort}})
 
 

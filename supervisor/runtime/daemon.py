@@ -73,7 +73,7 @@ class Daemon:
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
         self._silent: set[str] = set()
-        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault)
+        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault, self._answers_due)
         self._numbers = itertools.count(1)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -153,6 +153,9 @@ class Daemon:
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
         return next(name for number in self._numbers if (name := f"a{number}") not in taken)
+
+    def _answers_due(self, agent: str) -> bool:
+        return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
 
     def shim_pids(self) -> frozenset[int]:
         """The process ids of all living shims: what is below one is an agent's."""

@@ -37,11 +37,17 @@ from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode
 from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.containment import Ceiling
+from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal
 from supervisor.runtime.leftovers import end_leftovers
+from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
+
+NOT_STILL = "made to stand still"
+"""In what the shim says where a freeze left processes moving."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
@@ -56,6 +62,10 @@ class Launcher(Protocol):
         Raises:
             ChaperonError: They could not be started; nothing of them runs.
         """
+        ...
+
+    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
+        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
         ...
 
     def clear(self, containment: str) -> None:
@@ -75,6 +85,8 @@ class Tools:
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
     fault: Callable[[str, str, str], object]
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
+    answers_due: Callable[[str], bool]
+    """Whether the CLI of the agent waits for something from us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +113,15 @@ class Runner:
         self._ended = ended
         self._shim: shims.Shim | None = None
         self._held = ""
+        self._enforcer: Enforcer | None = None
         self._splitter = LineSplitter(offset)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
 
     def perform(self, batch: Batch) -> None:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
+            if self._enforcer is not None:
+                self._enforcer.stand_back(thaw=False)
             self._shim.freeze()
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
@@ -142,10 +157,8 @@ class Runner:
             case Launch():
                 await self._launch(command, tasks)
             case ApplyLimits():
-                what = (
-                    f"The limits of agent {self.agent} were lowered, but this version cannot enforce them; it was told."
-                )
-                self._tools.fault(self.agent, "limits_not_enforced", what)
+                if self._enforcer is not None:
+                    await self._enforcer.apply(command.limits, command.usual_memory_mb)
             case RestoreCheckpoint():
                 error = "this version cannot restore checkpoints while the agent runs"
                 failed = {"intervention": command.intervention, "checkpoint": command.checkpoint, "error": error}
@@ -157,8 +170,12 @@ class Runner:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
         if self._shim is None:
             return
+        if self._enforcer is not None and not isinstance(command, SendLine):
+            self._enforcer.stand_back(thaw=True)
         match command:
             case SendLine():
+                if self._enforcer is not None:
+                    self._enforcer.answering()
                 self._shim.send_line(command.key, command.line)
             case CloseInput():
                 self._shim.close_input()
@@ -185,6 +202,12 @@ class Runner:
 
     def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
         self._shim, self._held = shim, shim.containment
+        self._enforcer = Enforcer(
+            shim,
+            lambda ceiling: self._tools.launcher.limit(shim.containment, ceiling),
+            lambda: self._tools.answers_due(self.agent),
+        )
+        tasks.start_soon(self._enforcer.run, name=f"limits of {self.agent}")
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
 
     async def _hear(self, shim: shims.Shim) -> None:
@@ -196,6 +219,8 @@ class Runner:
                     await self.read(heard.data)
                 case shims.Accepted():
                     self._tell(events.InputAccepted, key=heard.key)
+                case shims.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
+                    pass
                 case shims.Frozen():
                     self._tell(events.TreeFrozen, micros=heard.micros)
                 case shims.Ended():
@@ -203,6 +228,10 @@ class Runner:
                 case shims.Exited():
                     exited = True
                     self.exited(heard.record)
+                case shims.Fault() if (
+                    self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
+                ):
+                    log.info("agent %s: %s It is tried again.", self.agent, heard.text)
                 case shims.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
         self._shim = None

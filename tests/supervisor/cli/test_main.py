@@ -9,7 +9,18 @@ from click.testing import CliRunner
 
 from supervisor.cli.__main__ import COMMANDS, SAYS, main
 
-HEAVY = {"httpx", "pydantic", "yaml", "anyio", "fastapi", "uvicorn", "psutil", "monitors", "interventions", "supervisor.core"}
+HEAVY = {
+    "httpx",
+    "pydantic",
+    "yaml",
+    "anyio",
+    "fastapi",
+    "uvicorn",
+    "psutil",
+    "monitors",
+    "interventions",
+    "supervisor.core",
+}
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -36,7 +36,13 @@ class LimitedPlay(Play):
         return Session(submitted, Rules(self.rules), [], controller, self.settings)
 
     def sampled(self, memory_mb: float = 100.0) -> Any:
-        facts: dict[str, Any] = {"memory_mb": memory_mb, "cpu_seconds": 1.0, "processes": 3, "open_files": 9, "io_bytes": 1}
+        facts: dict[str, Any] = {
+            "memory_mb": memory_mb,
+            "cpu_seconds": 1.0,
+            "processes": 3,
+            "open_files": 9,
+            "io_bytes": 1,
+        }
         return self.feed(events.ResourcesSeen(**self.stamp(), **facts))
 
     def replied(self, tokens: int, number: int) -> None:
