@@ -3,6 +3,7 @@
 import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -116,6 +117,15 @@ class House:
         """Have the session take in that the throttling ended."""
         limits = LimitsInForce(self.daemon.board.summary(agent).task.limits)
         self.daemon.happened(events.LimitsEased(**self.stamp(agent), intervention="i-1", limits=limits))
+
+    async def chaperon(self, *arguments: str) -> str:
+        """Run a command as a person would; what it printed."""
+        here = {"RUNTIME_DIRECTORY": str(self.base / "run"), "STATE_DIRECTORY": str(self.base / "state")}
+        command = [sys.executable, "-m", "supervisor.cli", *arguments]
+        with anyio.fail_after(SECONDS):
+            done = await anyio.run_process(command, check=False, env={**os.environ, **here})
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
 
     def told(self) -> str:
         """All that the model was sent."""

@@ -8,13 +8,14 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 import anyio
 import anyio.to_thread
 from pydantic import TypeAdapter
 
+from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
@@ -35,6 +36,7 @@ from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import WatchedReviewer
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
@@ -53,6 +55,7 @@ beside those of live agents."""
 SNAPSHOT_VERSION = f"{__version__}/1"
 
 SUMMARIES = TypeAdapter(list[Summary])
+APPROVAL = TypeAdapter(ApprovalSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,9 @@ def _session_maker(setup: Setup) -> MakeSession:
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
         controller = Controller(controller_settings(config), submitted.task)
-        return Session(submitted, reviewer, detectors, controller, about)
+        own = submitted.task.approval
+        settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
+        return Session(submitted, reviewer, detectors, controller, settings)
 
     return make
 
@@ -202,8 +207,11 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 
 async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
     from supervisor.runtime.api import make_api
+    from supervisor.runtime.recovery_api import recovery_routes
 
-    await server.serve(make_api(daemon), listening, setup.config.socket.mode, daemon.shim_pids)
+    api = make_api(daemon)
+    recovery_routes(api, Recovering(daemon, setup.places.state))
+    await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
 
 async def _watch_journal(daemon: Daemon) -> None:
