@@ -235,6 +235,22 @@ class Approval(Section):
     """How long an action waits before it is denied, in seconds."""
 
 
+def _loopback(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if host not in ("127.0.0.1", "localhost", "[::1]") or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(
+            f"{value!r} is no port of this machine alone: write 127.0.0.1:PORT, localhost:PORT or [::1]:PORT"
+        )
+    return value
+
+
+class Metrics(Section):
+    """What Prometheus may read. The socket serves it at `/metrics` always."""
+
+    listen: Annotated[str, AfterValidator(_loopback)] | None = None
+    """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example: `127.0.0.1:9464`. Empty: none. Every user of the machine can read it there."""
+
+
 class Audit(Section):
     """The daemon's own log, and how long records are kept."""
 
@@ -298,6 +314,7 @@ class Config(Section):
     interventions: Interventions = Interventions()
     resources: Resources = Resources()
     approval: Approval = Approval()
+    metrics: Metrics = Metrics()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()

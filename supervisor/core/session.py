@@ -101,6 +101,11 @@ class Session:
         return tuple(self._known.approvals.values())
 
     @property
+    def open_issues(self) -> tuple[str, ...]:
+        """The types of the issues that are open, one for each."""
+        return tuple(type_ for type_, _ in self._known.open_issues)
+
+    @property
     def answers_due(self) -> bool:
         """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
         return bool(self._known.waiting or self._known.outbox)

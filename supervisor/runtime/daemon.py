@@ -27,6 +27,7 @@ from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Submission
 
@@ -49,6 +50,7 @@ class Daemon:
         clock: Tells the time that events carry.
         tasks: Where runners live.
         limits: What a task may use, unless it says otherwise.
+        metrics: Counts every event.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class Daemon:
         clock: Clock,
         tasks: TaskGroup,
         limits: Limits | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._limits = limits or Limits()
+        self.metrics = metrics or Metrics()
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -80,8 +84,14 @@ class Daemon:
 
     def happened(self, event: events.AnyEvent) -> int:
         """Journal an event, decide, and have the commands performed; returns the event's sequence number."""
-        seq = self.journal.append(event)
+        seq = self._journal(event)
         self._hand_over(event.agent, seq, self.board.see(seq, event))
+        return seq
+
+    def _journal(self, event: events.AnyEvent) -> int:
+        """Journal an event and count it; returns its sequence number."""
+        seq = self.journal.append(event)
+        self.metrics.saw(seq, event)
         return seq
 
     def fault(
@@ -92,7 +102,7 @@ class Daemon:
         incident = Incident(
             id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
         )
-        self.journal.append(events.FaultSeen(**self.stamp(agent), incident=incident))
+        self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
         self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
 
@@ -100,7 +110,7 @@ class Daemon:
         last = seq
         for command in commands:
             if isinstance(command, Record):
-                last = self.journal.append(command.event)
+                last = self._journal(command.event)
         if (runner := self._runners.get(agent)) is not None and commands:
             runner.perform(Batch(last, commands))
 
@@ -230,7 +240,7 @@ class Daemon:
         if finding.shim is not None and not session.launched:
             runner.launched(finding.shim)
         event = events.AgentAdopted(**self.stamp(agent), outcome=finding.outcome)
-        seq = self.journal.append(event)
+        seq = self._journal(event)
         self.board.remember(seq, event)
         self._hand_over(agent, seq, self.board.recover(seq, event))
         log.info("agent %s: %s", agent, finding.outcome)

@@ -149,4 +149,6 @@ async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callab
         await server.serve(sockets=[listening])
     except asyncio.CancelledError:
         server.should_exit = True
+        for each in getattr(server, "servers", ()):
+            each.close()  # else the loop goes on to watch a descriptor that another socket may get
         raise

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
+from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
 from supervisor import __version__
@@ -36,6 +37,8 @@ from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.metrics_api import listen_for_metrics, metrics_routes, serve_metrics
 from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import WatchedReviewer
 from supervisor.runtime.sampling import Sampling
@@ -88,19 +91,24 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         if listening is None:
             listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
         stack.callback(_stop_listening, listening, setup)
-        board = Board(_session_maker(setup))
-        opened = await anyio.to_thread.run_sync(_open, setup, board)
+        address = setup.config.metrics.listen
+        port = stack.enter_context(listen_for_metrics(address)) if address else None
+        record = Record()
+        board = Board(_session_maker(setup, record))
+        opened = await anyio.to_thread.run_sync(_open, setup, board, record)
         stack.push_async_callback(_close, opened.journal)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.callback(launcher.leave)
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        daemon = _make_daemon(setup, board, opened, launcher, tasks)
+        daemon = _make_daemon(setup, board, opened, launcher, tasks, Metrics(record))
         try:
             await _begin(daemon, setup, opened)
             tasks.start_soon(_serve, daemon, listening, setup, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             tasks.start_soon(Sampling(daemon).run, name="sampling")
+            if port is not None:
+                tasks.start_soon(serve_metrics, daemon, port, name="metrics")
             yield daemon
             await _end(daemon, setup)
         finally:
@@ -121,7 +129,7 @@ class _Opened:
     """What was wrong with the snapshot, if anything."""
 
 
-def _open(setup: Setup, board: Board) -> _Opened:
+def _open(setup: Setup, board: Board, effectiveness: Record) -> _Opened:
     """Read what is there and fold it. Blocks."""
     places = setup.places
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
@@ -132,9 +140,14 @@ def _open(setup: Setup, board: Board) -> _Opened:
         begin = 0
     else:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
+        if known := snapshot.state.get("effectiveness"):
+            before = Record.from_json(known)
+            effectiveness.tallies, effectiveness.last_seq = before.tallies, before.last_seq
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
+        if isinstance(record.event, events.InterventionJudged):
+            effectiveness.remember(record.n, record.event.judgement)
         if isinstance(record.event, events.IncidentOpened | events.FaultSeen):
             missed.append(record.event)
     board.settle()
@@ -150,10 +163,15 @@ def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
 
 
 def _make_daemon(
-    setup: Setup, board: Board, opened: _Opened, launcher: ProcessLauncher, tasks: anyio.abc.TaskGroup
+    setup: Setup,
+    board: Board,
+    opened: _Opened,
+    launcher: ProcessLauncher,
+    tasks: anyio.abc.TaskGroup,
+    metrics: Metrics,
 ) -> Daemon:
     feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks, setup.config.resources.limits())
+    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks, setup.config.resources.limits(), metrics)
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
@@ -165,7 +183,7 @@ def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     return launcher
 
 
-def _session_maker(setup: Setup) -> MakeSession:
+def _session_maker(setup: Setup, record: Record) -> MakeSession:
     """How sessions are made: one reviewer for all, detectors and a controller for each."""
     config = setup.config
     reviewer = WatchedReviewer(make_reviewer(review_settings(config)), setup.clock)
@@ -173,7 +191,7 @@ def _session_maker(setup: Setup) -> MakeSession:
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
-        controller = Controller(controller_settings(config), submitted.task)
+        controller = Controller(controller_settings(config), submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
         return Session(submitted, reviewer, detectors, controller, settings)
@@ -210,6 +228,7 @@ async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None
     from supervisor.runtime.recovery_api import recovery_routes
 
     api = make_api(daemon)
+    metrics_routes(api, daemon)
     recovery_routes(api, Recovering(daemon, setup.places.state))
     await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
@@ -242,7 +261,11 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json")}
+    state = {
+        "oldest": oldest,
+        "ended": SUMMARIES.dump_python(ended, mode="json"),
+        "effectiveness": daemon.metrics.effectiveness.as_json(),
+    }
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)

@@ -15,13 +15,10 @@ from tests.house import House, bash, house, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
-LIMITS = {"max_execution_time_seconds": 1}
-POLICY = {"resources": {"max_token_usage": 2_000_000, "stop_at": 1.0, "max_execution_time_seconds": 1}}
-
 
 async def stopped(base: Path) -> str:
-    """An agent that ran into its time limit and was stopped, and the incident's id; the daemon has ended since."""
-    async with house(base, bash("echo first; sleep 1.5"), bash("echo second"), say("Done."), policy=POLICY) as made:
+    """An agent that was stopped after its first step, and the incident's id; the daemon has ended since."""
+    async with house(base, bash("echo first"), bash(f"echo x > {base}/state/journal/x"), say("Done.")) as made:
         await made.submit(prompt="Count to two.")
         assert (await made.ended()).after is AgentState.STOPPED
         opened = await made.until(events.IncidentOpened, lambda event: event.report is not None)
@@ -52,7 +49,7 @@ async def test_on_another_day_the_session_goes_on_with_stricter_limits(tmp_path:
         after = made.daemon.board.summary(name)
         assert after.session_id == before.session_id
         assert after.task.limits.max_token_usage is not None
-        assert after.task.limits.max_token_usage <= 1_000_000
+        assert after.task.limits.max_token_usage <= 10_000_000
         assert "Count to two." in made.told(), "the conversation goes on"
         assert "You were stopped: " in made.told()
 
