@@ -251,6 +251,26 @@ class Metrics(Section):
     """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example: `127.0.0.1:9464`. Empty: none. Every user of the machine can read it there."""
 
 
+class Channel(Section):
+    """A way to tell people of incidents."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits, hyphens and underscores."""
+    url: Annotated[str, Field(min_length=3)] = Field(repr=False)
+    """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples: `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
+    min_severity: Literal["low", "medium", "high", "critical"] = "high"
+    """Incidents below this are not told."""
+    group_seconds: Pause = 10
+    """How long after an incident others are gathered into the same message, in seconds."""
+
+
+class Notify(Section):
+    """Who is told of incidents, beside the incident log."""
+
+    channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
+    """The channels."""
+
+
 class Audit(Section):
     """The daemon's own log, and how long records are kept."""
 
@@ -315,6 +335,7 @@ class Config(Section):
     resources: Resources = Resources()
     approval: Approval = Approval()
     metrics: Metrics = Metrics()
+    notify: Notify = Notify()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()

@@ -5,6 +5,7 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ from supervisor.runtime.journal import Journal, JournalError
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Submission
 
@@ -51,6 +53,7 @@ class Daemon:
         tasks: Where runners live.
         limits: What a task may use, unless it says otherwise.
         metrics: Counts every event.
+        channels: By which people are told of incidents.
     """
 
     def __init__(
@@ -63,9 +66,11 @@ class Daemon:
         tasks: TaskGroup,
         limits: Limits | None = None,
         metrics: Metrics | None = None,
+        channels: Sequence[ChannelSettings] = (),
     ) -> None:
         self._limits = limits or Limits()
         self.metrics = metrics or Metrics()
+        self.notifications = Notifications(channels, self.fault, self._count_message)
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -92,6 +97,8 @@ class Daemon:
         """Journal an event and count it; returns its sequence number."""
         seq = self.journal.append(event)
         self.metrics.saw(seq, event)
+        if isinstance(event, events.IncidentOpened | events.FaultSeen):
+            self.notifications.tell(event.incident)
         return seq
 
     def fault(
@@ -105,6 +112,9 @@ class Daemon:
         self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
         self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
+
+    def _count_message(self, channel: str, result: str) -> None:
+        self.metrics.add("chaperon_notifications_total", channel, result)
 
     def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
         last = seq

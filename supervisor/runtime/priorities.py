@@ -71,7 +71,9 @@ class Priorities:
     def restore(self) -> None:
         """Give every process back what it had; children got theirs from their parents and lose it as those do."""
         usual = next(iter(self._before.values()), None)
-        for process in self._processes() if usual else ():
+        for process in self._processes():
+            if usual is None:
+                break
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied, OSError):
                 _set(process, self._before.get((process.pid, process.create_time()), usual))
         self._before.clear()

@@ -43,6 +43,7 @@ from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import WatchedReviewer
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
+    channels,
     controller_settings,
     detector_settings,
     review_settings,
@@ -106,6 +107,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_serve, daemon, listening, setup, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
             if port is not None:
                 tasks.start_soon(serve_metrics, daemon, port, name="metrics")
@@ -171,7 +173,18 @@ def _make_daemon(
     metrics: Metrics,
 ) -> Daemon:
     feed = IncidentFeed(opened.incidents, setup.places.incident_log)
-    return Daemon(board, opened.journal, feed, launcher, setup.clock, tasks, setup.config.resources.limits(), metrics)
+    config = setup.config
+    return Daemon(
+        board,
+        opened.journal,
+        feed,
+        launcher,
+        setup.clock,
+        tasks,
+        config.resources.limits(),
+        metrics,
+        channels(config),
+    )
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:

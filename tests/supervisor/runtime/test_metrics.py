@@ -41,7 +41,7 @@ def judged(number: int, outcome: Outcome) -> events.InterventionJudged:
 
 def test_every_documented_name_is_served_and_no_other() -> None:
     text = Metrics().text()
-    assert re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M) == [(each.name, each.kind) for each in METRICS]
+    assert re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE) == [(each.name, each.kind) for each in METRICS]
 
 
 def test_a_name_that_is_not_documented_cannot_be_counted() -> None:
