@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import psutil
 
 from supervisor.protocol.events import ResourcesSeen
 from supervisor.runtime.daemon import Daemon
@@ -82,7 +83,7 @@ class Sampling:
         targets = self._targets()
         try:
             found = await anyio.to_thread.run_sync(self._pass, targets)
-        except OSError as error:
+        except (OSError, psutil.Error) as error:
             log.warning("the processes of agents could not be looked at (%s); it is tried again", error)
             return
         for agent, figures in found.items():

@@ -174,6 +174,7 @@ def test_a_machine_without_a_journal_says_so(tmp_path: Path) -> None:
         ByJournal(tmp_path / "none")("title", "body", [incident()])
 
 
+@pytest.mark.filterwarnings("ignore:'imghdr':DeprecationWarning")  # by Python 3.11's own mail modules
 def test_apprise_sends_to_a_real_service() -> None:
     pytest.importorskip("apprise", reason="the [notify] extra is not installed")
     received: list[dict[str, Any]] = []
