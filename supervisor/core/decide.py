@@ -189,7 +189,7 @@ class Decider:
 
     def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
         """What is to be said about the task's limits."""
-        if known.state is AgentState.STOPPING:
+        if known.state is AgentState.STOPPING or not known.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
         return limits.due(usage, in_force, known.open_issues, seq, self._settings.limits)

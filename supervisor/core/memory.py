@@ -55,7 +55,7 @@ from supervisor.protocol.events import (
     TreeFrozen,
 )
 from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
 from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severity
 
 HISTORY = 50
@@ -67,6 +67,9 @@ cooldown, the next call that a limit of calls in a minute lets through."""
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
+
+USES = (TokensUsed, ToolReturned, TurnEnded, ResourcesSampled)
+"""What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})
 """Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
@@ -114,6 +117,8 @@ class Memory:
         self.approved: dict[str, ApprovalGiven] = {}
         self.overdue: set[str] = set()
         self.pace = Pace()
+        self.usage_seen = False
+        """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.effort: str | None = None
         self.rung: Rung | None = None
         self.rung_over = False
@@ -147,6 +152,7 @@ class Memory:
             or self.ending is not None
             or self.wish is not None
             or self.rejected is not None
+            or self.usage_seen
         )
 
     def remember(self, seq: int, event: AnyEvent) -> None:
@@ -190,6 +196,7 @@ class Memory:
     def _line(self, seq: int, event: LineReceived | LinePassedOver) -> None:
         self.offset = event.end
         self.fresh_issues.clear()
+        self.usage_seen = False
         if isinstance(event, LinePassedOver) or event.frame is None:
             return
         try:
@@ -264,6 +271,7 @@ class Memory:
                 self.steps[observation.id] = replace(self.steps[observation.id], failed=True)
                 self.summary.recent = self.history
             self.controller.observed(observation)
+            self.usage_seen = self.usage_seen or isinstance(observation, USES)
             for detector in self._detectors:
                 self.fresh_issues += detector.see(observation)
 
@@ -306,6 +314,7 @@ class Memory:
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
         self._effort(chosen.id)
+        self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
             self.rollback = event  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
