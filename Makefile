@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
+CORPUS ?= ../shared/corpora
 
-.PHONY: run test bench lint docs clean
+.PHONY: run test bench eval lint docs clean
 
 run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scripted model
 	$(VENV)/bin/chaperon demo
@@ -13,6 +14,9 @@ test: $(STAMP)
 
 bench: $(STAMP)
 	$(VENV)/bin/python -m tests.bench
+
+eval: $(STAMP)  ## the step reviewer on collected commands; CORPUS names their directory
+	$(VENV)/bin/python -m tests.eval $(CORPUS)
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .

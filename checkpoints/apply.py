@@ -50,9 +50,26 @@ class Application:
     """Carries out one restore, from the start or from wherever it was interrupted."""
 
     def __init__(
-        self, store: Store, root: int, staging: bytes, pairs: Sequence[Pair], step: Callable[[str], None]
+        self,
+        store: Store,
+        root: int,
+        staging: bytes,
+        pairs: Sequence[Pair],
+        step: Callable[[str], None],
+        *,
+        from_the_start: bool,
     ) -> None:
-        """Plan the jobs; their order, and so their numbers, follows from the pairs alone."""
+        """Plan the jobs; their order, and so their numbers, follows from the pairs alone.
+
+        Args:
+            store: Where what comes is read.
+            root: The workspace, open.
+            staging: The folder in it where files lie aside.
+            pairs: What changes.
+            step: Told of each step before it is done.
+            from_the_start: Nothing of it was done yet, so that nothing is looked for.
+        """
+        self._from_the_start = from_the_start
         self._store = store
         self._root = root
         self._staging = staging
@@ -88,6 +105,8 @@ class Application:
                     self._stage_one(folders, job)
 
     def _is_placed(self, folders: Folders, job: Job) -> bool:
+        if self._from_the_start:
+            return False
         parent = folders.get(parent_of(job.path))
         old = folders.get(self._staging + b"/old")
         if parent is None or old is None or (job.before is not None and not exists(job.number, old)):
@@ -96,10 +115,13 @@ class Application:
 
     def _stage_one(self, folders: Folders, job: Job) -> None:
         new = folders.get(self._staging + b"/new")
-        if new is None or job.after is None or _entry_at(job.number, new) == job.after:
+        if new is None or job.after is None:
             return
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(job.number, dir_fd=new)
+        if not self._from_the_start:
+            if _entry_at(job.number, new) == job.after:
+                return
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(job.number, dir_fd=new)
         content = self._store.read(job.after.id)[1]
         self._step("stage")
         with room_needed("the files to restore"):

@@ -4,6 +4,7 @@ Cost follows from what changed: the watcher names the paths, and trees are built
 Nothing of the repository is run or written: no index, no HEAD, no filter, no hook.
 """
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -28,6 +29,13 @@ from checkpoints.watch import Changes, Watcher
 DEFAULT_LIMIT_BYTES = 10_000_000
 """Largest file whose content is kept. One new file of 200 MB takes git 6.5 s; source files are far smaller."""
 
+DEFAULT_LIMIT_NEW_BYTES = 500_000_000
+"""Most content of new files in one capture: a minute's work here. A data set that was unpacked into the workspace is
+named, and taken bit by bit, instead of holding up the agent."""
+
+_HEX_DIGITS = 40
+"""Of a commit id that the store can hold; repositories with longer ids lend nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaptureSettings:
@@ -35,6 +43,8 @@ class CaptureSettings:
 
     limit_bytes: int = DEFAULT_LIMIT_BYTES
     """Files over this are named in the checkpoint, without content, and never touched by a restore."""
+    limit_new_bytes: int = DEFAULT_LIMIT_NEW_BYTES
+    """Files that were not there before, beyond so much content in one capture, wait for the next."""
     also: tuple[str, ...] = ()
     """Paths that are captured although they are ignored: files, or folders with all that is in them. Example: `.env`."""
 
@@ -73,7 +83,8 @@ class Capturer:
         self.store = store
         self.workspace = workspace
         self.lock = threading.RLock()
-        self.scope = Scope(settings.limit_bytes, frozenset(bytes_of(path.strip("/")) for path in settings.also))
+        also = frozenset(bytes_of(path.strip("/")) for path in settings.also)
+        self.scope = Scope(settings.limit_bytes, settings.limit_new_bytes, also)
         root = open_root(workspace)
         state = os.fstat(root)
         os.close(root)
@@ -84,20 +95,25 @@ class Capturer:
         self._sources = repository.ignore_sources(self._folders)
         self._outside = self._sources.rules()
         self._rules: dict[bytes, Rules] = {}
+        self._captured_meanwhile: set[bytes] | None = None
+        """Paths that captures took in since a scrub began; None where none is under way, or where all was taken in."""
         self._state = self._where_it_was()
 
     def _where_it_was(self) -> _State:
-        """Return what the store believes: the last checkpoint, else the commit that HEAD names, else nothing."""
+        """Return what to begin with: the last checkpoint, else the commit that HEAD names, else another workspace's."""
         last = self.store.of_workspace(str(self.workspace))
         if last:
             return _State(bytes.fromhex(last[-1].tree), Survey(), bytes.fromhex(last[-1].commit))
         head = repository.look(self._folders).head
-        if head and self.store.borrows and len(head) == 40:
-            try:
+        if self.store.borrows and len(head) == _HEX_DIGITS:
+            with contextlib.suppress(StoreDamagedError, ValueError):
                 return _State(self.store.tree_of(bytes.fromhex(head)), Survey())
-            except (StoreDamagedError, ValueError):
-                return _State(EMPTY_TREE, Survey())
-        return _State(EMPTY_TREE, Survey())
+        alike = [one for one in self.store.checkpoints if one.repository.head == head] or self.store.checkpoints[-1:]
+        if not alike:
+            return _State(EMPTY_TREE, Survey())
+        # What two workspaces of a project have in common is most of it, and need not be written twice.
+        self.store.hold_tip(self.label, alike[0].commit)
+        return _State(bytes.fromhex(alike[0].tree), Survey())
 
     def close(self) -> None:
         """Stop watching."""
@@ -158,6 +174,8 @@ class Capturer:
         root = open_root(self.workspace, self._identity)
         writer = self.store.writer(self.label)
         changes = self.watcher.take()
+        if self._captured_meanwhile is not None:
+            self._captured_meanwhile = None if changes.lost else self._captured_meanwhile | changes.paths
         try:
             if self._sources.changed() or b".git" in changes.paths:
                 self._folders = repository.find(self.workspace)
@@ -200,32 +218,39 @@ class Capturer:
     def scrub(self) -> ScrubReport:
         """Compare every file with what is believed; what differs without a note from the kernel is a fault to report.
 
-        The next capture has what was missed. Nothing is written.
+        The next capture has what was missed. Nothing is written, and captures go on meanwhile. One scrub at a time.
 
         Raises:
             WorkspaceGoneError: The workspace is not there, or another folder is.
         """
         with self.lock:
             root = self.open()
+            believed = self._state
+            self._captured_meanwhile = set()
             scanner = self._scanner(NothingWritten(), Survey())
-            try:
-                scanner.folder(root, b"", self._state.tree, self._root_rules(root))
-            finally:
-                os.close(root)
-            noted = self.watcher.take()
-            self.watcher.put_back(noted)
-            if noted.lost or not self._state.known:
-                return ScrubReport((), scanner.files)
-            excused = noted.paths | self._state.survey.linked | self._state.survey.unsettled
-            beside = self._state.survey.skipped.keys() ^ scanner.survey.skipped.keys()
-            beside |= self._state.survey.nested ^ scanner.survey.nested
-            missed = {
-                path
-                for path in {*scanner.changed, *beside}
-                if not any(above in excused for above in self_and_above(path))
-            }
-            self.watcher.add(missed)
-            return ScrubReport(tuple(sorted(text_of(path) for path in missed)), scanner.files)
+            rules = self._root_rules(root)
+        try:
+            scanner.folder(root, b"", believed.tree, rules)
+        finally:
+            os.close(root)
+        with self.lock:
+            captured, self._captured_meanwhile = self._captured_meanwhile, None
+            return self._report(scanner, believed, captured)
+
+    def _report(self, scanner: Scanner, believed: _State, captured: set[bytes] | None) -> ScrubReport:
+        """Say what a full look found that nobody noted; `captured` is what captures took in meanwhile, None for all."""
+        noted = self.watcher.take()
+        self.watcher.put_back(noted)
+        if noted.lost or captured is None or not believed.known:
+            return ScrubReport((), scanner.files)
+        excused = noted.paths | captured | believed.survey.linked | believed.survey.unsettled
+        beside = believed.survey.skipped.keys() ^ scanner.survey.skipped.keys()
+        beside |= believed.survey.nested ^ scanner.survey.nested
+        missed = {
+            path for path in {*scanner.changed, *beside} if not any(one in excused for one in self_and_above(path))
+        }
+        self.watcher.add(missed)
+        return ScrubReport(tuple(sorted(text_of(path) for path in missed)), scanner.files)
 
     # ── for restore ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -25,6 +25,8 @@ def repair(store: Store) -> tuple[StoreProblem, ...]:
 
 
 def _damaged_ledger(store: Store) -> Iterator[StoreProblem]:
+    if store.problem:
+        yield StoreProblem(store.problem, way_out="What is listed below it is what was lost.")
     for line in store.ledger.damaged:
         yield StoreProblem(
             f"A line of {store.ledger.path} is no record: {line}.",

@@ -85,6 +85,8 @@ class Why(StrEnum):
 
     TOO_LARGE = "too_large"
     """Over the limit for one file."""
+    TOO_MUCH = "too_much"
+    """More new content came at once than one capture takes; the next captures take more of it."""
     SPECIAL = "special"
     """A pipe, socket or device."""
     UNREADABLE = "unreadable"

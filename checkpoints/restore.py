@@ -8,39 +8,25 @@ HEAD, index and branches stay, unless the branch is asked to move along.
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from checkpoints import repository
 from checkpoints.apply import Application, InTheWayError
 from checkpoints.branch import move_branch
 from checkpoints.capture import Capturer
-from checkpoints.durable import replace_file, room_needed, sync_filesystem, sync_folder
+from checkpoints.durable import sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.model import Change, Checkpoint, Facts, Kept, Reason, RestorePlan, RestoreResult
 from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.plan import compare, describe, staging_name, unusual, without, work_out
-from checkpoints.store import Step, Store, no_step
+from checkpoints.restore_journal import Journal, JournalFile
+from checkpoints.store import Step, no_step
 from checkpoints.trees import Pair, differences, lookup
 
 _SHOWN = 10
 """Paths that an error's sentence lists; the plan has all."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Journal:
-    """What a restore that is under way has to know of itself after a crash."""
-
-    workspace: str
-    target: str
-    undo: str
-    blocks: dict[str, str]
-    phase: str
-    """`staging`: the workspace is untouched. `applying`: to be completed. `returning`: to be put back.
-    `completed`, `returned`: that is done, and only what lies aside is to be removed."""
 
 
 class Restorer:
@@ -50,6 +36,7 @@ class Restorer:
         """Act on the workspace of this capturer."""
         self._capturer = capturer
         self._store = capturer.store
+        self._journals = JournalFile(capturer.store.folder, capturer.label)
         self._step = step
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +111,7 @@ class Restorer:
         _check_confirmed(plan, confirmed=confirmed, unusual_confirmed=unusual_confirmed)
         with self._capturer.lock:
             blocks = {kept.path: kept.why for kept in plan.kept}
-            journal = _Journal(str(self._capturer.workspace), plan.target.name, plan.undo.name, blocks, "staging")
+            journal = Journal(str(self._capturer.workspace), plan.target.name, plan.undo.name, blocks, "staging")
             root = self._capturer.open()
             try:
                 self._refuse_if_changed(plan)
@@ -145,11 +132,12 @@ class Restorer:
         return list(differences(self._store, bytes.fromhex(undo.tree), bytes.fromhex(target.tree)))
 
     def _carry_out(
-        self, root: int, journal: _Journal, target: Checkpoint, undo: Checkpoint, *, with_branch: bool
+        self, root: int, journal: Journal, target: Checkpoint, undo: Checkpoint, *, with_branch: bool
     ) -> RestoreResult:
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
-        if journal.phase == "staging":
+        fresh = journal.phase == "staging"
+        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=fresh)
+        if fresh:
             self._prepare(application, journal)
             journal = replace(journal, phase="applying")
         else:
@@ -166,26 +154,26 @@ class Restorer:
         branch = self._move_branch(target) if with_branch else ""
         return RestoreResult(target, undo.name, len(describe(work.pairs)), tuple(kept), branch)
 
-    def _prepare(self, application: Application, journal: _Journal) -> None:
+    def _prepare(self, application: Application, journal: Journal) -> None:
         """Write the journal and all new files aside; until it says `applying`, the workspace is untouched."""
-        self._write_journal(journal)
+        self._journals.write(journal)
         try:
             application.stage()
             self._step("journal applying")
-            self._write_journal(replace(journal, phase="applying"))
+            self._journals.write(replace(journal, phase="applying"))
         except (StoreDamagedError, StoreFullError, OSError):
             application.clear()
-            self._remove_journal(journal)
+            self._journals.remove()
             raise
 
-    def _return(self, root: int, application: Application, journal: _Journal, why: str) -> None:
+    def _return(self, root: int, application: Application, journal: Journal, why: str) -> None:
         """Put everything back.
 
         Raises:
             RestoreFailedError: Always; it says how the workspace was left.
         """
         with contextlib.suppress(StoreFullError):
-            self._write_journal(replace(journal, phase="returning"))
+            self._journals.write(replace(journal, phase="returning"))
         stuck = application.undo()
         if stuck:
             raise RestoreFailedError(
@@ -224,15 +212,15 @@ class Restorer:
     def _has(self, checkpoint: Checkpoint, path: bytes) -> bool:
         return lookup(self._store, bytes.fromhex(checkpoint.tree), path) is not None
 
-    def _finish(self, root: int, application: Application, journal: _Journal) -> None:
+    def _finish(self, root: int, application: Application, journal: Journal) -> None:
         self._step("sync")
         sync_filesystem(root)
         self._step("journal finished")
-        self._write_journal(journal)
+        self._journals.write(journal)
         self._step("clear staging")
         application.clear()
         self._step("remove journal")
-        self._remove_journal(journal)
+        self._journals.remove()
 
     def _move_branch(self, target: Checkpoint) -> str:
         folders = repository.find(self._capturer.workspace)
@@ -248,7 +236,7 @@ class Restorer:
         Raises:
             RestoreFailedError: It could not be completed; the sentence says how the workspace was left.
         """
-        journal = self._read_journal()
+        journal = self._journals.read()
         if journal is None:
             return None
         with self._capturer.lock:
@@ -259,11 +247,11 @@ class Restorer:
             finally:
                 os.close(root)
 
-    def _go_on(self, root: int, journal: _Journal, target: Checkpoint, undo: Checkpoint) -> RestoreResult | None:
+    def _go_on(self, root: int, journal: Journal, target: Checkpoint, undo: Checkpoint) -> RestoreResult | None:
         if journal.phase == "applying":
             return self._carry_out(root, journal, target, undo, with_branch=False)
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step)
+        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=False)
         if journal.phase == "returning":
             self._return_again(application, journal)
             journal = replace(journal, phase="returned")
@@ -272,7 +260,7 @@ class Restorer:
             return None
         return RestoreResult(target, undo.name, len(describe(work.pairs)), work.kept)
 
-    def _return_again(self, application: Application, journal: _Journal) -> None:
+    def _return_again(self, application: Application, journal: Journal) -> None:
         stuck = application.undo()
         if stuck:
             raise RestoreFailedError(
@@ -280,30 +268,6 @@ class Restorer:
                 f"{text_of(staging_of(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
-
-    @property
-    def _journal_path(self) -> Path:
-        return self._store.folder / "restores" / f"{self._capturer.label}.json"
-
-    def _write_journal(self, journal: _Journal) -> None:
-        data = {name: getattr(journal, name) for name in _Journal.__slots__}
-        with room_needed("the journal of a restore"):
-            replace_file(self._journal_path, json.dumps(data).encode())
-
-    def _read_journal(self) -> _Journal | None:
-        if not self._journal_path.exists():
-            return None
-        return _Journal(**json.loads(self._journal_path.read_bytes()))
-
-    def _remove_journal(self, _: _Journal) -> None:
-        self._journal_path.unlink(missing_ok=True)
-        sync_folder(self._journal_path.parent)
-
-
-def interrupted(store: Store) -> tuple[str, ...]:
-    """Return the workspaces in which a restore was interrupted: each needs `Restorer.recover` before anything else."""
-    journals = sorted((store.folder / "restores").glob("*.json"))
-    return tuple(str(json.loads(path.read_bytes())["workspace"]) for path in journals)
 
 
 def staging_of(undo: str) -> bytes:

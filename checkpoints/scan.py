@@ -54,6 +54,8 @@ class Scope:
 
     limit_bytes: int
     """Largest file whose content is kept."""
+    limit_new_bytes: int = 1 << 62
+    """Most content of files that were not there before that one capture takes."""
     also: frozenset[bytes] = frozenset()
     """Ignored paths, files or folders, that are captured all the same. Example: `.env`."""
 
@@ -88,6 +90,8 @@ class Scanner:
     """Paths that are not as the tree before had them."""
     files: int = 0
     """Files and links that were read."""
+    new_bytes: int = 0
+    """Content of files that were not there before."""
 
     def folder(self, fd: int, path: bytes, before: bytes, rules: Rules) -> bytes:
         """Return the tree of an open folder.
@@ -168,6 +172,11 @@ class Scanner:
         if isinstance(content, Refusal):
             self.survey.skipped[path] = content
             return None
+        if before is None:
+            self.new_bytes += len(content.data)
+            if self.new_bytes > self.scope.limit_new_bytes:
+                self.survey.skipped[path] = Refusal(Why.TOO_MUCH, len(content.data))
+                return None
         if not content.settled:
             self.survey.unsettled.add(path)
         if content.linked:

@@ -12,11 +12,8 @@ Nothing of the project's own configuration is used: no filter, hook, attribute o
 read from the disk and written here as it is, by this package and not by git.
 """
 
-import fcntl
-import json
 import os
 import re
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,8 +21,9 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import replace_file, room_needed
-from checkpoints.errors import CheckpointError, StoreDamagedError, StoreFullError
+from checkpoints import foundation
+from checkpoints.durable import replace_file, room_needed, sync_folder
+from checkpoints.errors import StoreDamagedError, StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
 from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
@@ -45,31 +43,6 @@ MAX_PROMISE_BYTES = 1 << 20
 
 Step = Callable[[str], None]
 """Told of each durable step before it is done; tests kill the process there."""
-
-
-def delete_store(folder: Path) -> None:
-    """Delete a project's store, all of it: checkpoints, objects, log. No link is followed out of it.
-
-    What lay on the disk is unlinked, not overwritten: on a journalling file system or a flash disk overwriting promises
-    nothing. The agent's workspaces are not touched.
-
-    Raises:
-        CheckpointError: The folder is no store, is in use, or has a restore under way; nothing was deleted.
-    """
-    about = folder / "project.json"
-    if folder.is_symlink() or not about.is_file():
-        raise CheckpointError(f"{folder} is no store of checkpoints; nothing was deleted.")
-    if any((folder / "restores").glob("*.json")):
-        raise CheckpointError(
-            f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
-            way_out="Start chaperon, which completes it, and delete the store then.",
-        )
-    store = Store(folder, Path(json.loads(about.read_bytes())["project"]))
-    going = folder.with_name(f"{folder.name}.deleting")
-    folder.rename(going)
-    store.lose()
-    shutil.rmtree(going)
-    _sync(folder.parent)
 
 
 def no_step(_: str) -> None:
@@ -94,13 +67,13 @@ class Store:
         self._tips: dict[str, str] = {}
         self._unsettled: dict[bytes, bytes] = {}
         """Objects that only the write-ahead log has yet, packed."""
-        with room_needed("a new store"):
-            self._create()
-        self._lock = self._take_ownership()
+        foundation.lay(folder, project)
+        self._lock = foundation.take_ownership(folder)
         for left in self.packs.glob("tmp_*"):
             left.unlink(missing_ok=True)
-        self._wal = WriteAheadLog(folder / "wal")
-        self.ledger = Ledger(folder / "ledger.jsonl", self._wal.settled_bytes)
+        ledger = folder / "ledger.jsonl"
+        self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
+        self.ledger = Ledger(ledger, self._wal.settled_bytes)
         self._odb = pygit2.Odb(str(self.objects / "objects"))
         self._replay()
 
@@ -108,32 +81,6 @@ class Store:
     def packs(self) -> Path:
         """Where the objects are."""
         return self.objects / "objects" / "pack"
-
-    def _create(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.folder / "restores").mkdir(mode=0o700, exist_ok=True)
-        about = self.folder / "project.json"
-        if about.exists():
-            self._check_project(about)
-            return
-        for name in ("objects/pack", "objects/info", "refs/checkpoints", "info"):
-            (self.objects / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.objects / "HEAD").write_text("ref: refs/heads/none\n")
-        (self.objects / "config").write_text(_CONFIG)
-        self._borrow_from_project()
-        replace_file(about, json.dumps({"project": str(self.project), "format": 1}).encode())
-
-    def _take_ownership(self) -> int:
-        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(fd)
-            raise CheckpointError(
-                f"The store {self.folder} is in use by another process; nothing was changed.",
-                way_out="Ask the daemon that owns it, or stop that first.",
-            ) from error
-        return fd
 
     def _replay(self) -> None:
         """Put in place what was announced and not synced when the last owner ended."""
@@ -144,17 +91,6 @@ class Store:
                     put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
-
-    def _check_project(self, about: Path) -> None:
-        try:
-            known = json.loads(about.read_bytes())["project"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreDamagedError(f"{about} does not say which project it belongs to: {error}.") from error
-        if known != str(self.project):
-            raise CheckpointError(
-                f"The store in {self.folder} belongs to {known}, not to {self.project}; nothing was changed.",
-                way_out="Give each project a store of its own.",
-            )
 
     # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -338,6 +274,11 @@ class Store:
             self._mend_refs()
 
     @property
+    def problem(self) -> str:
+        """What was wrong with the write-ahead log when the store was opened; empty where nothing was."""
+        return self._wal.problem
+
+    @property
     def is_settled(self) -> bool:
         """Whether everything is durable in its own place."""
         return self._wal.is_empty
@@ -404,6 +345,11 @@ class Store:
         """How much the store takes on the disk, packs and ledger, without what is borrowed."""
         return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
 
+    @property
+    def pack_count(self) -> int:
+        """How many packs there are."""
+        return sum(1 for _ in self.packs.glob("pack-*.pack"))
+
     def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the commits to pack, and the names of the packs that one with all of them replaces."""
         with self._mutex:
@@ -414,10 +360,10 @@ class Store:
     def end_packing(self, new: str | None, old: frozenset[str]) -> None:
         """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
         with self._mutex:
-            _sync(self.packs)
+            sync_folder(self.packs)
             self.step("packed")
             self.alternates.unlink(missing_ok=True)
-            _sync(self.alternates.parent)
+            sync_folder(self.alternates.parent)
             for name in old - {new}:
                 self.step("remove pack")
                 (self.packs / f"{name}.idx").unlink(missing_ok=True)
@@ -427,15 +373,6 @@ class Store:
             self.ledger.compact()
             self._wal.begin_anew(self.ledger.size_bytes)
             self._odb = pygit2.Odb(str(self.objects / "objects"))
-
-    def _borrow_from_project(self) -> None:
-        """Let the first capture rely on what the project's last commit holds, so that it need not be copied at once."""
-        found = pygit2.discover_repository(str(self.project))
-        if found is None:
-            return
-        objects = _common_folder(Path(found)) / "objects"
-        if objects.is_dir() and "\n" not in str(objects):
-            self.alternates.write_text(f"{objects}\n")
 
     def close(self) -> None:
         """Settle, and let another process own the store."""
@@ -456,37 +393,6 @@ class Store:
             self._lock = -1
 
 
-def _sync(place: Path) -> None:
-    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _common_folder(git_folder: Path) -> Path:
-    """Return where a worktree's repository keeps its objects."""
-    common = git_folder / "commondir"
-    return (git_folder / common.read_text().strip()).resolve() if common.exists() else git_folder
-
-
 def _made_name(checkpoint: Checkpoint, number: int) -> str:
     agent = re.sub(r"[^A-Za-z0-9_-]+", "-", checkpoint.facts.agent).strip("-") or "workspace"
     return f"{agent[:60]}-{checkpoint.facts.reason.value.replace('_', '-')}-{number}"
-
-
-_CONFIG = """\
-[core]
-	repositoryformatversion = 0
-	bare = true
-	hooksPath = /dev/null
-	fsmonitor = false
-	attributesFile = /dev/null
-	logAllRefUpdates = false
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-[pack]
-	threads = 1
-"""

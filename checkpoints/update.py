@@ -39,7 +39,8 @@ class Update:
 
     def edits(self, changed: Collection[bytes]) -> dict[bytes, Entry | None]:
         """Return what becomes of these paths, and of those that change without a note."""
-        paths = {*changed, *self.survey.unsettled, *self.survey.linked}
+        waiting = (path for path, refusal in self.survey.skipped.items() if refusal.why is Why.TOO_MUCH)
+        paths = {*changed, *self.survey.unsettled, *self.survey.linked, *waiting}
         self.survey.unsettled.clear()
         for folder in sorted(_ruled_anew(paths)):
             self._rules.clear()

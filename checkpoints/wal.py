@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Self
 
 from checkpoints.durable import room_needed, sync_folder, write_all
-from checkpoints.errors import StoreDamagedError
 
 SIZE_BYTES = 4 << 20
 """A capture of ten files takes about 40 KB, so this settles after some hundred."""
@@ -41,43 +40,58 @@ class Promise:
 class WriteAheadLog:
     """One file of fixed size. Not safe between threads; the store guards it."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the log.
+    def __init__(self, path: Path, ledger_bytes: int) -> None:
+        """Open the log, or create it for a ledger of this size, all of which then counts as durable.
+
+        A log whose header is damaged is moved aside, never taken for an empty one: `problem` says so.
 
         Raises:
             StoreFullError: There was no room to create it.
-            StoreDamagedError: Its header is damaged.
         """
         self.path = path
+        self.problem = ""
+        """What was wrong with the log that was found; empty where nothing was."""
         if not path.exists():
-            self._create()
+            self._create(ledger_bytes)
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self._generation, self.settled_bytes = self._read_header()
+        header = self._read_header()
+        if header is None:
+            header = self._put_aside(ledger_bytes)
+        self._generation, self.settled_bytes = header
         self._end = _FIRST
 
-    def _create(self) -> None:
+    def _put_aside(self, ledger_bytes: int) -> tuple[int, int]:
+        aside = self.path.with_name("wal.damaged")
+        self.problem = (
+            f"{self.path} did not begin as a write-ahead log does and was moved to {aside}; files of checkpoints made "
+            "since the store was last settled may be lost."
+        )
+        os.close(self._fd)
+        self.path.rename(aside)
+        self._create(ledger_bytes)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        return 1, ledger_bytes
+
+    def _create(self, ledger_bytes: int) -> None:
         new = self.path.with_name("tmp_wal")
         with room_needed("the write-ahead log"):
             fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:
                 write_all(fd, bytes(SIZE_BYTES))
-                os.pwrite(fd, _header(1, 0), 0)
+                os.pwrite(fd, _header(1, ledger_bytes), 0)
                 os.fsync(fd)
             finally:
                 os.close(fd)
             new.rename(self.path)
             sync_folder(self.path.parent)
 
-    def _read_header(self) -> tuple[int, int]:
+    def _read_header(self) -> tuple[int, int] | None:
         data = os.pread(self._fd, _HEADER.size, 0)
-        if len(data) == _HEADER.size:
+        if len(data) == _HEADER.size and os.fstat(self._fd).st_size == SIZE_BYTES:
             mark, generation, settled, _ = _HEADER.unpack(data)
             if mark == _MARK and data == _header(generation, settled):
                 return generation, settled
-        raise StoreDamagedError(
-            f"{self.path} does not begin as a write-ahead log of chaperon does; checkpoints since it was last begun anew "
-            "may be lost."
-        )
+        return None
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfi
 from interventions.effectiveness import Record
 from interventions.emergency_stop import EmergencyStop
 from interventions.episodes import Episodes
+from interventions.limit_guard import LimitGuard
 from interventions.meter import Meter
 from interventions.resource_throttling import ResourceThrottling
 from interventions.scoring import REVIEW_SECONDS
@@ -103,6 +104,7 @@ class Controller:
         self._episodes = Episodes()
         self._pace = Pace()
         self._meter = Meter()
+        self._guard = LimitGuard()
         self._window: Window | None = None
         self._chosen = 0
         self._last: tuple[float, Intervention] | None = None
@@ -146,6 +148,7 @@ class Controller:
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
         self._meter.saw(observation)
+        self._guard.saw(observation)
         match observation:
             case ToolReturned() if not observation.collateral:
                 ok = not (observation.failed or observation.refused)
@@ -288,8 +291,13 @@ class Controller:
             reason=picked.reason(),
             message=picked.plan.message,
             details=details,
-            explain=explain(picked, case),
+            explain={**explain(picked, case), "escalated_from": self._weaker_before(picked.kind, case.issue, now.mono)},
         )
+
+    def _weaker_before(self, kind: InterventionKind, issue: Issue, mono: float) -> InterventionKind | None:
+        """The kind that this streak got last, where it was weaker: then this is an escalation."""
+        before = [tried.kind for tried in self._episodes.tried(issue, mono) if tried.same_streak]
+        return before[-1] if before and before[-1].rank < kind.rank else None
 
     def _exhausted(self, issue: Issue, now: Situation) -> PersonNeed | None:
         if self._was_asked(PersonReason.EXHAUSTED, issue):
@@ -339,6 +347,18 @@ class Controller:
 
     def _was_asked(self, reason: PersonReason, issue: Issue) -> bool:
         return (reason, *_of_run(reason, issue)) in self._asked
+
+    # ── throttled limits at the gate ──────────────────────────────────────────────────────────────────────────────
+
+    def call_wait(self, mono: float) -> float:
+        """Seconds that the next tool call must wait for the rate of a throttling; 0 where there is none."""
+        return self._guard.wait(self._limits, mono) if self._throttled is not None else 0.0
+
+    def refuses(self, tool: str, mono: float) -> str:
+        """Why a call of the tool is denied because a throttled limit is used up; the empty string where it is not."""
+        if self._throttled is None:
+            return ""
+        return self._guard.refuses(tool, self._limits, self._meter.usage(mono))
 
     # ── for show and reports ──────────────────────────────────────────────────────────────────────────────────────
 

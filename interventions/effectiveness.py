@@ -134,6 +134,15 @@ class Record:
             ],
         }
 
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Become what `as_json` wrote, before the journal is read from there.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data are something else.
+        """
+        other = Record.from_json(data)
+        self.tallies, self.last_seq = other.tallies, other.last_seq
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":
         """Read what `as_json` wrote.

@@ -17,7 +17,7 @@ class SoftText:
     """What to do now: at the first attempt, at the second, at the third and later."""
 
 
-REPEATED_ERROR = "{sentence}\nThe error, now {count} times: {error}\nThe file: {file_path}.\n{remedy}"
+REPEATED_ERROR = "{sentence}\nThe last time it said: {error}\nThe file: {file_path}.\n{remedy}"
 
 ASKED = "\nYou were asked: {prompt}"
 

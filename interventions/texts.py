@@ -89,7 +89,8 @@ def facts_of(case: Case) -> dict[str, str]:
     issue, task, facts = case.issue, case.situation.task, case.situation.facts
     known = _known_error(issue)
     found_by_looking = remedy(known, facts) if known else None
-    path = str(issue.details.get("file_path") or "")
+    about_a_path = known is not None and known.kind in (ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED)
+    path = str(issue.details.get("file_path") or (known.subject if known and about_a_path else ""))
     done = [f"{step.tool} {step.summary}" for step in case.situation.history if not step.failed][-3:]
     found: dict[str, object] = {
         "similar_paths": facts.similar_paths(path) if path else (),
@@ -97,6 +98,7 @@ def facts_of(case: Case) -> dict[str, str]:
         "owner_and_mode": facts.owner_and_mode(path) if path else "",
         "remedy": found_by_looking.says if found_by_looking else "",
         **{ALIASES.get(name, name): value for name, value in issue.details.items()},
+        "error": error_of(issue),
         "sentence": issue.sentence,
         "type": issue.type,
         "severity": issue.severity,
@@ -115,12 +117,18 @@ def facts_of(case: Case) -> dict[str, str]:
 
 def _known_error(issue: Issue) -> KnownError | None:
     """The well-understood error that an issue is about; its subject from the file where the text was normalised."""
-    known = recognise(str(issue.details.get("error") or ""))
+    known = recognise(error_of(issue))
     path = str(issue.details.get("file_path") or "")
-    about_a_path = known is not None and known.kind in (ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED)
-    if known is not None and about_a_path and path and (not known.subject or "<" in known.subject):
-        return KnownError(known.kind, path)
-    return known
+    if known is None or (known.subject and "<" not in known.subject):
+        return known
+    about_a_path = known.kind in (ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED)
+    return KnownError(known.kind, path if about_a_path else "")
+
+
+def error_of(issue: Issue) -> str:
+    """The error as it came, or where only its normalised form is known, that."""
+    error = issue.details.get("error")
+    return str(issue.details.get("text") or error) if error else ""
 
 
 def fill(template: str, facts: Mapping[str, str]) -> str:
@@ -206,7 +214,7 @@ def _plain(value: object) -> str:
         nested = all(isinstance(inner, tuple | list) for inner in value)
         value = ", ".join(" ".join(map(_plain, inner)) if nested else _plain(inner) for inner in list(value)[:8])
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return cut(" ".join(text.split()), MAX_FACT)
+    return cut(" ".join(text[: 4 * MAX_FACT].split()), MAX_FACT)
 
 
 def cut(text: str, most: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from monitors.guarded import OpenIssues
+from monitors.guarded import EVERYTHING, OpenIssues
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation, ToolReturned
 
@@ -27,6 +27,7 @@ class Apart:
     def __init__(self, make: Callable[[], Detector]) -> None:
         self._own = make()
         self.name = self._own.name
+        self.watches: frozenset[type] = getattr(self._own, "watches", EVERYTHING) | {ToolReturned}
         self._make = make
         self._watched: dict[str, _Watched] = {"": _Watched(self._own)}
 

@@ -53,6 +53,7 @@ class ExplorationWandering:
     """Raises `exploration_wandering`."""
 
     name = "exploration_wandering"
+    watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(self, settings: ExplorationWanderingSettings | None = None, facts: Facts | None = None) -> None:
         self._facts = facts or Facts()

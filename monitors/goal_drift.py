@@ -38,8 +38,10 @@ class GoalDriftSettings(PatternSettings):
     """Goals of fewer words that mean something say too little to measure by."""
 
 
-MAX_GOAL_WORDS = 400
+MAX_GOAL_WORDS = 150
+"""Words of goals kept, the latest: with many more, everything is aligned with something once said."""
 MAX_NEAR_WORDS = 400
+"""Words of places of aligned actions kept, since a person last spoke."""
 _MOST_OF_AN_ACTION = 600
 """Characters of an action that are read."""
 
@@ -48,6 +50,7 @@ class GoalDrift:
     """Raises `goal_drift`."""
 
     name = "goal_drift"
+    watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(
         self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: Facts | None = None
@@ -81,12 +84,13 @@ class GoalDrift:
     def _listen(self, spoken: UserSpoke) -> Sequence[Issue]:
         """A new word of a person is a new goal beside the old ones: what follows is measured afresh."""
         self._learn(spoken.text)
+        self._near.clear()
         self._recent.clear()
         self._recent_sum, self._actions, self._adrift, self._before = 0.0, 0, 0, 0.0
         return self._streaks.close()
 
     def _learn(self, text: str) -> None:
-        for word in sorted(words(text, 20_000)):
+        for word in sorted(words(text, 3_000)):
             self._goals.add(word)
 
     def _score(self, call: ToolCalled) -> Sequence[Issue]:

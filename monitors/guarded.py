@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation
+
+EVERYTHING: frozenset[type] = frozenset(get_args(Observation))
+"""What a detector is shown that does not say what it watches."""
 
 
 class OpenIssues:
@@ -52,6 +56,8 @@ class DetectorFailure:
 class Guarded:
     """A detector that cannot stop the run.
 
+    A detector may have an attribute `watches`, the types of observations that it wants; it is shown only those.
+
     Args:
         detector: Anything that watches a run, a plugin too.
         board: Is told of all that it raises; one for all detectors of a session.
@@ -62,27 +68,29 @@ class Guarded:
         self.failure: DetectorFailure | None = None
         """Why it was switched off; None while it works."""
         self._detector = detector
+        self._watches: frozenset[type] = getattr(detector, "watches", EVERYTHING)
         self._board = OpenIssues() if board is None else board
         self._own = OpenIssues()
 
     def see(self, observation: Observation) -> Sequence[Issue]:
         """As the detector says; when it raises, what it had open is closed, and it says nothing more."""
-        if self.failure is not None:
+        if type(observation) not in self._watches:
             return ()
         try:
-            issues = self._checked(self._detector.see(observation))
+            issues = self._detector.see(observation)
+            if not issues:
+                return ()
+            self._check(issues)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and none of it may end the run
             issues = self._switch_off(observation, error)
-        if issues:
-            self._own.note(issues)
-            self._board.note(issues)
+        self._own.note(issues)
+        self._board.note(issues)
         return issues
 
-    def _checked(self, issues: Sequence[Issue]) -> Sequence[Issue]:
+    def _check(self, issues: Sequence[object]) -> None:
         for issue in issues:
             if not isinstance(issue, Issue):
                 raise TypeError(f"it returned {type(issue).__name__} instead of an Issue")
-        return issues
 
     def _switch_off(self, observation: Observation, error: Exception) -> Sequence[Issue]:
         what = f"{type(error).__name__}: {error}"[:300]
@@ -91,4 +99,5 @@ class Guarded:
             "this session, and the run goes on without it; mend or disable it in the configuration."
         )
         self.failure = DetectorFailure(self.name, observation.seq, sentence)
+        self._watches = frozenset()
         return self._own.close_all()

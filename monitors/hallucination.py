@@ -97,6 +97,7 @@ class Hallucination:
     """Raises `hallucination`; the key is `phantoms` or `claim`."""
 
     name = "hallucination"
+    watches = frozenset({AgentSpoke, ToolReturned, UserSpoke})
 
     def __init__(self, settings: HallucinationSettings | None = None, facts: Facts | None = None) -> None:
         self._facts = facts or Facts()

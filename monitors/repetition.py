@@ -78,6 +78,7 @@ class Repetition:
     """Raises `repetition`; `details["kind"]` is the shape."""
 
     name = "repetition"
+    watches = frozenset({ToolReturned, UserSpoke})
 
     def __init__(self, settings: RepetitionSettings | None = None, facts: Facts | None = None) -> None:
         self._settings = settings or RepetitionSettings()

@@ -5,7 +5,8 @@ is the same error. Not counted are calls cancelled because a call beside them fa
 real session) and what a person turned down. A call that the gate or the CLI denies does count.
 
 An agent that changes something between two errors is at work on it, so such an error counts half: an edit and test
-cycle is reported later than a blind retry. Calls of one reply of the model count once, for it asked for all of them before it
+cycle is reported later than a blind retry. So is a look that is asked for in another way each time, as the error advised
+(a file too long, read with another limit); the same look at other places counts whole. Calls of one reply of the model count once, for it asked for all of them before it
 had seen the first fail.
 """
 
@@ -30,11 +31,18 @@ class RepetitiveErrorsSettings(PatternSettings):
     forget_after: int = 12
     """Tool results without the error after which it is over."""
     weight_after_change: float = 0.5
-    """What an error counts where a file was changed since it was last seen."""
+    """What an error counts where a file was changed since it was last seen, or a look was asked for in another way."""
 
+
+_LOOKS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
+_PLACES = frozenset({"file_path", "path", "pattern", "notebook_path"})
 
 MAX_ERRORS = 32
 """How many different errors are remembered at once; the one longest unseen is forgotten first."""
+
+
+MAX_TEXT = 300
+"""Characters of the last error as it came, for what is said about it: its normalised form names no path to look for."""
 
 
 @dataclass(slots=True)
@@ -46,6 +54,7 @@ class _Error:
     last_result: int = 0
     last_change: int = 0
     last_reply: str = ""
+    last_manner: bytes = b""
     evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
 
 
@@ -53,6 +62,7 @@ class RepetitiveErrors:
     """Raises `repetitive_errors`; the key is the normalised error."""
 
     name = "repetitive_errors"
+    watches = frozenset({ToolReturned})
 
     def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
         self._settings = settings or RepetitiveErrorsSettings()
@@ -87,7 +97,9 @@ class RepetitiveErrors:
         error.last_result = self._results
         if observation.reply and observation.reply == error.last_reply:
             return ()
-        changed = error.times > 0 and error.last_change != self._changes
+        manner = _manner(observation)
+        changed = error.times > 0 and (error.last_change != self._changes or error.last_manner != manner)
+        error.last_manner = manner
         error.weight += self._settings.weight_after_change if changed else 1.0
         error.times += 1
         error.call, error.last_change, error.last_reply = call, self._changes, observation.reply
@@ -109,6 +121,7 @@ class RepetitiveErrors:
             evidence=tuple(error.evidence),
             details={
                 "error": shown,
+                "text": observation.text.strip()[:MAX_TEXT],
                 "count": error.times,
                 "tool": observation.tool,
                 "refused": observation.refused,
@@ -131,3 +144,10 @@ class RepetitiveErrors:
         for key in keys:
             del self._errors[key]
         return tuple(issue for key in keys for issue in self._streaks.close(key))
+
+
+def _manner(step: ToolReturned) -> bytes:
+    """How a look is asked for, its place aside; nothing for other tools."""
+    if step.tool not in _LOOKS:
+        return b""
+    return call_key(step.tool, {field: value for field, value in step.input.items() if field not in _PLACES}, step.seq)

@@ -85,6 +85,7 @@ class ScopeCreep:
     """Raises `scope_creep`."""
 
     name = "scope_creep"
+    watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(
         self, settings: ScopeCreepSettings | None = None, task: Task | None = None, facts: Facts | None = None

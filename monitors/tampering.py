@@ -75,6 +75,7 @@ class TestTampering:
     """Raises `test_tampering`."""
 
     name = "test_tampering"
+    watches = frozenset({ToolReturned, UserSpoke})
     __test__ = False
 
     def __init__(self, settings: TestTamperingSettings | None = None, facts: Facts | None = None) -> None:

@@ -39,6 +39,7 @@ class TextLoop:
     """Raises `text_loop`."""
 
     name = "text_loop"
+    watches = frozenset({AgentSpoke, ToolCalled, ToolReturned, UserSpoke})
 
     def __init__(self, settings: TextLoopSettings | None = None) -> None:
         self._settings = settings or TextLoopSettings()

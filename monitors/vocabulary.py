@@ -14,7 +14,7 @@ COMMON = frozenset(
     added adds remove removed change changed changes update updated fix fixed fixes mend write written read see look show run
     runs running test tests testing file files folder directory path code please should would could can will must may might need
     needs want let lets also only just still yet again first last next one two three we you i he she they them our your my me us
-    src lib app apps main index init package packages module modules js ts py go rs md json yml yaml txt html css tsx jsx users
+    src lib app apps main index init package packages module modules js ts py go rs md json yml yaml txt html css tsx jsx mjs sql sh toml xml csv java cpp scss vue svelte log users
     user home work tmp var usr bin etc dev null true false none self return import def class function const cd ls cat grep sed
     awk head tail echo find git commit push npm npx pnpm yarn pip python python3 pytest node bash sh sudo
     """.split()  # noqa: SIM905 - a list of two hundred strings is no easier to read

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.config.reference import reference_markdown
+from tests import drawings
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,7 +20,14 @@ class Section:
     draw: Callable[[], str]
 
 
-SECTIONS = (Section("supervisor/config/README.md", "keys", reference_markdown),)
+SECTIONS = (
+    Section("README.md", "map", drawings.map_of_the_code),
+    Section("README.md", "states", drawings.states_as_mermaid),
+    Section("README.md", "commands", drawings.commands_as_table),
+    Section("README.md", "socket", drawings.api_as_table),
+    Section("supervisor/config/README.md", "keys", reference_markdown),
+    Section("supervisor/protocol/README.md", "events", drawings.events_as_table),
+)
 """All drawn parts."""
 
 

@@ -67,6 +67,15 @@ def processes_in(workspace: Path) -> list[psutil.Process]:
     return found
 
 
+def names_in(workspace: Path) -> list[str]:
+    """The names of the processes that work there; one that ends meanwhile has none."""
+    found = []
+    for process in processes_in(workspace):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.append(process.name())
+    return found
+
+
 def _below(pid: int) -> list[psutil.Process]:
     try:
         process = psutil.Process(pid)

@@ -51,6 +51,7 @@ _TABLE: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = tuple(
         (ErrorKind.IMPORT_ERROR, r"No module named ['\"](?P<subject>[\w.]+)['\"]"),
         (ErrorKind.IMPORT_ERROR, r"Cannot find (?:module|package) ['\"](?P<subject>[^'\"\n]+)['\"]"),
         (ErrorKind.IMPORT_ERROR, r"cannot import name ['\"]\w+['\"] from ['\"](?P<subject>[\w.]+)['\"]"),
+        (ErrorKind.FILE_NOT_FOUND, r"can't open file ['\"](?P<subject>[^'\"\n]+)['\"]: \[Errno 2\]"),
         (ErrorKind.FILE_NOT_FOUND, r"\[Errno 2\] No such file or directory: ['\"](?P<subject>[^'\"\n]+)['\"]"),
         (ErrorKind.FILE_NOT_FOUND, r"ENOENT: no such file or directory, \w+ ['\"](?P<subject>[^'\"\n]+)['\"]"),
         (ErrorKind.FILE_NOT_FOUND, rf"{_PATH}: No such file or directory"),

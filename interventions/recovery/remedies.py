@@ -35,7 +35,7 @@ def _file_not_found(error: KnownError, facts: Facts) -> Remedy:
     if similar:
         said.append(f"These exist and are named alike: {', '.join(similar)}.")
     if not (moved or similar):
-        said.append("Nothing in the workspace is named alike; look where it should come from.")
+        said.append("Look which files are there, and where this one should come from.")
     return Remedy(error.kind, " ".join(said), found=bool(moved or similar))
 
 

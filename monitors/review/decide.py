@@ -20,3 +20,15 @@ def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewri
     if rationality < DOUBTFUL and risk > HARMLESS:
         return Decision.WARN
     return Decision.ALLOW
+
+
+READ_ONLY_TOOLS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite", "TodoRead", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch"})  # fmt: skip
+"""Tools whose worst is to read; in the async mode they do not wait."""
+
+
+def waits(tool: str, settings: ReviewSettings) -> bool:
+    """Whether a call of the tool waits for its review. Either way the review is made and journalled.
+
+    A review takes less time than telling the CLI that it is not awaited, so only tools that cannot change a thing are let go.
+    """
+    return settings.mode == "blocking" or tool not in READ_ONLY_TOOLS

@@ -1,122 +1,127 @@
 """What one command would do: the models, the rules and the general checks, one after the other."""
 
+import re
 from collections.abc import Iterator
 
 from monitors.review import levels
+from monitors.review.checks import code, environment, secrets, shells, verbs
+from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
+from monitors.review.languages.uses import Uses
+from monitors.review.programs import outputs
 from monitors.review.programs.core import MODELS
 from monitors.review.programs.writing import writes
+from monitors.review.rules import Program
 from monitors.review.scene import Scene
-from monitors.review.shell.invocation import Invocation
-from monitors.review.shell.shells import shell_use
-
-_DOWNLOADS = frozenset(
-    {
-        "curl",
-        "wget",
-        "aria2c",
-        "fetch",
-        "http",
-        "https",
-        "xh",
-        "lwp-request",
-        "lynx",
-        "nc",
-        "ncat",
-        "socat",
-        "ftp",
-        "scp",
-        "gh",
-    }
-)
-_METADATA = frozenset(
-    {
-        "ls",
-        "stat",
-        "test",
-        "[",
-        "find",
-        "file",
-        "echo",
-        "printf",
-        "chmod",
-        "chown",
-        "dirname",
-        "basename",
-        "realpath",
-        "readlink",
-        "which",
-        "du",
-        "git",
-        "rm",
-        "mkdir",
-    }
-)
+from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.shells import SHELLS
 
 
-def judge(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
-    """Everything there is to say of the invocation."""
-    for found in _checks(scene, invocation):
+def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding]:
+    """Everything there is to say of the invocation.
+
+    Args:
+        scene: the action around it.
+        invocation: the command.
+        uses: what the code does that it gives to an interpreter, where it gives any.
+    """
+    for found in _checks(scene, invocation, uses):
         if found is not None:
             yield found
 
 
-def _checks(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding | None]:
     for redirect in invocation.redirects:
         if redirect.writes:
             yield writes(scene, invocation, redirect.target)
-        elif redirect.reads:
-            yield _secret(scene, invocation, redirect.target)
+        if redirect.reads:
+            yield secrets.secret_at(scene, invocation, redirect.target)
+        if redirect.target.startswith(("/dev/tcp/", "/dev/udp/")):
+            yield _RAW
+    if invocation.assignments:
+        yield from environment.check(scene, invocation)
     if not invocation.program:
         return
-    yield from _shell(invocation)
+    yield from shells.check(scene, invocation)
+    yield from secrets.guard(scene, invocation)
+    yield from secrets.check(scene, invocation)
+    if uses is not None:
+        yield from code.check(scene, invocation, uses)
     model = MODELS.get(invocation.name)
     if model is not None:
         yield from model(scene, invocation)
-    operands = scene.book.operands(invocation)
-    for rule in scene.book.matching(invocation, operands):
-        yield rule.finding(invocation)
-    yield from _paths(scene, invocation)
+    yield from outputs.check(scene, invocation)
+    yield _endless(scene, invocation)
+    yield lookalike(invocation, scene.book.programs)
+    yield from _known(scene, invocation, described=model is not None)
 
 
-def _shell(invocation: Invocation) -> Iterator[Finding | None]:
-    use = shell_use(invocation)
-    if use is None:
-        return
-    loud = [source for source in use.source if source.name in _DOWNLOADS]
-    if loud:
-        yield Finding(
-            "shell.run-download", levels.HARM, f"runs what `{loud[0].text()}` brings, unread", "Download it to a file, read it, then run it.",
-            effect=effect("code_execution", f"a shell runs what `{loud[0].name}` downloads"), elevated=invocation.elevated,
-        )  # fmt: skip
+_RAW = Finding(
+    "network.raw",
+    0.8,
+    "opens a raw connection from the shell, past every tool that could be looked at",
+    "Use curl to a named service.",
+    effect=effect("network", "opens a raw connection"),
+)
 
 
-def _paths(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    for word in invocation.args:
-        if "/" in word or word[:1] in "~.":
-            if scene.places.is_protected(scene.path(word, invocation)) and invocation.name not in ("ls", "stat"):
-                yield Finding(
-                    "chaperon.self-protection",
-                    1.0,
-                    f"reaches for the guard that watches this agent: {word}",
-                    "Leave chaperon's files alone; ask a person.",
-                    effect=effect("guard", f"touches {word}"),
-                    stop=True,
-                )
-            yield _secret(scene, invocation, word)
-
-
-def _secret(scene: Scene, invocation: Invocation, word: str) -> Finding | None:
-    if invocation.name in _METADATA or invocation.inside:
-        return None
-    path = scene.places.absolute(word, invocation.cwd)
-    what = scene.places.secret(path)
-    if not what:
+def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
+    """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    if (
+        not scene.places.workspace
+        or scene.background
+        or invocation.via
+        or invocation.depth
+        or not _ENDLESS.get(invocation.name, _NEVER).search(" ".join(invocation.args))
+    ):
         return None
     return Finding(
-        "secrets.read",
+        "shell.endless",
         levels.HARM,
-        f"reads {what}: {word}",
-        "Ask the person for what is needed; secrets do not belong in a conversation.",
-        effect=effect("secret_read", f"reads {what} in {word}", target=path),
+        f"never ends by itself: `{invocation.text()}`",
+        "Give it an end, or run it in the background.",
+        effect=effect("process", "waits for ever", reversible=True),
+        rewrite="time-limit",
+    )
+
+
+_NEVER = re.compile(r"(?!)")
+_ENDLESS = {
+    "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
+    "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
+    "ping": re.compile(r"^(?!.*(?:-[a-zA-Z]*[cw]|--count|-V|-h\b))"),
+    "watch": re.compile(r"."),
+    "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
+    "yes": re.compile(r""),
+}
+"""Programs that go on until they are stopped, by the options that make them so. `yes` in a pipe is left to whoever reads it."""
+
+
+def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:
+    """What the knowledge says: its rules, else what the program does as a whole, else what its words suggest."""
+    operands = scene.book.operands(invocation)
+    if "--help" in invocation.args and invocation.name not in scene.launchers and "--" not in invocation.args:
+        return
+    rules = scene.book.matching(invocation, operands)
+    for rule in rules:
+        yield rule.finding(invocation)
+    program = scene.book.programs.get(invocation.name)
+    if program is not None:
+        if not rules and not scene.book.only_reads(invocation, operands):
+            yield _whole(program, invocation, operands)
+    elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
+        yield from verbs.check(invocation, operands)
+
+
+def _whole(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
+    if not program.effect:
+        return None
+    made = effect(
+        program.effect,
+        f"{program.details}: {invocation.text()}",
+        target=operands[0] if operands else "",
+        reversible=program.risk <= 0.1,
+    )
+    return Finding(
+        f"program.{program.effect}", program.risk, program.details, effect=made, elevated=invocation.elevated
     )

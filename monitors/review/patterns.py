@@ -8,7 +8,7 @@ r"""The small language in which rules say which commands they mean.
 The first word is the program, `a|b` for several. A plain word is the next operand, with `*` and `?` as in file names, in either case; `...`
 skips any number of operands. `{…}`: at least one of these options is given; `!{…}`: none is. An option's value may follow:
 `--mode=hard` is met by `--mode=hard` and by `--mode hard`. `/…/` is a regular expression, sought in all words joined by blanks,
-without regard to case. Operands behind those named do not matter.
+without regard to case; `!/…/` must not be found. Operands behind those named do not matter.
 """
 
 import re
@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from monitors.review.shell.invocation import Arg, Invocation
 
-_TOKEN = re.compile(r"!?\{[^{}]*\}|/.+?/(?=\s|\Z)|\S+")
+_TOKEN = re.compile(r"!?\{[^{}]*\}|!?/.+?/(?=\s|\Z)|\S+")
 _SHORT = re.compile(r"-[A-Za-z0-9]\Z")
 
 
@@ -66,15 +66,28 @@ _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,8}(?:=.*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """What the next operand may be: one of some words, or like one of some file name patterns."""
+
+    words: frozenset[str]
+    like: re.Pattern[str] | None
+
+    def met(self, word: str) -> bool:
+        """Whether the word is meant, in either case of its letters."""
+        return word.lower() in self.words or (self.like is not None and self.like.match(word) is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern."""
 
     text: str
     programs: tuple[str, ...]
-    operands: tuple[re.Pattern[str] | None, ...]
+    operands: tuple[Operand | None, ...]
     """None stands for `...`."""
     options: tuple[Options, ...]
-    regexes: tuple[re.Pattern[str], ...]
+    regexes: tuple[tuple[re.Pattern[str], bool], ...]
+    """Each with whether it must be found, or must not."""
 
     def matches(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether the invocation is meant; its program is already known to be one of `programs`."""
@@ -85,11 +98,11 @@ class Pattern:
                 return False
         if self.regexes:
             text = " ".join(invocation.args)
-            return all(regex.search(text) for regex in self.regexes)
+            return all((regex.search(text) is not None) == wanted for regex, wanted in self.regexes)
         return True
 
 
-def _in_order(wanted: tuple[re.Pattern[str] | None, ...], operands: list[Arg]) -> bool:
+def _in_order(wanted: tuple[Operand | None, ...], operands: list[Arg]) -> bool:
     at, skipping = 0, False
     for want in wanted:
         if want is None:
@@ -98,7 +111,7 @@ def _in_order(wanted: tuple[re.Pattern[str] | None, ...], operands: list[Arg]) -
         while True:
             if at >= len(operands):
                 return False
-            met = want.match(operands[at])
+            met = want.met(operands[at])
             at += 1
             if met:
                 skipping = False
@@ -118,22 +131,35 @@ def compiled(text: str) -> Pattern:
     tokens = _TOKEN.findall(text)
     if not tokens or tokens[0][0] in "{!/":
         raise PatternError(f"`{text}`: a pattern begins with the name of a program")
-    operands: list[re.Pattern[str] | None] = []
+    operands: list[Operand | None] = []
     options: list[Options] = []
-    regexes: list[re.Pattern[str]] = []
+    regexes: list[tuple[re.Pattern[str], bool]] = []
     for piece in tokens[1:]:
         if piece[0] == "{" or piece[:2] == "!{":
             names = tuple(piece.strip("!{}").split())
             if not names:
                 raise PatternError(f"`{text}`: an empty group of options")
             options.append(Options(names, wanted=piece[0] == "{"))
-        elif piece[0] == "/" and piece[-1] == "/" and len(piece) > 2:
-            regexes.append(_regex(piece[1:-1], text))
+        elif piece.startswith(("/", "!/")) and piece[-1] == "/" and len(piece) > 2:
+            wanted = piece[0] == "/"
+            regexes.append((_regex(piece[1 if wanted else 2 : -1], text), wanted))
         elif piece == "...":
             operands.append(None)
         else:
-            operands.append(re.compile("|".join(translate(word) for word in piece.split("|")), re.IGNORECASE))
+            operands.append(_operand(piece))
     return Pattern(text, tuple(tokens[0].split("|")), tuple(operands), tuple(options), tuple(regexes))
+
+
+def _operand(piece: str) -> Operand:
+    words = piece.lower().split("|")
+    globs = [word for word in words if any(char in word for char in "*?[")]
+    like = re.compile("|".join(map(translate, globs)), re.IGNORECASE) if globs else None
+    return Operand(frozenset(words).difference(globs), like)
+
+
+def programs(text: str) -> list[str]:
+    """The programs that a pattern is about, without compiling the rest of it."""
+    return text.split(maxsplit=1)[0].split("|") if text.strip() else []
 
 
 def _regex(written: str, pattern: str) -> re.Pattern[str]:

@@ -26,6 +26,8 @@ class Place(StrEnum):
     WORKSPACE = "the workspace"
     HERE = "the working directory"
     """Below the working directory, where there is no workspace."""
+    CACHE = "a cache"
+    """Below the home directory, made again by whatever tool it belongs to."""
     HOME = "the home directory"
     OTHER = "outside the workspace"
     SYSTEM = "the system"
@@ -49,13 +51,16 @@ _SYSTEM = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc",
 _NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/console", "/dev/ptmx"})  # fmt: skip
 _STARTUP = re.compile(
     r"/etc/(?:cron|anacron|init\.d|rc[.\d]|systemd/|profile|bash\.?|zsh|sudoers|pam\.|ld\.so|passwd|shadow|gshadow|group|ssh/|xdg/autostart|modules|modprobe\.d|udev/|environment|inittab|security/|polkit-1/|dbus-1/)"
-    r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/usr/local/s?bin/|/etc/update-motd\.d"
+    r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/etc/update-motd\.d"
     r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
-    r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|gnupg/|netrc|pypirc|npmrc|pam_environment)"
+    r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|lessfilter|lesskey|gdbinit|(?:bash|zsh|python|psql|mysql|node_repl|lesshst)_?history|lldbinit|screenrc|tmux\.conf|wgetrc|curlrc|config/procps|toprc|psqlrc|sqliterc|irbrc|pryrc|pythonrc|perltidyrc|mailcap|forward|procmailrc|gnupg/|netrc|pypirc|npmrc|pam_environment)"
     r"|/\.git/(?:hooks/|config$|info/attributes)|/LaunchAgents/|/LaunchDaemons/"
 )
 _HOOK_SETTINGS = re.compile(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+)
+_CACHE = re.compile(
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _DEVICE = re.compile(
@@ -166,6 +171,8 @@ class Places:
             return Place.DEVICE
         if any(_below(path, top) for top in self.writable):
             return Place.WORKSPACE
+        if _CACHE.search(path):
+            return Place.CACHE
         if path[:1] == "~" or (self.home and _below(path, self.home)) or _OWN_HOME.match(path):
             return Place.HOME
         if path.startswith(_SYSTEM) and any(_below(path, top) for top in _SYSTEM):

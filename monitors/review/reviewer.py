@@ -1,31 +1,36 @@
 """The reviewer: an action and its context in, a review out. Pure, bounded, and it raises for no input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from monitors.review import levels, tools
+from monitors.review import tools
+from monitors.review.commands import Seen, command_findings
 from monitors.review.decide import decision
 from monitors.review.facts import Facts, NoFacts
 from monitors.review.findings import Finding, severity_of
-from monitors.review.judge import judge
 from monitors.review.knowledge.book import PROGRAMS, RULES
-from monitors.review.places import TMPDIR, Places
-from monitors.review.rewrites import rewritten
+from monitors.review.places import Places
+from monitors.review.rationality import Rationality, rationality
+from monitors.review.rewrites import masked_input, rewritten
 from monitors.review.risk import Risk, RiskCalculator, StandardRisk
 from monitors.review.rules import RuleBook
 from monitors.review.scene import Scene
 from monitors.review.settings import ReviewSettings
-from monitors.review.shell.invocation import Invocation
-from monitors.review.shell.walk import Walk
-from supervisor.protocol.actions import Action, Context, Review, Reviewer
+from monitors.review.shell.launch import LAUNCHER_NAMES
+from supervisor.protocol.actions import Action, Context, Factor, Review
 from supervisor.protocol.words import Decision, Severity
 
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
+Note = Callable[[str, list[str]], None]
+"""Told of each stage as it ends: its name, and what came out of it in lines."""
+PROTECTS = frozenset({"chaperon.self-protection", "process.kill-guard"})
+"""Rules that no setting takes away."""
 
 
 def make_reviewer(
     settings: ReviewSettings | None = None, facts: Facts | None = None, risk: RiskCalculator | None = None
-) -> Reviewer:
+) -> "StepReviewer":
     """Make the reviewer that the gate, the command line and replays all use.
 
     Args:
@@ -41,126 +46,129 @@ class StepReviewer:
 
     def __init__(self, settings: ReviewSettings, facts: Facts, risk: RiskCalculator) -> None:
         self._settings = settings
-        self._facts = facts
-        self._risk = risk
         self._strict = settings.profile == "strict"
-        rules = [rule for rule in (*settings.rules, *RULES) if rule.name not in settings.disabled]
-        self._book = RuleBook(PROGRAMS, rules)
+        self._facts: Facts = NoFacts() if self._strict else facts
+        self._risk = risk
+        disabled = settings.disabled - PROTECTS
+        self._book = RuleBook(PROGRAMS, [rule for rule in (*settings.rules, *RULES) if rule.name not in disabled])
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: Context, note: Note | None = None) -> Review:
         """Say what the action would do and whether it may run."""
+        note = note or _silent
         scene = self._scene(action, context)
         given = _mapping(action.input)
-        command = given.get("command") if action.tool == "Bash" else None
+        command = given.get("command")
+        seen: list[Seen] = []
         if action.tool != "Bash":
-            return self._reviewed(list(tools.findings(scene, action.tool, given)), scene, context)
-        if not isinstance(command, str):
-            return self._malformed(given)
-        found, seen = self._command(command, scene, context)
-        review = self._reviewed(found, scene, context)
-        return (
-            self._modified(review, command, given, action, context, seen)
-            if review.decision is Decision.BLOCK
-            else review
-        )
+            found = list(tools.findings(scene, str(action.tool), given))
+        elif isinstance(command, str):
+            found, seen = command_findings(command, scene, context, given, note)
+        else:
+            return _malformed(given)
+        note("judge", [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
+        review = self._weighed(action, found, scene, context, note)
+        if review.decision is not Decision.BLOCK or review.stop:
+            return review
+        return self._made_harmless(review, found, seen, action, context, note)
 
     def _scene(self, action: Action, context: Context) -> Scene:
         places = Places(action, context, self._facts, strict=self._strict, writable=self._settings.writable)
-        return Scene(self._settings, places, self._facts, self._book, {}, {})
+        return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES)
 
-    def _command(
-        self, command: str, scene: Scene, context: Context
-    ) -> tuple[list[Finding], list[tuple[Finding, Invocation]]]:
-        variables = dict(context.environment)
-        variables.setdefault("HOME", scene.places.home or "~")
-        variables.setdefault("PWD", scene.places.cwd)
-        variables.setdefault("TMPDIR", TMPDIR)
-        walk = Walk(cwd=scene.places.cwd, variables=variables, code=lambda _invocation: [])
-        walk.script(command.replace("\0", ""))
-        scene.files = walk.files
-        seen = [(found, invocation) for invocation in walk.invocations for found in judge(scene, invocation)]
-        found = [finding for finding, _ in seen]
-        if walk.too_much:
-            found.append(
-                Finding(
-                    "shell.too-much",
-                    levels.HARM,
-                    f"is more than a review goes through: {walk.too_much}",
-                    "Split it, or write it to a file with Write first.",
-                )
-            )
-        if walk.bomb:
-            found.append(
-                Finding("shell.fork-bomb", levels.DOOM, f"starts itself over and over: {walk.bomb}", "Do not run it.")
-            )
-        return found, seen
-
-    def _reviewed(self, found: Sequence[Finding], scene: Scene, context: Context) -> Review:
+    def _weighed(self, action: Action, found: Sequence[Finding], scene: Scene, context: Context, note: Note) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)
-        rationality = 0.8
-        decided = decision(risk.score, rationality, self._settings)
+        note("weigh", [f"risk {risk.score:.2f}", *(f"{factor.name} {factor.weight:+.2f}" for factor in risk.factors)])
+        touches = tuple(scene.touches.values())
+        sense = rationality(action, context, touches)
         stop = any(finding.stop for finding in found)
-        if stop:
-            decided = Decision.BLOCK
+        decided = Decision.BLOCK if stop else decision(risk.score, sense.score, self._settings)
+        note(
+            "decide",
+            [
+                f"rationality {sense.score:.2f}",
+                *sense.reasons,
+                f"threshold {self._settings.threshold:.2f}: {decided.value}",
+            ],
+        )
         effects = sorted((finding.effect for finding in found if finding.effect), key=lambda made: -made.severity.rank)
-        files = any(finding.undo == "files" for finding in found) and not self._strict
         return Review(
             decision=decided,
             risk=risk.score,
-            rationality=rationality,
+            rationality=sense.score,
             severity=effects[0].severity if effects else severity_of(risk.score),
-            reasoning=_reasoning(decided, risk),
+            reasoning=reasoning(decided, risk, sense),
             rule=risk.worst.rule if risk.worst and decided is not Decision.ALLOW else "",
             side_effects=tuple(dict.fromkeys(effects))[:MAX_EFFECTS],
-            touches=tuple(scene.touches.values()),
-            risk_factors=risk.factors,
+            touches=touches,
+            risk_factors=(
+                *risk.factors,
+                *(Factor(f"rationality: {name}", part) for name, part in sense.parts.items() if part < 0.5),
+            ),
             stop=stop,
-            checkpoint_first=files and not context.captured,
+            checkpoint_first=not self._strict
+            and not context.captured
+            and any(finding.undo == "files" and finding.risk >= 0.5 for finding in found),
         )
 
-    def _modified(
+    def _made_harmless(
         self,
         review: Review,
-        command: str,
-        given: Mapping[str, object],
+        found: Sequence[Finding],
+        seen: Sequence[Seen],
         action: Action,
         context: Context,
-        seen: list[tuple[Finding, Invocation]],
+        note: Note,
     ) -> Review:
-        """The same action made harmless, where one rewrite does it and is itself allowed."""
-        for finding, invocation in seen:
-            if finding.rule != review.rule or not finding.rewrite:
-                continue
-            changed = rewritten(finding.rewrite, command, invocation)
-            if changed is None or changed == command:
-                return review
-            again = Action(
-                action.tool,
-                {**given, "command": changed},
-                action.cwd,
-                action.workspace,
-                action.tool_use_id,
-                action.subagent,
-            )
-            if self.review(again, context).decision is not Decision.ALLOW:
-                return review
-            return Review(
-                Decision.MODIFY, review.risk, review.rationality, review.severity,
-                f"`{command[:200]}` {finding.why}. It runs as `{changed[:400]}` instead.", review.rule, review.side_effects, review.touches,
-                again.input, review.risk_factors,
-            )  # fmt: skip
-        return review
-
-    def _malformed(self, given: Mapping[str, object]) -> Review:
-        kind = type(given.get("command")).__name__ if "command" in given else "nothing"
-        return Review(
-            Decision.BLOCK,
-            1.0,
-            0.0,
-            Severity.MEDIUM,
-            f"Bash was given {kind} as its command, where a text belongs. Give the command as a text.",
-            "tools.malformed",
+        """The same action as a modify, where one rewrite does it and what comes out is itself allowed."""
+        changed = self._rewritten(review, found, seen, action)
+        if changed is None or changed == action.input:
+            return review
+        again = self.review(replace(action, input=changed), context)
+        shown = str(changed.get("command", "the same call without the secret"))[:400]
+        note("rewrite", [shown, f"reviewed as {again.decision.value}"])
+        if again.decision is not Decision.ALLOW:
+            return review
+        return replace(
+            review,
+            decision=Decision.MODIFY,
+            updated_input=changed,
+            reasoning=f"{review.reasoning} It runs as `{shown}` instead.",
         )
+
+    def _rewritten(
+        self, review: Review, found: Sequence[Finding], seen: Sequence[Seen], action: Action
+    ) -> Mapping[str, object] | None:
+        given = _mapping(action.input)
+        if action.tool != "Bash":
+            return masked_input(given) if any(finding.rewrite == "mask" for finding in found) else None
+        for finding, invocation in seen:
+            if finding.rule == review.rule and finding.rewrite:
+                changed = rewritten(finding.rewrite, str(given["command"]), invocation)
+                return None if changed is None else {**given, "command": changed}
+        return None
+
+
+def reasoning(decided: Decision, risk: Risk, sense: Rationality) -> str:
+    """What, why, and what instead."""
+    worst = risk.worst
+    if decided is Decision.ALLOW:
+        return "Nothing speaks against it."
+    said = [
+        f"This {worst.why}."
+        if worst and worst.why
+        else "This has side effects and does not look like the next step of the task."
+    ]
+    if worst and worst.instead:
+        said.append(worst.instead)
+    if worst and worst.alternative:
+        said.append(f"For example: `{worst.alternative}`.")
+    if sense.reasons and decided is not Decision.BLOCK:
+        said.append(f"Also, {'; '.join(sense.reasons)}.")
+    return " ".join(said)
+
+
+def _silent(_name: str, _lines: list[str]) -> None:
+    """Nobody wants to know."""
 
 
 def _mapping(given: object) -> Mapping[str, object]:
@@ -168,12 +176,13 @@ def _mapping(given: object) -> Mapping[str, object]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _reasoning(decided: Decision, risk: Risk) -> str:
-    worst = risk.worst
-    if worst is None or not worst.why or decided is Decision.ALLOW:
-        return "Nothing speaks against it."
-    return (
-        f"This {worst.why}."
-        + (f" {worst.instead}" if worst.instead else "")
-        + (f" For example: {worst.alternative}" if worst.alternative else "")
+def _malformed(given: Mapping[str, object]) -> Review:
+    kind = type(given.get("command")).__name__ if "command" in given else "nothing"
+    return Review(
+        Decision.BLOCK,
+        1.0,
+        0.0,
+        Severity.MEDIUM,
+        f"Bash was given {kind} as its command, where a text belongs. Give the command as a text.",
+        "tools.malformed",
     )

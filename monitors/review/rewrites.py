@@ -5,8 +5,9 @@ A rewrite is made on the text as typed, and only where the whole of it is one pl
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from monitors.review.after import masked
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.reader import read
 from monitors.review.shell.tree import Simple
@@ -55,6 +56,19 @@ def _dry_run(invocation: Invocation) -> str | None:
     return shlex.join([invocation.program, *words[:1], "--dry-run", *words[1:]])
 
 
+def _time_limit(invocation: Invocation) -> str | None:
+    return shlex.join(["timeout", "60", invocation.program, *invocation.args])
+
+
+def _narrow_mode(invocation: Invocation) -> str | None:
+    words = ["u+rwX,go+rX" if word in ("777", "0777", "a+rwx", "ugo+rwx") else word for word in invocation.args]
+    return shlex.join([invocation.program, *words]) if words != invocation.args else None
+
+
+def _rsync_dry_run(invocation: Invocation) -> str | None:
+    return shlex.join([invocation.program, "--dry-run", *invocation.args])
+
+
 def _trash(invocation: Invocation) -> str | None:
     named = [word for word in invocation.args if word[:1] != "-"]
     if not named or any(word.glob for word in named):
@@ -62,9 +76,27 @@ def _trash(invocation: Invocation) -> str | None:
     return f"mkdir -p {TRASH} && mv --backup=numbered -t {TRASH} -- {shlex.join(named)}"
 
 
+def masked_input(given: Mapping[str, object]) -> Mapping[str, object]:
+    """The input of a tool with what looks like a secret replaced by its kind, in texts and in what holds them."""
+    return {name: _masked(value, 4) for name, value in given.items()}
+
+
+def _masked(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return masked(value)
+    if depth and isinstance(value, Mapping):
+        return {name: _masked(found, depth - 1) for name, found in value.items()}
+    if depth and isinstance(value, (list, tuple)):
+        return [_masked(found, depth - 1) for found in value]
+    return value
+
+
 REWRITES: dict[str, Callable[[Invocation], str | None]] = {
     "force-with-lease": _force_with_lease,
     "dry-run": _dry_run,
+    "rsync-dry-run": _rsync_dry_run,
+    "time-limit": _time_limit,
+    "narrow-mode": _narrow_mode,
     "trash": _trash,
 }
 """Every rewrite by name."""

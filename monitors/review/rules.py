@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
-from monitors.review.patterns import Pattern, compiled
+from monitors.review.patterns import compiled, programs
 from monitors.review.shell.invocation import Arg, Invocation
 
 
@@ -35,6 +35,13 @@ class Rule:
     """Commands that must match."""
     no: tuple[str, ...] = ()
     """Commands that must not match."""
+
+    def __post_init__(self) -> None:
+        """Refuse the slip that makes a tuple of one a text, and with it a pattern of each letter."""
+        given: tuple[object, ...] = (self.match, self.yes, self.no)
+        for texts in given:
+            if not isinstance(texts, tuple):
+                raise TypeError(f"rule {self.name}: {texts!r} stands where a tuple of texts belongs")
 
     def finding(self, invocation: Invocation) -> Finding:
         """What the rule has to say of an invocation that it matches."""
@@ -87,28 +94,27 @@ class Program:
 
 
 class RuleBook:
-    """Rules and programs, found by program name."""
+    """Rules and programs, found by program name. A pattern is compiled when its program is first met."""
 
-    def __init__(self, programs: Iterable[Program], rules: Iterable[Rule]) -> None:
+    def __init__(self, known: Iterable[Program], rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self.programs: dict[str, Program] = {}
         self._values: dict[str, frozenset[str]] = {}
-        self._reads: dict[str, tuple[Pattern, ...]] = {}
-        self._rules: dict[str, list[tuple[Pattern, Rule]]] = {}
-        for program in programs:
+        self._reads: dict[str, tuple[str, ...]] = {}
+        self._rules: dict[str, list[tuple[str, Rule]]] = {}
+        for program in known:
             self._add_program(program)
         for rule in self.rules:
             for text in rule.match:
-                pattern = compiled(text)
-                for name in pattern.programs:
-                    self._rules.setdefault(name, []).append((pattern, rule))
+                for name in programs(text):
+                    self._rules.setdefault(name, []).append((text, rule))
 
     def _add_program(self, program: Program) -> None:
         values = frozenset(program.values.split())
         for name in program.names.split():
             self.programs[name] = program
             self._values[name] = values
-        reads = tuple(compiled(f"x {text}") if text != "*" else compiled("x") for text in program.reads)
+        reads = tuple(f"x {text}" if text != "*" else "x" for text in program.reads)
         for name in program.names.split():
             self._reads[name] = reads
 
@@ -136,16 +142,17 @@ class RuleBook:
             return []
         found: dict[str, Rule] = {}
         loose = loose_operands(invocation)
-        for pattern, rule in entries:
-            if rule.name not in found and (
-                pattern.matches(invocation, operands) or (loose != operands and pattern.matches(invocation, loose))
-            ):
+        for text, rule in entries:
+            if rule.name in found:
+                continue
+            pattern = compiled(text)
+            if pattern.matches(invocation, operands) or (loose != operands and pattern.matches(invocation, loose)):
                 found[rule.name] = rule
         return list(found.values())
 
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
-        return any(pattern.matches(invocation, operands) for pattern in self._reads.get(invocation.name, ()))
+        return any(compiled(text).matches(invocation, operands) for text in self._reads.get(invocation.name, ()))
 
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""

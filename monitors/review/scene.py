@@ -1,6 +1,6 @@
 """What a review has at hand while it looks at one action."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from monitors.review.facts import Facts
 from monitors.review.places import Places
@@ -8,6 +8,9 @@ from monitors.review.rules import RuleBook
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Arg, Invocation
 from supervisor.protocol.actions import Touch
+
+MAX_TOUCHES = 200
+"""Most paths listed for one action; a person reads no more, and detectors need only their number."""
 
 
 @dataclass(slots=True)
@@ -18,9 +21,15 @@ class Scene:
     places: Places
     facts: Facts
     book: RuleBook
-    touches: dict[tuple[str, str], Touch]
-    files: dict[str, str]
+    launchers: frozenset[str]
+    """Names of the programs that start others."""
+    touches: dict[tuple[str, str], Touch] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
+    background: bool = False
+    """Whether the CLI does not wait for the command."""
+    downloads: set[str] = field(default_factory=set)
+    """Files that the action itself downloads."""
 
     def touch(self, path: str, access: str) -> None:
         """Note that the action would reach a path."""
@@ -31,6 +40,10 @@ class Scene:
         """The absolute path that a word of the invocation names."""
         return self.places.absolute(word, invocation.cwd)
 
+    def wrote(self, invocation: Invocation, word: Arg) -> None:
+        """Note that what the invocation writes is not the text known before."""
+        self.files.pop(self.path(word, invocation), None)
 
-MAX_TOUCHES = 200
-"""Most paths listed for one action; a person reads no more, and detectors need only their number."""
+    def reads_only(self, invocation: Invocation) -> bool:
+        """Whether this use of the program is known to change nothing."""
+        return self.book.only_reads(invocation, self.book.operands(invocation))

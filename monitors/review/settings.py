@@ -1,6 +1,7 @@
 """What a person may set about reviews."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from monitors.review.rules import Rule
@@ -24,3 +25,5 @@ class ReviewSettings:
     """Names of rules that do not count. The rules that protect chaperon itself cannot be disabled."""
     writable: tuple[str, ...] = ()
     """Absolute paths beside the workspace that an agent may write to, such as a shared cache."""
+    tool_hints: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    """Annotations of MCP tools by full name: `readOnlyHint`, `destructiveHint`, `openWorldHint`, as their servers or the user say."""

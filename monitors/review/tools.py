@@ -1,12 +1,19 @@
 """The tools that are not a shell: what each would read, write or reach."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from monitors.review import levels
+from monitors.review.after import masked
 from monitors.review.findings import Finding, effect
 from monitors.review.programs.writing import writes_path
 from monitors.review.scene import Scene
+
+MAX_TEXT = 100_000
+"""Most characters looked at of one text in a tool's input."""
 
 
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
@@ -15,7 +22,7 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
     if handler is not None:
         yield from (found for found in handler(scene, given) if found is not None)
     elif tool.startswith("mcp__"):
-        yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
+        yield from (found for found in _mcp(scene, tool, given) if found is not None)
     elif tool not in QUIET:
         yield Finding(
             "tools.unknown",
@@ -23,9 +30,10 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
             "",
             effect=effect("tool_call", f"calls {tool}, a tool not known here", target=tool),
         )
+        yield from (found for found in _named_paths(scene, given) if found is not None)
 
 
-QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList"})  # fmt: skip
+QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "Skill"})  # fmt: skip
 """Tools of the CLI that touch nothing outside its own conversation."""
 
 
@@ -41,9 +49,24 @@ def text(given: Mapping[str, Any], *names: str) -> str:
 def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     path = text(given, "file_path", "notebook_path", "path")
     if not path:
-        yield Finding("tools.malformed", levels.CARE, "names no file to write", "Give file_path as a text.")
+        yield Finding(
+            "tools.malformed",
+            levels.HARM,
+            "names no file to write",
+            "Give file_path as a text.",
+            effect=effect("file_write", "writes to no file that could be named"),
+        )
         return
     yield writes_path(scene, scene.places.absolute(path))
+    written = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
+    if masked(written) != written:
+        yield Finding(
+            "secrets.written",
+            levels.CARE,
+            f"writes what looks like a secret into {path}",
+            "Read it from the environment instead.",
+            effect=effect("secret_write", f"a secret is written into {path}", target=path),
+        )
 
 
 def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -52,28 +75,206 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         return
     absolute = scene.places.absolute(path)
     scene.touch(absolute, "read")
-    what = scene.places.secret(scene.facts.real(absolute)) or scene.places.secret(absolute)
+    if any(absolute == top or absolute.startswith(top + "/") for top in scene.places.protected):
+        yield _guard(path)
+    what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))
     if what:
         yield Finding(
             "secrets.read",
             levels.HARM,
             f"reads {what}: {path}",
-            "Ask the person for what is needed.",
+            "Ask the person for what is needed; secrets do not belong in a conversation.",
             effect=effect("secret_read", f"reads {what} in {path}", target=path),
+        )
+    elif scene.places.project_secret(absolute):
+        yield Finding(
+            "secrets.project",
+            levels.CARE,
+            f"shows what looks like secrets of the project: {path}",
+            "Name the one value that is needed.",
+            effect=effect("secret_read", f"shows {path}", target=path),
         )
 
 
+def _guard(path: str) -> Finding:
+    return Finding(
+        "chaperon.self-protection",
+        1.0,
+        f"reaches for the guard that watches this agent: {path[:200]}",
+        "Leave chaperon's files alone; ask a person.",
+        effect=effect("guard", f"touches {path[:200]}", target=path[:200]),
+        stop=True,
+    )
+
+
+_METADATA_HOSTS = frozenset(
+    {"169.254.169.254", "metadata.google.internal", "metadata", "100.100.100.200", "fd00:ec2::254"}
+)
+
+
 def _fetch(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    url = text(given, "url", "query")
+    url = text(given, "url")[:4096]
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        yield Finding(
+            "tools.malformed",
+            levels.CARE,
+            "names an address that is none",
+            "Give a whole address.",
+            effect=effect("network", "asks an address that is none"),
+        )
+        return
     yield Finding(
         "network.fetch",
         levels.NOTED,
         "",
-        effect=effect("network", f"asks {url[:200]}", target=url[:200], reversible=True),
+        effect=effect("network", f"asks {host or url[:200]}", target=host, reversible=True),
+    )
+    if host in _METADATA_HOSTS:
+        yield Finding(
+            "network.metadata",
+            levels.HARM,
+            f"asks {host}, which hands out the machine's credentials",
+            "Leave the metadata service alone.",
+            effect=effect("secret_read", f"asks {host}", target=host),
+        )
+    elif parts.scheme not in ("http", "https", ""):
+        yield Finding(
+            "network.scheme",
+            levels.HARM,
+            f"fetches by {parts.scheme}:, past the web",
+            "Use http or https.",
+            effect=effect("network", f"fetches {url[:200]}"),
+        )
+    elif _private(host):
+        yield Finding(
+            "network.private",
+            levels.MODERATE,
+            "",
+            effect=effect("network", f"asks {host}, a host of the local network", target=host),
+        )
+    yield _outgoing(given)
+
+
+def _private(host: str) -> bool:
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return host.endswith((".internal", ".local", ".lan", ".corp"))
+
+
+def _search(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield Finding(
+        "network.search",
+        levels.NOTED,
+        "",
+        effect=effect("network", f"searches the web: {text(given, 'query')[:200]}", reversible=True),
+    )
+    yield _outgoing(given)
+
+
+def _outgoing(given: Mapping[str, Any]) -> Finding | None:
+    """A secret among what would leave the machine."""
+    if not any(masked(one) != one for one in _texts(given, depth=4)):
+        return None
+    return Finding(
+        "secrets.send",
+        levels.HARM,
+        "sends what looks like a secret to another machine",
+        "Leave the secret out.",
+        effect=effect("network_send", "sends a secret away"),
+        rewrite="mask",
     )
 
 
+def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield Finding(
+        "tools.subagent",
+        levels.MINOR,
+        "",
+        effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
+    )
+
+
+def _kill(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield Finding(
+        "tools.kill-shell",
+        levels.NOTED,
+        "",
+        effect=effect("process_signal", f"ends the background command {text(given, 'shell_id', 'task_id')[:100]}"),
+    )
+
+
+_MCP_READS = re.compile(
+    r"(?:^|_)(?:get|list|read|search|query|describe|fetch|find|show|view|lookup|count|status|info|help|resolve|browse_read|snapshot|screenshot)(?:_|$)|^(?:get|list|read|search|find|fetch)[A-Z]"
+)
+_MCP_DESTROYS = re.compile(
+    r"(?:^|_)(?:delete|destroy|drop|purge|remove|truncate|terminate|wipe|erase|revoke|force_push|reset_hard|merge|archive|uninstall)(?:_|$)|^(?:delete|destroy|drop|purge|remove)[A-Z]"
+)
+
+
+def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """By annotations where they are known, else by the tool's name: servers name what they do."""
+    name = tool.rsplit("__", 1)[-1]
+    hints = scene.settings.tool_hints.get(tool, {})
+    destroys = hints.get("destructiveHint", _MCP_DESTROYS.search(name) is not None)
+    if hints.get("readOnlyHint", _MCP_READS.search(name) is not None and not destroys):
+        yield Finding(
+            "tools.mcp-read",
+            levels.NOTED,
+            "",
+            effect=effect("network", f"asks {tool}", target=tool, reversible=True)
+            if hints.get("openWorldHint", True)
+            else None,
+        )
+    elif destroys:
+        yield Finding(
+            "tools.mcp-destroys",
+            levels.CARE,
+            f"asks {tool} to take something away",
+            "Read first what would go, and let a person do it where it matters.",
+            effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
+        )
+    else:
+        yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
+    yield _outgoing(given)
+    yield from _named_paths(scene, given)
+
+
+def _named_paths(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """Paths in the input of tools whose fields are not known: the guard's own, and secrets."""
+    for one in _texts(given, depth=4):
+        if len(one) > 4096 or "/" not in one:
+            continue
+        path = scene.places.absolute(one)
+        if scene.places.is_protected(path):
+            yield _guard(one)
+        what = scene.places.secret(path)
+        if what:
+            yield Finding(
+                "secrets.read",
+                levels.HARM,
+                f"reaches for {what}: {one[:200]}",
+                "Secrets do not belong in a conversation.",
+                effect=effect("secret_read", f"reaches for {what}", target=one[:200]),
+            )
+
+
+def _texts(given: object, depth: int) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given[:MAX_TEXT]
+    elif depth and isinstance(given, Mapping):
+        for value in list(given.values())[:200]:
+            yield from _texts(value, depth - 1)
+    elif depth and isinstance(given, (list, tuple)):
+        for value in given[:200]:
+            yield from _texts(value, depth - 1)
+
+
 _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]] = {
-    "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write, "Read": _read, "Glob": _read, "Grep": _read, "LS": _read, "NotebookRead": _read,
-    "WebFetch": _fetch, "WebSearch": _fetch,
+    "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,
+    "Read": _read, "Glob": _read, "Grep": _read, "LS": _read, "NotebookRead": _read, "ReadMcpResourceTool": _read,
+    "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,
 }  # fmt: skip

@@ -41,7 +41,7 @@ def show(agent: str, as_json: bool) -> None:
 
     async def work() -> None:
         async with common.daemon() as daemon:
-            known = await daemon.get(f"/v1/agents/{agent}")
+            known = await daemon.get(common.agent_path(agent))
         if as_json:
             common.echo_json(_with_task_text(known))
         else:
@@ -55,7 +55,7 @@ def show(agent: str, as_json: bool) -> None:
 @click.argument("text", nargs=-1, required=True)
 def say(agent: str, text: tuple[str, ...]) -> None:
     """Tell an agent something: into its running turn, or as a new one."""
-    _ask(agent, "say", {"text": " ".join(text)})
+    _ask(agent, "say", {"text": common.whole_text(" ".join(text))})
 
 
 @click.command()
@@ -63,7 +63,7 @@ def say(agent: str, text: tuple[str, ...]) -> None:
 @click.argument("text", nargs=-1, required=True)
 def redirect(agent: str, text: tuple[str, ...]) -> None:
     """Interrupt an agent and give it something else to do."""
-    _ask(agent, "redirect", {"text": " ".join(text)})
+    _ask(agent, "redirect", {"text": common.whole_text(" ".join(text))})
 
 
 @click.command()
@@ -86,13 +86,13 @@ def resume(agent: str) -> None:
 @click.option("--reason", default="", help="What the journal says about why.")
 def stop(agent: str, force: bool, reason: str) -> None:
     """Stop an agent: interrupt, end of input, SIGTERM, and then every process it has."""
-    _ask(agent, "stop", {"force": force, "reason": reason})
+    _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)})
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None) -> None:
     async def work() -> None:
         async with common.daemon() as daemon:
-            known = await daemon.post(f"/v1/agents/{agent}/{what}", body)
+            known = await daemon.post(f"{common.agent_path(agent)}/{what}", body)
         click.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
@@ -138,10 +138,14 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "incidents": ", ".join(agent["incidents"]) or "none",
     }
     steps = [
-        f"  {step['decision']:<7} {'failed' if step['failed'] else '':<7} {step['tool']} {clean(step['summary'], 100)}"
+        f"  {step['decision']:<7} {'failed' if step['failed'] else '':<7} {clean(step['tool'], 40)} {clean(step['summary'], 100)}"
         for step in agent["recent"]
     ]
-    return [*(f"{name:<10} {value}" for name, value in facts.items()), "last steps", *(steps or ["  none"])]
+    return [
+        *(f"{name:<10} {clean(value, 1000)}" for name, value in facts.items()),
+        "last steps",
+        *(steps or ["  none"]),
+    ]
 
 
 def _resources(agent: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Speaking with the daemon: requests over its socket, and its streams of lines."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,10 @@ class NoDaemonError(ChaperonError):
         )
 
 
+class DaemonGoneError(ChaperonError):
+    """The daemon went away in the middle of a conversation, or does not answer."""
+
+
 class RefusedError(ChaperonError):
     """The daemon did not do what was asked; the sentence is its own."""
 
@@ -53,39 +57,34 @@ class Client:
 
         Raises:
             RefusedError: The daemon says no, and why.
+            DaemonGoneError: It went away, or does not answer.
         """
-        return await self._ask("GET", path, None)
+        with _told_of_its_end():
+            return _checked(await self._http.get(path))
 
-    async def post(self, path: str, body: Any = None) -> Any:
-        """Ask for something to be done; raises like `get`."""
-        return await self._ask("POST", path, body)
+    async def post(self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS) -> Any:
+        """Ask for something to be done; raises like `get`.
 
-    async def _ask(self, method: str, path: str, body: Any) -> Any:
-        try:
-            response = await self._http.request(method, path, json=body)
-        except httpx.TimeoutException:
-            raise RefusedError(
-                f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it did what was asked is not known.",
-                way_out="It may be waiting for room on its disk: see incidents.jsonl in its state directory.",
-            ) from None
-        except httpx.TransportError as error:
-            raise RefusedError(
-                f"The daemon went away before it answered ({error!r}); whether it did what was asked is not known.",
-                way_out="Start it again, and look with chaperon ps.",
-            ) from None
-        return _checked(response)
+        Args:
+            path: Of the daemon's API.
+            body: What is sent, as JSON.
+            seconds: How long the answer may take; None waits for ever.
+        """
+        with _told_of_its_end():
+            return _checked(await self._http.post(path, json=body, timeout=seconds))
 
     async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
-        """Yield the lines of a stream, without their newlines, until it ends."""
+        """Yield the lines of a stream, without their newlines, until it ends; raises like `get`."""
         splitter = LineSplitter()
-        async with self._http.stream("GET", path, params=query, timeout=None) as response:
-            if response.is_error:
-                await response.aread()
-                _checked(response)
-            async for data in response.aiter_raw():
-                for line in splitter.feed(data):
-                    if isinstance(line, Line):
-                        yield line.data
+        with _told_of_its_end():
+            async with self._http.stream("GET", path, params=query, timeout=None) as response:
+                if response.is_error:
+                    await response.aread()
+                    _checked(response)
+                async for data in response.aiter_raw():
+                    for line in splitter.feed(data):
+                        if isinstance(line, Line):
+                            yield line.data
 
 
 @asynccontextmanager
@@ -94,6 +93,8 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 
     Raises:
         NoDaemonError: None does.
+        RefusedError: One does, and will not speak with us.
+        DaemonGoneError: One does, and does not answer.
     """
     import httpx
 
@@ -102,12 +103,34 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=timeout) as http:
             try:
-                await http.get("/v1/health")
-            except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError):
+                with _told_of_its_end():
+                    _checked(await http.get("/v1/health"))
+            except httpx.ConnectError:
                 continue
             yield Client(http)
             return
     raise NoDaemonError(sockets)
+
+
+@contextmanager
+def _told_of_its_end() -> Iterator[None]:
+    """Give failures of the conversation as what they mean; that nobody listens at all stays what it is."""
+    import httpx
+
+    try:
+        yield
+    except httpx.ConnectError:
+        raise
+    except httpx.TimeoutException as error:
+        raise DaemonGoneError(
+            f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it does what was asked is not known.",
+            way_out="chaperon doctor says more; what the daemon has taken is in its journal (chaperon tail).",
+        ) from error
+    except httpx.TransportError as error:
+        raise DaemonGoneError(
+            f"The daemon went away in the middle of its answer ({str(error) or type(error).__name__}).",
+            way_out="Agents wait for it at their next tool call: start it again with chaperon serve, or its service.",
+        ) from error
 
 
 def _checked(response: "httpx.Response") -> Any:

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import anyio
 import click
 import orjson
 
-from supervisor.cli.client import Client, NoDaemonError, connect
+from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
 from supervisor.config.paths import Places, places, sockets_to_try
 from supervisor.protocol.errors import ChaperonError, UsageError
 
@@ -55,7 +56,7 @@ def run(work: Callable[[], Awaitable[int | None]]) -> None:
     """Run a command to its end and exit with its code; a failure is told on standard error."""
     try:
         code = anyio.run(work) or 0
-    except* NoDaemonError as errors:
+    except* (NoDaemonError, DaemonGoneError) as errors:
         code = complain(errors, NO_DAEMON)
     except* UsageError as errors:
         code = complain(errors, WRONG_USAGE)
@@ -81,6 +82,22 @@ def _leaves(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [leaf for one in error.exceptions for leaf in _leaves(one)]
     return [error]
+
+
+def agent_path(agent: str) -> str:
+    """Where the API has an agent, whatever somebody typed for its name.
+
+    Raises:
+        UsageError: No agent can have that name.
+    """
+    if not agent or set(agent) == {"."}:  # as a part of a path these mean something else
+        raise UsageError(f"{agent!r} cannot be an agent's name.", way_out="chaperon ps lists them.")
+    return f"/v1/agents/{quote(agent, safe='', errors='replace')}"
+
+
+def whole_text(text: str) -> str:
+    """The text with what was no UTF-8 on the command line or standard input replaced, so that it can be sent."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def echo_json(data: Any) -> None:

@@ -2,8 +2,8 @@
 
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ import orjson
 from supervisor.cli import common, view
 from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
 from supervisor.protocol.words import AgentState
+
+Wanted = dict[str, Any]
+"""The body of a submission."""
 
 
 @click.command(name="run")
@@ -42,54 +45,91 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
     one ends all its processes at once. The exit code is 0 where the agent ended well and 1 where not.
     """
     if prompt == "-":
-        prompt = sys.stdin.read()
-    wanted = {"prompt": prompt, "repository": str(repo.absolute()), **{k: v for k, v in about.items() if v}}
+        prompt = sys.stdin.buffer.read().decode(errors="replace")
+    wanted = {
+        "prompt": common.whole_text(prompt),
+        "repository": _sendable(repo.absolute()),
+        **{k: v for k, v in about.items() if v},
+    }
 
     async def work() -> int:
         async with AsyncExitStack() as stack:
-            daemon = await stack.enter_async_context(_daemon(detach))
-            agent = (await daemon.post("/v1/agents", wanted))["agent"]
-            if detach:
-                click.echo(agent)
-                return 0
-            return await follow(daemon, agent, as_json)
+            try:
+                daemon = await stack.enter_async_context(common.daemon())
+            except NoDaemonError:
+                if detach:
+                    raise
+            else:
+                return await _detached(daemon, wanted) if detach else await _attended(daemon, wanted, as_json)
+        return await _by_ourselves(wanted, as_json)
 
     common.run(work)
 
 
-@asynccontextmanager
-async def _daemon(must_be_there: bool) -> AsyncIterator[Client]:
-    """The daemon that listens, or one of our own."""
+def _sendable(path: Path) -> str:
     try:
-        async with common.daemon() as client:
-            yield client
-            return
-    except NoDaemonError:
-        if must_be_there:
-            raise
+        path_text = str(path)
+        path_text.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{path!r} is not UTF-8, and only such paths can be told to the daemon.") from None
+    return path_text
+
+
+async def _detached(daemon: Client, wanted: Wanted) -> int:
+    click.echo((await daemon.post("/v1/agents", wanted))["agent"])
+    return 0
+
+
+async def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
+    """Serve for as long as the run lasts, and leave no agent of it behind, however it ends."""
     # What serves takes half a second to import, which nobody who has a daemon should pay.
     from supervisor.runtime.log import start_log
     from supervisor.runtime.service import Setup, run_daemon
 
     loaded = common.configuration()
     start_log("warn")
-    async with run_daemon(Setup(loaded.config, common.here())), connect(common.here().socket) as client:
-        yield client
+    begun: list[str] = []
+    async with run_daemon(Setup(loaded.config, common.here())) as daemon:
+        try:
+            async with connect(common.here().socket) as client:
+                return await _attended(client, wanted, as_json, begun.append)
+        finally:
+            for agent in begun:
+                await daemon.put_down(agent, "the run that it belonged to has ended")
 
 
-async def follow(daemon: Client, agent: str, as_json: bool) -> int:
-    """Print what an agent does until it has ended; the exit code."""
-    ended = AgentState.LOST
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signals, daemon, agent, name="signals")
-        async for line in daemon.lines("/v1/events", agent=agent, follow=True):
-            record = orjson.loads(line)
-            _print(line, record, as_json)
-            if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
-                ended = AgentState(record["after"])
-                break
-        tasks.cancel_scope.cancel()
-    for line in [line async for line in daemon.lines("/v1/events", agent=agent, after=record["n"])]:
+async def _attended(
+    daemon: Client, wanted: Wanted, as_json: bool, begun: Callable[[str], object] = lambda _agent: None
+) -> int:
+    """Submit the task and follow it; from before the first moment, signals stop the agent instead of ending us."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        summary = await daemon.post("/v1/agents", wanted)
+        begun(summary["agent"])
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signals, signals, daemon, summary["agent"], name="signals")
+            code = await follow(daemon, summary["agent"], summary["first_event"] - 1, as_json)
+            tasks.cancel_scope.cancel()
+    return code
+
+
+async def follow(daemon: Client, agent: str, after: int, as_json: bool) -> int:
+    """Print what an agent does, from an event on, until it has ended; the exit code."""
+    last, ended = after, None
+    async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
+        record = orjson.loads(line)
+        last = record["n"]
+        _print(line, record, as_json)
+        if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
+            ended = AgentState(record["after"])
+            break
+    if ended is None:
+        click.echo(
+            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call; see it again "
+            f"with: chaperon tail -f --agent {agent} -n {last}",
+            err=True,
+        )
+        return common.NO_DAEMON
+    async for line in daemon.lines("/v1/events", agent=agent, after=last):
         _print(line, orjson.loads(line), as_json)
     return 0 if ended is AgentState.DONE else common.FAILED
 
@@ -102,15 +142,14 @@ def _print(line: bytes, record: dict[str, Any], as_json: bool) -> None:
         click.echo(text)
 
 
-async def _stop_on_signals(daemon: Client, agent: str) -> None:
+async def _stop_on_signals(signals: AsyncIterator[signal.Signals], daemon: Client, agent: str) -> None:
     """The first signal stops the agent in order; each further one at once."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        force = False
-        async for _ in signals:
-            how = "at once" if force else "in order; Ctrl+C again ends it at once"
-            click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
-            try:
-                await daemon.post(f"/v1/agents/{agent}/stop", {"force": force, "reason": "Ctrl+C"})
-            except RefusedError as error:
-                click.echo(f"chaperon: {error}", err=True)
-            force = True
+    force = False
+    async for _ in signals:
+        how = "at once" if force else "in order; Ctrl+C again ends it at once"
+        click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
+        try:
+            await daemon.post(f"{common.agent_path(agent)}/stop", {"force": force, "reason": "Ctrl+C"})
+        except RefusedError as error:
+            click.echo(f"chaperon: {error}", err=True)
+        force = True

@@ -44,7 +44,7 @@ def _mark(word: str, colour: str, *, bold: bool = False) -> str:
 
 def _submitted(record: Record) -> Shown:
     yield _mark("task", "blue", bold=True), clean(record["task"]["prompt"])
-    yield _mark("", "blue"), style(f"in {record['workspace']}, session {record['session_id']}", dim=True)
+    yield _mark("", "blue"), style(clean(f"in {record['workspace']}, session {record['session_id']}"), dim=True)
 
 
 def _line(record: Record) -> Shown:
@@ -71,14 +71,17 @@ def _user(frame: Mapping[str, Any]) -> Shown:
 
 def _result(frame: Mapping[str, Any]) -> Shown:
     cost = frame.get("total_cost_usd")
-    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, float) else "")
-    yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(told, dim=True)
+    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else "")
+    yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(clean(told), dim=True)
 
 
 def _reviewed(record: Record) -> Shown:
     action, review = record["action"], record["review"]
     decision = review["decision"]
-    yield _mark(decision, COLOURS[decision], bold=decision != "allow"), f"{action['tool']} {_what(action['input'])}"
+    yield (
+        _mark(decision, COLOURS[decision], bold=decision != "allow"),
+        f"{clean(action['tool'], 60)} {_what(action['input'])}",
+    )
     if review.get("updated_input"):
         yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
     if decision != "allow":
@@ -128,7 +131,7 @@ def _wish(word: str) -> Callable[[Record], Shown]:
 
 def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
-        yield _mark("", colour), style(text.format_map(record), dim=True)
+        yield _mark("", colour), style(clean(text.format_map(record)), dim=True)
 
     return shown
 
@@ -149,6 +152,12 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "pause_requested": _wish("pause"),
     "resume_requested": _wish("resume"),
     "stop_requested": _wish("stop"),
+    "checkpoint_requested": _told("a checkpoint {name} is wanted by {by}"),
+    "checkpoint_made": _told("checkpoint {name} ({micros} µs)"),
+    "capture_failed": _told("no checkpoint: {error}", "red"),
+    "rollback_requested": _told("back to {checkpoint}, says {by}"),
+    "checkpoint_restored": _told("back at {checkpoint}: {restored} paths; to undo: rollback {undo}", "magenta"),
+    "restore_failed": _told("not back at {checkpoint}: {error}", "red"),
     "tree_frozen": _told("all processes stand still after {micros} µs"),
     "tree_ended": _told("all processes ended after {micros} µs, {left} left"),
     "agent_adopted": _told("taken over from the daemon before: {outcome}"),

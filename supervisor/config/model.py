@@ -78,6 +78,10 @@ def _private(value: int) -> int:
 Expression = Annotated[str, AfterValidator(_pattern)]
 
 
+PermissionMode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
+"""The CLI's own modes."""
+
+
 class Agent(Section):
     """How the CLI is started."""
 
@@ -87,10 +91,12 @@ class Agent(Section):
     """Further arguments for the CLI, one a list item. Those that chaperon sets itself, and those that would take the agent out of its hands, are refused."""
     environment: Annotated[dict[str, str], AfterValidator(_variable_names)] = Field(default={}, repr=False)
     """Variables that agents get beside the clean environment, by name. Values are never shown."""
-    permission_mode: Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = "default"
+    permission_mode: PermissionMode = "default"
     """The CLI's own permission mode. In `default` a call whose review failed is still asked of a second gate; under `bypassPermissions` the review is the only one."""
     own_config_dir: bool = False
     """Whether each agent gets a CLAUDE_CONFIG_DIR of its own: no settings, memory or login of the user reach it."""
+    cgroups: Literal["auto", "never"] = "auto"
+    """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process trees instead."""
     launcher: Texts = ()
     """Command that the CLI is started through, one a list item; the CLI's own command is appended. Room for a sandbox."""
 
@@ -285,6 +291,8 @@ class Audit(Section):
 class Checkpoints(Section):
     """When checkpoints are made by themselves, and how many are kept."""
 
+    enabled: bool = True
+    """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after tests passed."""
     periodic: int = Field(default=5, ge=0, le=1_000_000)
     """A checkpoint after every so many completed tasks; 0 makes none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")

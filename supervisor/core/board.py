@@ -6,11 +6,13 @@ summaries and where the oldest live agent began: rebuilding reads the journal fr
 
 from collections.abc import Callable, Iterator
 
+from interventions.effectiveness import Record
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
+from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
-from supervisor.protocol.events import AnyEvent, TaskSubmitted
+from supervisor.protocol.events import AnyEvent, InterventionJudged, StateChanged, TaskSubmitted
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -20,9 +22,11 @@ class Board:
 
     Args:
         make_session: Makes the session of a task that was submitted, with reviewer, detectors and controller.
+        record: What came of interventions so far; kept up to date here, and read by the controllers that are made with it.
     """
 
-    def __init__(self, make_session: MakeSession) -> None:
+    def __init__(self, make_session: MakeSession, record: Record | None = None) -> None:
+        self.record = record if record is not None else Record()
         self._make_session = make_session
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
@@ -33,12 +37,12 @@ class Board:
         session = self._session_of(seq, event)
         if session is None:
             return []
-        commands = session.see(seq, event)
-        self._retire(event.agent, session)
-        return commands
+        return self._noted(seq, event, session, session.see(seq, event))
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal in, deciding nothing."""
+        if isinstance(event, InterventionJudged):
+            self.record.remember(seq, event.judgement)
         session = self._session_of(seq, event)
         if session is not None:
             session.remember(seq, event)
@@ -48,9 +52,7 @@ class Board:
         session = self._live.get(event.agent)
         if session is None:
             return []
-        commands = session.recover(seq, event)
-        self._retire(event.agent, session)
-        return commands
+        return self._noted(seq, event, session, session.recover(seq, event))
 
     def live(self) -> Iterator[Session]:
         """The sessions that have not ended."""
@@ -72,7 +74,7 @@ class Board:
     def summaries(self) -> list[Summary]:
         """All agents, in the order in which they were submitted."""
         known = [*self._ended.values(), *(session.summary for session in self._live.values())]
-        return sorted(known, key=lambda summary: summary.started_at)
+        return sorted(known, key=lambda summary: summary.first_event)  # the wall clock may have gone back meanwhile
 
     def summary(self, agent: str) -> Summary:
         """The summary of that name.
@@ -101,16 +103,33 @@ class Board:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
         self._ended = {summary.agent: summary for summary in ended}
 
+    def abandon(self, seq: int, event: StateChanged) -> None:
+        """Fold in that an agent's life is over and drop its session, whatever it would still decide."""
+        self.remember(seq, event)
+        if (session := self._live.pop(event.agent, None)) is not None:
+            self._ended[event.agent] = session.summary
+            del self._began[event.agent]
+
     def settle(self) -> None:
-        """Retire the sessions that ended, once the journal was read."""
+        """Retire the sessions that ended, once the journal was read; one that still has an incident to tell stays."""
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
 
     def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
         if isinstance(event, TaskSubmitted) and event.agent not in self._ended:
-            self._live[event.agent] = self._make_session(event)
+            session = self._live[event.agent] = self._make_session(event)
+            session.summary.first_event = seq
             self._began[event.agent] = seq
         return self._live.get(event.agent)
+
+    def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:
+        """Take the outcomes among the decisions into the record, under the numbers that the journal gives them."""
+        decisions = (command.event for command in due if isinstance(command, commands.Record))
+        for number, decision in enumerate(decisions, seq + 1):
+            if isinstance(decision, InterventionJudged):
+                self.record.remember(number, decision.judgement)
+        self._retire(event.agent, session)
+        return due
 
     def _retire(self, agent: str, session: Session) -> None:
         """Keep only the summary of a session that has ended and has nothing more to tell."""

@@ -4,13 +4,14 @@ The order is the order of harm: answers that the CLI waits for, then what the de
 then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
 from interventions.controller import Controller, Easing
 from supervisor.core import gate, incidents, limits
+from supervisor.core.captures import RISKY, CaptureRules
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
 from supervisor.core.memory import Memory
@@ -22,6 +23,7 @@ from supervisor.protocol.events import (
     AgentVanished,
     AnyEvent,
     ApprovalAsked,
+    CheckpointAwaited,
     Event,
     FrameRejected,
     IncidentOpened,
@@ -39,6 +41,9 @@ from supervisor.protocol.events import (
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import AgentState, Decision, Rung
+
+NOT_CAPTURED = "chaperon.not-captured"
+"""The rule of an action that is blocked because it could not be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,8 @@ class SessionSettings:
     """Which actions wait for a person."""
     limits: LimitSettings = field(default_factory=LimitSettings)
     """What happens at a limit of the task."""
+    captures: CaptureRules = field(default_factory=CaptureRules)
+    """When checkpoints are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +118,22 @@ class Decider:
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.state in (AgentState.PAUSED, AgentState.STOPPING):
+        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
         return next((due for request in known.waiting.values() if (due := self._answer(known, request, now))), None)
 
-    def _answer(self, known: Memory, request: gate.Request, now: Event) -> ReviewMade | ApprovalAsked | None:
-        """The review of a request, or that a person is asked; None while it waits for one."""
+    def _answer(
+        self, known: Memory, request: gate.Request, now: Event
+    ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | None:
+        """The review of a request, or what it waits for; None while it waits."""
+        awaited = known.captures.awaited.get(request.request_id)
+        if awaited is not None:
+            captured = _captured(known, awaited)
+            return None if captured is None else self._made(now, request, awaited.action, captured)
         asked = known.approvals.get(request.request_id)
         if asked is not None:
             made = _approved(known, asked)
-            return None if made is None else self._made(now, request, asked.action, made)
+            return None if made is None else self._unless_captured(known, request, asked.action, made, now)
         action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
         if action is None:
             action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
@@ -128,8 +141,10 @@ class Decider:
         before = self._verdict(known, request, action)
         if before is not None:
             return self._made(now, request, action, before)
-        if known.pace.wait(self._controller.limits.calls_per_minute, now.mono):
+        if self._controller.call_wait(now.mono) > 0:
             return None
+        if over := self._controller.refuses(action.tool, now.mono):
+            return self._made(now, request, action, gate.used_up(over))
         review = gate.review(self._reviewer, action, self._context(known))
         settings = self._settings.approval
         used_up = self._used_up(action, review, now)
@@ -137,7 +152,7 @@ class Decider:
             return self._made(now, request, action, limits.refused(review, used_up))
         why = used_up or approval.needs_person(action, review, settings)
         if not why:
-            return self._made(now, request, action, review)
+            return self._unless_captured(known, request, action, review, now)
         return ApprovalAsked(
             agent=now.agent,
             at=now.at,
@@ -154,6 +169,18 @@ class Decider:
         if self._settings.limits.at_limit == "tell":
             return ""
         return limits.forbidden(action, review, self._controller.usage(now.mono), self._controller.limits.limits)
+
+    def _unless_captured(
+        self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
+    ) -> ReviewMade | CheckpointAwaited | None:
+        """The review; while a capture is under way, None for an action that might get half into it."""
+        if known.captures.holds(action, review):
+            return None
+        if not known.captures.needs(review):
+            return self._made(now, request, action, review)
+        return CheckpointAwaited(
+            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
+        )
 
     def _made(self, now: Event, request: gate.Request, action: Action, review: Review) -> ReviewMade:
         return ReviewMade(
@@ -178,6 +205,7 @@ class Decider:
             history=known.history,
             home=self._settings.home,
             protected=self._settings.protected,
+            captured=known.captures.captured,
             active_issues=tuple(sorted({type_ for type_, _ in known.open_issues})),
         )
 
@@ -217,11 +245,11 @@ class Decider:
             task=known.task,
             id=f"{now.agent}-{seq}",
             mono=now.mono,
-            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.rollback is None,
+            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
             ended=known.state.ended,
             well=known.state is AgentState.DONE or stopped,
             history=known.history,
-            checkpoints=self._surroundings.checkpoints,
+            checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
             facts=self._surroundings.facts,
         )
 
@@ -234,7 +262,7 @@ class Decider:
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+        due = _went_back(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
         if due is None:
             return None
         step, why = due
@@ -267,7 +295,24 @@ def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
     return approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.overdue else None
 
 
+def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
+    """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
+    captures, request = known.captures, awaited.request_id
+    if request in captures.failed:
+        reason = (
+            f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "
+            "not be undone, and it was not run. Leave what it would change as it is, and say so at the end."
+        )
+        return replace(awaited.review, decision=Decision.BLOCK, reasoning=reason, rule=NOT_CAPTURED, updated_input=None)
+    return None if captures.due.keys() & {RISKY + request} else awaited.review
+
+
 Due = tuple[Step, str] | None
+
+
+def _went_back(known: Memory) -> Due:
+    """A rollback is done: the agent begins again, in another session."""
+    return (Step.GO_BACK, "it went back to a checkpoint") if known.going_back.reborn else None
 
 
 def _ended(known: Memory) -> Due:

@@ -15,6 +15,7 @@ Request = HookCallback | CanUseTool
 
 REVIEWER_FAILED = "chaperon.reviewer-failed"
 MALFORMED_INPUT = "chaperon.malformed-input"
+LIMIT_USED_UP = "chaperon.limit-used-up"
 
 
 def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
@@ -43,6 +44,11 @@ def review(reviewer: Reviewer, action: Action, context: Context) -> Review:
 def malformed(tool: str) -> Review:
     """The review of a call whose input is no object."""
     return _block(MALFORMED_INPUT, f"The input of this {tool} call is not an object, so it was not run. Call it again.")
+
+
+def used_up(why: str) -> Review:
+    """The review of a call for which a throttled limit leaves nothing."""
+    return Review(Decision.BLOCK, 0.0, 0.5, Severity.LOW, why, LIMIT_USED_UP)
 
 
 def answer(request_id: str, review: Review, *, permission: bool, action: Action) -> bytes:

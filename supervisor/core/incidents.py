@@ -70,12 +70,19 @@ def _intervention(
         type=chosen.kind,
         severity=issue.severity,
         summary=f"{issue.sentence} Answer: {chosen.reason} Evidence: events {', '.join(map(str, issue.evidence)) or issue.began}.",
-        way_out=f"chaperon recover {id_}" if stop else f"chaperon show {cause.agent}",
+        way_out=f"chaperon recover {id_}" if stop else _way_out(cause.agent, chosen),
         issue=issue.type,
         seq=seq,
         report=f"incidents/{id_}.json" if stop else "",
     )
     return incident, stop_report.report(_stop_facts(id_, cause, known)) if stop else None
+
+
+def _way_out(agent: str, chosen: Intervention) -> str:
+    """What a person can do about it."""
+    if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
+        return f"To undo it: chaperon rollback before-{chosen.id}"
+    return f"chaperon show {agent}"
 
 
 def _stop_facts(id_: str, cause: InterventionChosen, known: Memory) -> stop_report.StopFacts:

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from interventions.controller import EASED, Controller
 from supervisor.core import gate
+from supervisor.core.captures import CaptureRules, Captures
+from supervisor.core.going_back import GoingBack
 from supervisor.core.observe import Observer, sampled
-from supervisor.core.pace import Pace
 from supervisor.core.summary import Summary
 from supervisor.protocol import control, messages
 from supervisor.protocol.actions import Step
@@ -45,6 +46,7 @@ from supervisor.protocol.events import (
     RestoreFailed,
     ResumeRequested,
     ReviewMade,
+    RollbackRequested,
     RungReached,
     SayRequested,
     StateChanged,
@@ -61,9 +63,9 @@ from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severi
 HISTORY = 50
 """Steps kept for reviews, reports and `show`: as many last actions as an incident report carries."""
 
-HELLO, SETTLE, LADDER, INTERVENE, PACE = "hello", "settle", "ladder", "intervene", "pace"
+HELLO, SETTLE, LADDER, INTERVENE = "hello", "settle", "ladder", "intervene"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
-cooldown, the next call that a limit of calls in a minute lets through."""
+cooldown or of the wait for the next call that a throttling lets through."""
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
@@ -88,9 +90,16 @@ class Memory:
         submitted: The event that began it.
         detectors: Watch the run; fed here, since their memory is part of the state.
         controller: Remembers issues and interventions; asked elsewhere.
+        captures: When checkpoints are made.
     """
 
-    def __init__(self, submitted: TaskSubmitted, detectors: Sequence[Detector], controller: Controller) -> None:
+    def __init__(
+        self,
+        submitted: TaskSubmitted,
+        detectors: Sequence[Detector],
+        controller: Controller,
+        captures: CaptureRules,
+    ) -> None:
         self.submitted = submitted
         self.task = submitted.task
         self.state = AgentState.STARTING
@@ -112,11 +121,12 @@ class Memory:
         self.wish: PauseRequested | ResumeRequested | None = None
         self.stop: StopRequested | None = None
         self.emergency: InterventionChosen | None = None
-        self.rollback: InterventionChosen | None = None
+        self.captures = Captures(captures)
+        self.going_back = GoingBack(submitted.session_id)
+        self.said: dict[str, str] = {}
         self.approvals: dict[str, ApprovalAsked] = {}
         self.approved: dict[str, ApprovalGiven] = {}
         self.overdue: set[str] = set()
-        self.pace = Pace()
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.effort: str | None = None
@@ -146,6 +156,7 @@ class Memory:
             or self.fresh_issues
             or self.incidents_due
             or self.begun
+            or self.going_back.reborn
             or self.turn is not None
             or self.stop is not None
             or self.emergency is not None
@@ -160,6 +171,7 @@ class Memory:
         self.first_seq = self.first_seq or seq
         self.last_seq = seq
         self.controller.remember(seq, event)
+        self.captures.remember(seq, event)
         match event:
             case LineReceived() | LinePassedOver():
                 self._line(seq, event)
@@ -169,8 +181,14 @@ class Memory:
                 self._issue(event.issue)
             case InterventionChosen():
                 self._intervention(seq, event)
-            case InterventionJudged() | PersonNeeded() | LimitsEased() | CheckpointRestored() | RestoreFailed():
+            case InterventionJudged() | PersonNeeded() | LimitsEased():
                 self._controlled(seq, event)
+            case RollbackRequested():
+                self.going_back.begin(seq, event)
+            case CheckpointRestored():
+                self._restored(seq, event)
+            case RestoreFailed():
+                self.ending = self.going_back.failed() or self.ending
             case ApprovalAsked():
                 self.approvals[event.request_id] = event
             case ApprovalGiven():
@@ -205,6 +223,7 @@ class Memory:
             self._malformed(error)
             return
         self._message(message)
+        self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
 
     def _malformed(self, error: FrameError) -> None:
@@ -257,6 +276,7 @@ class Memory:
         self.turn = None
         if prompt in self.untaken:
             self.untaken.remove(prompt)
+        self.said = {key: text for key, text in self.said.items() if text != prompt}
 
     def _background(self, task: messages.BackgroundTask) -> None:
         if task.status == "started" and task.task_type in AGENT_WORK:
@@ -272,6 +292,7 @@ class Memory:
                 self.summary.recent = self.history
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
+            self.captures.observed(observation.seq, observation)
             for detector in self._detectors:
                 self.fresh_issues += detector.see(observation)
 
@@ -287,7 +308,6 @@ class Memory:
         if permission and event.action.tool_use_id in self.verdicts:
             return  # the second gate repeats the first one's answer; it counts once
         self.verdicts[event.action.tool_use_id] = event
-        self.pace.answered(event.mono)
         if len(self.verdicts) > HISTORY:
             del self.verdicts[next(iter(self.verdicts))]
         self.summary.count_review(event.review)
@@ -316,15 +336,11 @@ class Memory:
         self._effort(chosen.id)
         self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
-            self.rollback = event  # its message is for the conversation that goes on from the checkpoint
+            self.going_back.begin(seq, event)  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
             self._tell(f"tell:{chosen.id}", chosen.message, "chaperon", seq, event)
 
-    def _controlled(
-        self,
-        seq: int,
-        event: InterventionJudged | PersonNeeded | LimitsEased | CheckpointRestored | RestoreFailed,
-    ) -> None:
+    def _controlled(self, seq: int, event: InterventionJudged | PersonNeeded | LimitsEased) -> None:
         match event:
             case InterventionJudged():
                 outcome = event.judgement.outcome
@@ -336,8 +352,27 @@ class Memory:
             case LimitsEased():
                 self._effort(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
-            case CheckpointRestored() | RestoreFailed():
-                self.rollback = None
+
+    def _restored(self, seq: int, event: CheckpointRestored) -> None:
+        """Files are back. Where the conversation goes back as well, what belonged to the ended processes is forgotten."""
+        if event.files_only:
+            guidance = self.going_back.guidance(event)
+            self.ending = self.going_back.failed() or self.ending
+            self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
+            return
+        if self.state is AgentState.STOPPING or self.stop is not None or self.emergency is not None:
+            self.ending = self.going_back.failed() or self.ending
+            return
+        carried = list(self.said.values())
+        self.going_back.restored(event, self.task, carried)
+        for known in (self.outbox, self.waiting, self.approvals, self.approved, self.overdue, self.background):
+            known.clear()
+        self.untaken.clear()
+        self.said.clear()
+        self.turn = self.rejected = self.wish = self.ending = None
+        self.launched = self.greeted = self.begun = self.settled = self.woken = False
+        self.offset = 0
+        self.summary.session_id = event.session_id
 
     def _effort(self, id_: str) -> None:
         """Have the CLI go to the effort that the limits in force ask for, where that changed."""
@@ -353,7 +388,7 @@ class Memory:
 
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
-        self.begun = False
+        self.begun = self.going_back.reborn = False
         self.wish = None
         self.summary.changed(event)
         if event.after in (AgentState.IDLE, AgentState.FINISHING):
@@ -371,8 +406,10 @@ class Memory:
     ) -> None:
         match event:
             case SayRequested():
+                self.said[event.id] = event.text
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case RedirectRequested():
+                self.said[event.id] = event.text
                 self.outbox[f"interrupt:{event.id}"] = control.interrupt(f"interrupt-{event.id}")
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case StopRequested():
@@ -386,10 +423,12 @@ class Memory:
         match event:
             case AgentLaunched():
                 self.launched = True
+                self.going_back.launches = event.number
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
                 self.outbox["init"] = control.initialize("init")
-                self._tell("prompt", self.task.prompt, "task", seq, event)
+                if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
+                    self._open(seq, event)
             case TimerFired():
                 self._timer(event)
             case TreeFrozen():
@@ -399,10 +438,19 @@ class Memory:
             case ResourcesSeen():
                 self.summary.sampled(event)
                 self._feed([sampled(seq, event)])
+            case AgentExited() | AgentVanished() if self.going_back.cause is not None:
+                self.going_back.ended = event
             case AgentExited() | AgentVanished() | LaunchFailed():
                 self.ending = event
             case _:
                 pass
+
+    def _open(self, seq: int, event: Event) -> None:
+        """What the CLI is told first: the task, or after a rollback what came of it; and what people had said meanwhile."""
+        opening = self.going_back.opening
+        self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
+        for number, text in enumerate(self.going_back.carried):
+            self._tell(f"carried:{number}", text, "person", seq, event)
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.greeted and not self.stop:

@@ -170,8 +170,9 @@ class _Session:
             self.result.recorded_seconds = self._mono - self._started
 
     def _hear(self, record: Record) -> None:
-        by = "person" if self._task or record.interactive else "task"
-        self._task = self._task or Task(self.result.session_id, record.said, self._workspace)
+        by = record.by or ("person" if self._task else "task")
+        if by != "chaperon":
+            self._task = self._task or Task(self.result.session_id, record.said, self._workspace)
         self._show(self._observer.told(record.said, by, record.seq, self._mono), record.seq)
 
     def _note_calls(self, message: Assistant) -> None:

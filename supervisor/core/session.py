@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, PACE, SETTLE, Memory
+from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, SETTLE, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
+    Capture,
     CloseInput,
     Command,
     EndTree,
@@ -42,6 +43,7 @@ from supervisor.protocol.events import (
     PauseRequested,
     RedirectRequested,
     ResumeRequested,
+    RollbackRequested,
     RungReached,
     SayRequested,
     StateChanged,
@@ -54,6 +56,27 @@ from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
 LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED})
 """The states in which something said reaches the model."""
+
+
+def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
+    """Refuse a person's wish that the state does not allow.
+
+    Raises:
+        IllegalStepError: It does not.
+    """
+    match wish:
+        case SayRequested() | RedirectRequested() if state not in LISTENING:
+            raise IllegalStepError(agent, state, "be told anything", legal(state))
+        case PauseRequested() if Step.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
+        case ResumeRequested() if Step.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case StopRequested() if state.ended:
+            raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case RollbackRequested() if Step.GO_BACK not in legal(state):
+            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
+        case _:
+            return
 
 
 class Session:
@@ -77,13 +100,13 @@ class Session:
         settings: SessionSettings,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._known = Memory(submitted, detectors, controller)
+        self._known = Memory(submitted, detectors, controller, settings.captures)
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None
-        self._lets_go_at: float | None = None
         self._settings = settings
         self._sent: set[str] = set()
+        self._captures_asked: set[str] = set()
 
     @property
     def summary(self) -> Summary:
@@ -123,7 +146,12 @@ class Session:
     @property
     def processes_ended(self) -> bool:
         """Whether the end of its processes is known, though what follows from it may still be due."""
-        return self._known.ending is not None
+        return self._known.ending is not None or self._known.going_back.ended is not None
+
+    @property
+    def launch_number(self) -> int:
+        """Which launch its processes are of, or the next one would be."""
+        return self._known.going_back.launches + (0 if self._known.launched else 1)
 
     @property
     def over(self) -> bool:
@@ -141,20 +169,11 @@ class Session:
         Raises:
             IllegalStepError: It does not.
         """
-        name, state = self.summary.agent, self.state
-        match wish:
-            case SayRequested() | RedirectRequested() if state not in LISTENING:
-                raise IllegalStepError(name, state, "be told anything", legal(state))
-            case PauseRequested() if Step.PAUSE not in legal(state):
-                raise IllegalStepError(name, state, Step.PAUSE, legal(state))
-            case ResumeRequested() if Step.RESUME not in legal(state):
-                raise IllegalStepError(name, state, Step.RESUME, legal(state))
-            case ApprovalGiven():
-                self._check_answer(wish)
-            case StopRequested() if state.ended:
-                raise IllegalStepError(name, state, Step.STOP, legal(state))
-            case _:
-                return
+        refuse_illegal(self.summary.agent, self.state, wish)
+        if isinstance(wish, ApprovalGiven):
+            self._check_answer(wish)
+        if isinstance(wish, RollbackRequested) and self._known.going_back.cause is not None:
+            raise IllegalStepError(self.summary.agent, self.state, "go back while it goes back", legal(self.state))
 
     def _check_answer(self, given: ApprovalGiven) -> None:
         refuse_agent(given.by, given.from_agent)
@@ -183,12 +202,16 @@ class Session:
         return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
-        """What is still due after `remember` rebuilt the session; the event says when, and that it was adopted."""
+        """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
+
+        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
+        """
         known = self._known
+        self._sent.clear()
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
-                commands.append(self._launch())
+                commands += [] if any(isinstance(command, Launch) for command in commands) else [self._launch()]
             case AgentState.STARTING:
                 commands.append(StartTimer(HELLO, self._settings.hello_seconds))
             case AgentState.RUNNING if known.owed_a_turn:
@@ -199,8 +222,8 @@ class Session:
                 commands += self._climb(known.rung)
             case _:
                 pass
-        if known.rollback is not None and not known.state.ended:
-            commands += self._intervene(known.rollback)
+        if known.going_back.cause is not None and not known.state.ended:
+            commands += self._effects(known.going_back.cause)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
         if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
             # The daemon before may have ended while the tree stood still for its share of processor time.
@@ -212,20 +235,10 @@ class Session:
         return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)
 
     def _wake(self, mono: float) -> list[Command]:
-        """Have something happen when a cooldown ends and an issue waits for it, or when a call that waits may go on."""
-        return self._wake_for_issue(mono) + self._wake_for_call(mono)
-
-    def _wake_for_call(self, mono: float) -> list[Command]:
-        waiting = self._known.waiting.keys() - self._known.approvals.keys()
-        seconds = self._known.pace.wait(self._controller.limits.calls_per_minute, mono) if waiting else 0.0
-        lets_go_at = round(mono + seconds, 3) if seconds else None
-        if lets_go_at == self._lets_go_at:
-            return []
-        self._lets_go_at = lets_go_at
-        return [] if lets_go_at is None else [StartTimer(PACE, seconds)]
-
-    def _wake_for_issue(self, mono: float) -> list[Command]:
-        seconds = None if self.state.ended else self._controller.wakes_in(mono)
+        """Have something happen when a cooldown ends and an issue waits for it."""
+        held = self._controller.call_wait(mono) if self._known.waiting else 0.0
+        due = (self._controller.wakes_in(mono), held or None)
+        seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
         if seconds is None or wakes_at == self._wakes_at:
             return []
@@ -243,8 +256,7 @@ class Session:
             case InterventionKind.RESOURCE_THROTTLING:
                 return [self._apply_limits()]
             case InterventionKind.CHECKPOINT_ROLLBACK:
-                checkpoint, fresh = str(chosen.details["checkpoint"]), bool(chosen.details.get("fresh"))
-                return [RestoreCheckpoint(chosen.id, checkpoint, chosen.message, fresh)]
+                return [self._restore(chosen.id, event, fresh=bool(chosen.details.get("fresh")))]
             case _:
                 return []
 
@@ -263,7 +275,22 @@ class Session:
         if outbox or self._sent:
             commands += [SendLine(key, line) for key, line in outbox.items() if key not in self._sent]
             self._sent = set(outbox)
-        return commands
+        return commands + self._capture(number, event)
+
+    def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
+        """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments."""
+        known = self._known
+        if known.going_back.cause is not None:
+            return []
+        asked, self._captures_asked = self._captures_asked, set(known.captures.due)
+        if known.state.ended or not self._captures_asked - asked:
+            return []
+        moment = known.captures.moment(seq, event.mono, known.state)
+        return [
+            Capture(key, due.reason, moment, known.task, known.submitted.workspace, due.name, due.note)
+            for key, due in known.captures.due.items()
+            if key not in asked
+        ]
 
     def _effects(self, event: AnyEvent) -> list[Command]:
         """What one event asks for beside lines to the CLI."""
@@ -275,9 +302,14 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput()]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE), StopTimer(PACE)]
+                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE)]
+            case StateChanged(after=AgentState.STARTING):
+                return [StopTimer(SETTLE), self._launch()]
             case InterventionChosen():
                 return self._intervene(event)
+            case RollbackRequested():
+                how = {"fresh": event.fresh, "files_only": event.files_only, "with_branch": event.with_branch}
+                return [self._restore(event.id, event, unusual=event.unusual, **how)]
             case LimitsEased():
                 return [self._apply_limits()]
             case ApprovalAsked():
@@ -290,8 +322,14 @@ class Session:
                 return []
 
     def _launch(self) -> Launch:
-        submitted = self._known.submitted
-        return Launch(submitted.task, submitted.workspace, submitted.session_id)
+        submitted, back = self._known.submitted, self._known.going_back
+        how = (back.launches + 1, back.resume_session, back.resume_at)
+        return Launch(submitted.task, submitted.workspace, back.session_id, *how)
+
+    def _restore(self, id_: str, event: AnyEvent, **how: bool) -> RestoreCheckpoint:
+        known = self._known
+        moment = known.captures.moment(known.going_back.asked_seq, event.mono, known.state)
+        return RestoreCheckpoint(id_, known.going_back.checkpoint, known.submitted.workspace, known.task, moment, **how)
 
     def _climb(self, rung: Rung) -> list[Command]:
         """What a rung does, and when the next is climbed."""

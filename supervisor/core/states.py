@@ -23,9 +23,15 @@ class Step(StrEnum):
     FAIL = "fail"
     END = "be ended"
     VANISH = "vanish"
+    GO_BACK = "go back to a checkpoint"
 
 
-_LIVE = {Step.STOP: AgentState.STOPPING, Step.FAIL: AgentState.FAILED, Step.VANISH: AgentState.LOST}
+_LIVE = {
+    Step.GO_BACK: AgentState.STARTING,
+    Step.STOP: AgentState.STOPPING,
+    Step.FAIL: AgentState.FAILED,
+    Step.VANISH: AgentState.LOST,
+}
 
 TABLE: dict[AgentState, dict[Step, AgentState]] = {
     AgentState.STARTING: {Step.BEGIN: AgentState.RUNNING, **_LIVE},

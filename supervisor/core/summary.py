@@ -20,6 +20,8 @@ class Summary:
     session_id: str
     started_at: float
     """Unix time of the submission, in seconds."""
+    first_event: int = 0
+    """Sequence number of the submission: the journal has nothing of the agent before it."""
     ended_at: float | None = None
     why: str = "submitted"
     """Why it is in its state."""

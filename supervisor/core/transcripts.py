@@ -2,7 +2,8 @@
 
 - transcripts: what the CLI keeps below `~/.claude/projects`, of every 2.x version, subagents' lines among them;
 - stream-json: what the CLI printed, as the shim's output file or a redirected run has it;
-- the journal's `line_received` events, which keep the sequence numbers that a live run had.
+- the journal of one agent: its `line_received` events, which keep the sequence numbers that the live run had, the task
+  that it was given, and what a person and chaperon said to it.
 
 Damaged and foreign lines are counted and passed over: a recording that was cut, or is something else in part, still
 tells what it can. Nothing here raises on bad input.
@@ -27,6 +28,9 @@ _NOT_SAID = re.compile(
     r"|\[Request interrupted by user|Caveat: The messages below)"
 )
 """How texts begin that stand in the user's place in a transcript and that nobody said to the model."""
+
+_WORDS_OF_A_PERSON = frozenset({"say_requested", "redirect_requested"})
+"""Events of the journal with what a person said; a transcript has it in the user's place."""
 
 _COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
@@ -77,11 +81,11 @@ class Record:
     message: Message
     """What the CLI said; `Unknown` where this line only says something to the model."""
     said: str = ""
-    """What a person said to the model with this line."""
+    """What was said to the model with this line."""
+    by: str = ""
+    """Who said it, as `UserSpoke` has it; empty where that follows from the order: the task first, then a person."""
     cwd: str = ""
     session_id: str = ""
-    interactive: bool = False
-    """Whether a person sits at this session: a transcript of the CLI in a terminal, or of a version that did not say."""
 
 
 class Reader:
@@ -112,10 +116,21 @@ class Reader:
 
     def _of_journal(self, event: Json) -> Record | None:
         frame, seq, mono = event.get("frame"), event.get("seq"), event.get("mono")
-        if not isinstance(frame, dict):
-            return None
         number = seq if isinstance(seq, int) else self.lines
-        return self._of_frame(frame, number, float(mono) if isinstance(mono, int | float) else None)
+        when = float(mono) if isinstance(mono, int | float) else None
+        if isinstance(frame, dict):
+            return self._of_frame(frame, number, when)
+        kind, task = event.get("kind"), event.get("task")
+        if kind == "task_submitted" and isinstance(task, dict):
+            return Record(
+                number, when, Unknown("task"), _text(task.get("prompt")), "task", _text(event.get("workspace"))
+            )
+        if kind in _WORDS_OF_A_PERSON and _text(event.get("text")):
+            return Record(number, when, Unknown("word"), _text(event.get("text")), "person")
+        chosen = event.get("intervention")
+        if kind == "intervention_chosen" and isinstance(chosen, dict) and _text(chosen.get("message")):
+            return Record(number, when, Unknown("intervention"), _text(chosen.get("message")), "chaperon")
+        return None
 
     def _of_frame(self, frame: Json, seq: int, mono: float | None) -> Record | None:
         if not isinstance(frame.get("type"), str):
@@ -134,9 +149,9 @@ class Reader:
             seconds(frame.get("timestamp")) if mono is None else mono,
             message,
             said,
+            _speaker(frame),
             _text(frame.get("cwd")),
             _text(frame.get("sessionId")) or _text(frame.get("session_id")),
-            "sessionId" in frame and not _text(frame.get("entrypoint")).startswith("sdk"),
         )
 
 
@@ -197,6 +212,12 @@ def _said(message: Message, frame: Json) -> str:
         else [_text(block.get("text")) for block in message.content]
     )
     return "\n".join(said for text in blocks if (said := _spoken(text))).strip()
+
+
+def _speaker(frame: Json) -> str:
+    """A person, where one sits at the session: a transcript of the CLI in a terminal, or of a version that did not say."""
+    at_a_terminal = "sessionId" in frame and not _text(frame.get("entrypoint")).startswith("sdk")
+    return "person" if at_a_terminal else ""
 
 
 def _spoken(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.interventions import Incident, LimitsInForce
+from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 
 
@@ -27,6 +28,13 @@ class Launch:
     task: Task
     workspace: str
     session_id: str
+    """The session that the CLI is told to use."""
+    number: int = 1
+    """Which launch of the agent this is; each has a directory of its own."""
+    resume_session: str = ""
+    """A session to fork, after a rollback."""
+    resume_at: str = ""
+    """The message of that session at which the fork goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +103,44 @@ class ApplyLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreCheckpoint:
-    """End the agent's processes, restore the checkpoint's files, and go on. `CheckpointRestored` or `RestoreFailed` follows.
+class Capture:
+    """Make a checkpoint of the workspace. `CheckpointMade` or `CaptureFailed` with the same key follows.
 
-    The conversation goes on from the checkpoint's position in a fork of the session, with the guidance as its next
-    message; for a fresh attempt it begins anew with the task's prompt and the guidance.
+    It waits for no other command of the agent, and none waits for it.
+    """
+
+    key: str
+    """Tells captures of one agent apart. Examples: `start`, `turn:81`."""
+    reason: str
+    """A word of `checkpoints.model.Reason`."""
+    moment: RunMoment
+    task: Task
+    workspace: str
+    name: str = ""
+    """A name that a person gave; empty for one made of agent, reason and number."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCheckpoint:
+    """Freeze the agent and restore the checkpoint's files. `CheckpointRestored` or `RestoreFailed` follows.
+
+    Where the conversation goes back as well, the agent's processes are ended before `CheckpointRestored` is told, and
+    the core launches the CLI again. After a failure, and where only files go back, the agent goes on.
     """
 
     intervention: str
-    """The intervention's id, which makes asking twice harmless."""
+    """The intervention's or the request's id, which makes asking twice harmless."""
     checkpoint: str
-    guidance: str
+    workspace: str
+    task: Task
+    moment: RunMoment
     fresh: bool = False
+    """Whether the conversation begins anew."""
+    files_only: bool = False
+    with_branch: bool = False
+    unusual: bool = False
+    """Whether a rollback of unusual size was confirmed."""
 
 
 Command = (
@@ -122,5 +156,6 @@ Command = (
     | StopTimer
     | ReportIncident
     | ApplyLimits
+    | Capture
     | RestoreCheckpoint
 )

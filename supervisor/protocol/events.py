@@ -15,6 +15,7 @@ from pydantic import Field
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState, Rung
 
@@ -83,6 +84,8 @@ class AgentLaunched(Event):
     cli_pid: int
     containment: str
     """How its tree is held: `cgroup:PATH` or `subreaper`."""
+    number: int = 1
+    """Which launch of the agent this is; each rollback leads to another. Its shim's directory goes by it."""
     kind: Literal["agent_launched"] = "agent_launched"
 
 
@@ -207,7 +210,19 @@ class CheckpointRestored(Event):
     intervention: str
     checkpoint: str
     session_id: str
-    """The session in which the conversation goes on."""
+    """The session in which the conversation goes on; empty where only files went back."""
+    resume_session: str = ""
+    """The session that it is a fork of; empty where the conversation begins anew."""
+    resume_at: str = ""
+    """The message of that session at which it goes on."""
+    files_only: bool = False
+    """Whether the conversation stayed as it was."""
+    undo: str = ""
+    """The checkpoint of what was there before: going back to it undoes this."""
+    restored: int = 0
+    """Paths that were written, removed or changed."""
+    kept: tuple[str, ...] = ()
+    """Paths that were left as they are although the checkpoint has them otherwise."""
     kind: Literal["checkpoint_restored"] = "checkpoint_restored"
 
 
@@ -219,6 +234,35 @@ class RestoreFailed(Event):
     checkpoint: str
     error: str
     kind: Literal["restore_failed"] = "restore_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointMade(Event):
+    """The workspace was captured; the checkpoint is durable."""
+
+    key: str
+    """The key under which the core asked for it."""
+    name: str
+    reason: str
+    """A word of `checkpoints.model.Reason`."""
+    tree: str
+    """The id of the files' tree; equal trees are equal files."""
+    moment: RunMoment
+    number: int = 0
+    """Counts the checkpoints of the store; later ones have higher numbers."""
+    micros: int = 0
+    """How long the capture took, in microseconds."""
+    kind: Literal["checkpoint_made"] = "checkpoint_made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureFailed(Event):
+    """The workspace could not be captured; nothing was announced."""
+
+    key: str
+    reason: str
+    error: str
+    kind: Literal["capture_failed"] = "capture_failed"
 
 
 # ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -270,6 +314,36 @@ class StopRequested(Event):
     force: bool = False
     """Whether to end the tree at once instead of climbing the ladder."""
     kind: Literal["stop_requested"] = "stop_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRequested(Event):
+    """A person wants the present captured under a name."""
+
+    id: str
+    name: str
+    by: str
+    note: str = ""
+    kind: Literal["checkpoint_requested"] = "checkpoint_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequested(Event):
+    """A person wants files, and unless said otherwise the conversation, back as a checkpoint has them."""
+
+    id: str
+    checkpoint: str
+    by: str
+    files_only: bool = False
+    fresh: bool = False
+    """Whether the conversation begins anew instead of going on from the checkpoint's position."""
+    with_branch: bool = False
+    """Whether the branch moves back as well."""
+    unusual: bool = False
+    """Whether a rollback of unusual size was confirmed."""
+    text: str = ""
+    """What the agent is told beside the fact."""
+    kind: Literal["rollback_requested"] = "rollback_requested"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,6 +431,17 @@ class ApprovalAsked(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointAwaited(Event):
+    """An action waits at the gate until the workspace has been captured, so that it can be undone."""
+
+    request_id: str
+    action: Action
+    review: Review
+    """What was decided of it; the answer once the checkpoint is there."""
+    kind: Literal["checkpoint_awaited"] = "checkpoint_awaited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateChanged(Event):
     """The agent took a step of the state table."""
 
@@ -411,11 +496,15 @@ AnyEvent = (
     | TimerFired
     | CheckpointRestored
     | RestoreFailed
+    | CheckpointMade
+    | CaptureFailed
     | SayRequested
     | RedirectRequested
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | CheckpointRequested
+    | RollbackRequested
     | ApprovalGiven
     | ReviewMade
     | IssueSeen
@@ -424,6 +513,7 @@ AnyEvent = (
     | PersonNeeded
     | LimitsEased
     | ApprovalAsked
+    | CheckpointAwaited
     | StateChanged
     | RungReached
     | IncidentOpened

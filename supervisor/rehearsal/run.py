@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,11 +83,17 @@ async def rehearse(
     placed = scenario.place(places)
     config = _policy(placed, cli)
     await scratch.make(placed, places)
-    async with ScriptedModel(placed.scripts()) as model:
+    async with ScriptedModel(placed.scripts()) as model, AsyncExitStack() as stack:
         environ = scratch.environment(Path(places.home), model.url, os.environ.get("PATH", os.defpath))
-        own = paths.Places(state=Path(places.state), runtime=base / "run")
-        with anyio.fail_after(LONGEST_SECONDS):
-            seen = await _run(Setup(config, own, environ), placed, places, model, watch)
+        own = paths.Places(state=Path(places.state), runtime=stack.enter_context(scratch.socket_directory(base)))
+        try:
+            with anyio.fail_after(LONGEST_SECONDS):
+                seen = await _run(Setup(config, own, environ), placed, places, model, watch)
+        except* TimeoutError:
+            raise RehearsalError(
+                f"The rehearsal {placed.name!r} did not end within {LONGEST_SECONDS:g} s, so its agent was ended.",
+                way_out="A step of the scenario waits for something that does not come; --keep shows what was done.",
+            ) from None
         outcome = _outcome(placed, places, model, seen)
     return outcome, check(placed, outcome)
 
@@ -116,15 +123,18 @@ async def _run(
     )
     async with run_daemon(setup) as daemon, anyio.create_task_group() as tasks:
         await daemon.submit(wanted, by="rehearsal")
-        for interjection in scenario.interjections:
-            tasks.start_soon(
-                _interject, daemon, interjection, scenario, model, name=f"interjection at {interjection.at}"
-            )
-        async for line in daemon.journal.follow():
-            seen.take(decode(line.data).event)
-            watch(line.data)
-            if seen.state.ended and line.n >= daemon.journal.last:
-                break
+        try:
+            for interjection in scenario.interjections:
+                tasks.start_soon(
+                    _interject, daemon, interjection, scenario, model, name=f"interjection at {interjection.at}"
+                )
+            async for line in daemon.journal.follow():
+                seen.take(decode(line.data).event)
+                watch(line.data)
+                if seen.state.ended and line.n >= daemon.journal.last:
+                    break
+        finally:
+            await daemon.put_down(AGENT, "the rehearsal has ended")  # nobody would ever watch over it again
         tasks.cancel_scope.cancel()
     return seen
 

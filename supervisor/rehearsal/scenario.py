@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from supervisor.config.base import Pause, Section
+from supervisor.config.model import PermissionMode
 from supervisor.config.problems import explain, nearest
 from supervisor.config.yaml_tree import Document, YamlError, parse
 from supervisor.protocol.errors import UsageError
@@ -36,7 +37,7 @@ class TaskGiven(Section):
     goals: Texts = ()
     constraints: Texts = ()
     expected_paths: Texts = ()
-    permission_mode: str = "default"
+    permission_mode: PermissionMode = "default"
 
 
 def _inside(path: str) -> str:

@@ -1,11 +1,14 @@
 """The scratch repository, HOME and environment of a rehearsal. Nothing of the user's own is read or reached."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 
+from supervisor.config.paths import LONGEST_SOCKET_PATH, SOCKET_NAME
 from supervisor.protocol.errors import ChaperonError
 from supervisor.rehearsal.scenario import File, Places, Scenario
 
@@ -35,6 +38,17 @@ def environment(home: Path, model_url: str, path: str) -> dict[str, str]:
         "DISABLE_ERROR_REPORTING": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
+
+
+@contextmanager
+def socket_directory(base: Path) -> Iterator[Path]:
+    """Where the rehearsal's socket goes: below `base`, or where that is too long for a socket's path, in a short place."""
+    inside = base / "run"
+    if len(os.fsencode(inside / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
+        yield inside
+        return
+    with TemporaryDirectory(prefix="chaperon-") as short:
+        yield Path(short) / "run"
 
 
 async def make(scenario: Scenario, places: Places) -> None:

@@ -74,6 +74,6 @@ async def find(session: Session, directory: Path) -> Finding:
             return Finding("exited")
         if await anyio.to_thread.run_sync(read_identity, directory) is not None or session.launched:
             return Finding("lost")
-        if not (directory / "spec.json").exists() or anyio.current_time() > deadline:
+        if not await anyio.to_thread.run_sync((directory / "spec.json").exists) or anyio.current_time() > deadline:
             return Finding("launched")
         await anyio.sleep(0.05)

@@ -4,48 +4,50 @@ Events and incidents are streamed as lines from the files in which they are kept
 stops reading, costs nobody anything.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import orjson
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from supervisor import __version__
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.submission import Asked, Submission
 
 LINES = "application/x-ndjson"
 
+CATCH_UP_SECONDS = 2.0
+"""How long a stream that does not follow waits for what has just happened to be written: a write takes milliseconds, and a
+full disk must not keep anybody from reading what there is."""
 
-class Said(BaseModel):
+
+class Said(Asked):
     """Something to be told to an agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
 
 
-class Stopping(BaseModel):
+class Stopping(Asked):
     """How an agent is to be stopped."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = ""
     force: bool = False
     """End the tree at once instead of asking first."""
 
 
-class Answer(BaseModel):
+class Answer(Asked):
     """What a person says to an action that waits."""
-
-    model_config = ConfigDict(extra="forbid")
 
     granted: bool
     note: str = ""
@@ -69,6 +71,15 @@ class Waiting(BaseModel):
     """How long after that it is denied."""
 
 
+class ToReview(Asked):
+    """An action that is only thought of."""
+
+    tool: str
+    input: dict[str, Any]
+    cwd: str = ""
+    workspace: str = ""
+
+
 class Health(BaseModel):
     """How the daemon is."""
 
@@ -90,8 +101,13 @@ class Problem(BaseModel):
     way_out: str = ""
 
 
-def make_api(daemon: Daemon) -> FastAPI:
-    """The application that serves one daemon."""
+def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI:
+    """The application that serves one daemon.
+
+    Args:
+        daemon: Does what is asked.
+        review_only: Reviews an action as the gate would.
+    """
     api = FastAPI(
         title="chaperon",
         version=__version__,
@@ -99,14 +115,15 @@ def make_api(daemon: Daemon) -> FastAPI:
         responses={code: {"model": Problem} for code in (404, 409, 422, 503)},
     )
     _errors(api)
-    _daemon_routes(api, daemon)
+    _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
     _approval_routes(api, daemon)
+    checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api
 
 
-def _daemon_routes(api: FastAPI, daemon: Daemon) -> None:
+def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action], Review]) -> None:
     @api.get("/v1/health")
     async def health() -> Health:
         """How the daemon is."""
@@ -118,6 +135,11 @@ def _daemon_routes(api: FastAPI, daemon: Daemon) -> None:
             agents=sum(1 for _ in daemon.board.live()),
             adopted=daemon.adopted.counts(),
         )
+
+    @api.post("/v1/review")
+    async def review(wanted: ToReview) -> Review:
+        """What the gate would answer to an action that nobody takes; nothing is noted."""
+        return review_only(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace))
 
 
 def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -212,6 +234,9 @@ def _streams(api: FastAPI, daemon: Daemon) -> None:
 
 
 async def _journal_lines(daemon: Daemon, after: int, follow: bool, agent: str | None) -> AsyncIterator[bytes]:
+    if not follow:
+        with anyio.move_on_after(CATCH_UP_SECONDS):
+            await daemon.journal.written(daemon.journal.last)
     async for line in daemon.journal.follow(after, live=follow):
         if agent is None or orjson.loads(line.data).get("agent") == agent:
             yield line.data
@@ -246,6 +271,12 @@ def _errors(api: FastAPI) -> None:
         code = next((code for kind, code in status if isinstance(error, kind)), 503)
         problem = {"kind": type(error).__name__.removesuffix("Error"), "what": error.what, "way_out": error.way_out}
         return JSONResponse(problem, code)
+
+    @api.exception_handler(HTTPException)
+    async def elsewhere(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        what = f"{request.method} {request.url.path} is nothing that this daemon knows ({error.detail})."
+        return JSONResponse({"kind": "Usage", "what": what, "way_out": "See /openapi.json."}, error.status_code)
 
     @api.exception_handler(RequestValidationError)
     async def malformed(_request: Request, error: Exception) -> JSONResponse:

@@ -6,32 +6,40 @@ and the commands go to the agent's runner, which performs them once the journal 
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from anyio import create_task_group, sleep
+import anyio
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
-from supervisor.core.session import Session
+from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Record
+from supervisor.protocol.commands import Capture, Command, Record
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import Severity
+from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
-from supervisor.runtime.adoption import Adopted, Finding, find
+from supervisor.runtime.adoption import Adopted, Finding, Outcome, find
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.journal import Journal, JournalError
+from supervisor.runtime.journal import Journal, JournalError, JournalState
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.submission import Defaults, Submission
+
+REPORT_SECONDS = 5.0
+"""How long the end may wait for an incident to be written: a line takes milliseconds."""
+
+PUT_DOWN_SECONDS = 15.0
+"""How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
+is under way comes first."""
 
 RETRY_SECONDS = 1.0
 """Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
@@ -49,9 +57,10 @@ class Daemon:
         journal: Where every event goes first.
         incidents: What is worth a person's eye.
         launcher: Starts agents.
+        keeper: Makes checkpoints and goes back to them.
         clock: Tells the time that events carry.
         tasks: Where runners live.
-        limits: What a task may use, unless it says otherwise.
+        defaults: What holds for tasks that do not say otherwise.
         metrics: Counts every event.
         channels: By which people are told of incidents.
     """
@@ -62,13 +71,13 @@ class Daemon:
         journal: Journal,
         incidents: IncidentFeed,
         launcher: ProcessLauncher,
+        keeper: Keeper,
         clock: Clock,
         tasks: TaskGroup,
-        limits: Limits | None = None,
+        defaults: Defaults | None = None,
         metrics: Metrics | None = None,
         channels: Sequence[ChannelSettings] = (),
     ) -> None:
-        self._limits = limits or Limits()
         self.metrics = metrics or Metrics()
         self.notifications = Notifications(channels, self.fault, self._count_message)
         self.board = board
@@ -77,12 +86,26 @@ class Daemon:
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
+        self.keeper = keeper
+        self._defaults = defaults or Defaults()
+        self._silent: set[str] = set()
+        self._capture_faults: set[str] = set()
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
-        self._silent: set[str] = set()
-        self._tools = Tools(journal, incidents, launcher, clock, self.happened, self.fault, self._answers_due)
+        self._tools = Tools(
+            journal,
+            incidents,
+            launcher,
+            clock,
+            self.happened,
+            keeper,
+            self.capture,
+            self.fault,
+            self._answers_due,
+            self._reattached,
+        )
         self._numbers = itertools.count(1)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -111,7 +134,12 @@ class Daemon:
         )
         self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
-        self._tasks.start_soon(self.incidents.report, incident, None, name=f"incident {id_}")
+        self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
+
+    async def _report(self, incident: Incident) -> None:
+        """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
+        with anyio.move_on_after(REPORT_SECONDS, shield=True):
+            await self.incidents.report(incident, None)
 
     def _count_message(self, channel: str, result: str) -> None:
         self.metrics.add("chaperon_notifications_total", channel, result)
@@ -132,6 +160,35 @@ class Daemon:
         """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
 
+    # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def capture(self, agent: str, wanted: Capture) -> None:
+        """Have a checkpoint made beside all that the agent does, and tell what came of it."""
+        self._tasks.start_soon(self._capture, agent, wanted, name=f"capture {wanted.key} of {agent}")
+
+    async def _capture(self, agent: str, wanted: Capture) -> None:
+        started = self._clock.mono()
+        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
+        try:
+            made = await self.keeper.capture(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
+            if not isinstance(error, ChaperonError):
+                log.exception("the capture %s of %s failed", wanted.key, agent)
+            self._not_captured(agent, wanted, error)
+            self.happened(events.CaptureFailed(**self.stamp(agent), **about, error=str(error)))
+            return
+        self._capture_faults.discard(wanted.workspace)
+        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
+        micros = round((self._clock.mono() - started) * 1e6)
+        self.happened(events.CheckpointMade(**self.stamp(agent), **about, **facts, micros=micros))
+
+    def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
+        """Tell a person once that a workspace cannot be captured, until it can be again."""
+        if wanted.workspace not in self._capture_faults:
+            self._capture_faults.add(wanted.workspace)
+            what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
+            self.fault(agent, "capture_failed", what, way_out="Actions that could not be undone are blocked meanwhile.")
+
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def submit(self, wanted: Submission, by: str) -> Summary:
@@ -139,16 +196,14 @@ class Daemon:
 
         Raises:
             UsageError: The task cannot be: see `Submission.check`; or the name is taken.
-            UnavailableError: The daemon is ending.
+            UnavailableError: The daemon is ending, or the disk is full.
         """
-        if self.ending:
-            raise UnavailableError(
-                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
-            )
+        self._refuse_tasks_for_now()
         workspace = await wanted.check()
+        self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         self.board.refuse_taken(name)
-        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._limits)
+        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         submitted = events.TaskSubmitted(
             **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
         )
@@ -158,17 +213,42 @@ class Daemon:
         await self.journal.written(seq)
         return self.board.summary(name)
 
+    def _refuse_tasks_for_now(self) -> None:
+        if self.ending:
+            raise UnavailableError(
+                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
+            )
+        if self.journal.state is JournalState.FULL:
+            raise UnavailableError(
+                "The disk of the state directory is full, so no new task is taken; nothing was started.",
+                way_out="Make room there, and ask again.",
+            )
+
     async def wish(self, agent: str, kind: type[events.AnyEvent], **facts: object) -> Summary:
         """Take in what a person wishes of an agent; it is in the journal when this returns.
 
         Raises:
-            NotFoundError: There is no such agent, or it has ended.
-            IllegalStepError: Its state does not allow it.
+            NotFoundError: There is no such agent.
+            IllegalStepError: Its state does not allow it, or it has ended.
         """
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
-        self.board.session(agent).check(event)
+        refuse_illegal(agent, self.board.summary(agent).state, event)
+        if isinstance(event, events.ApprovalGiven):
+            self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
+
+    async def put_down(self, agent: str, reason: str) -> None:
+        """End all processes of an agent and wait until they have gone: for those who leave nobody to watch over it.
+
+        Nothing happens where it has ended. Shielded: it is done while its caller is being cancelled.
+        """
+        runner = self._runners.get(agent)
+        with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):
+            if not self.board.summary(agent).state.ended:
+                await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
+            if runner is not None:
+                await runner.done.wait()
 
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
@@ -182,35 +262,47 @@ class Daemon:
         return frozenset(session.summary.shim_pid for session in self.board.live() if session.launched)
 
     def unwatched(self) -> list[str]:
-        """Live agents that nobody watches over, of which there should be none."""
-        return [name for session in self.board.live() if (name := session.summary.agent) not in self._watched()]
-
-    def _watched(self) -> set[str]:
-        return {*self._runners, *self._silent}
+        """Live agents without a runner, of which there should be none."""
+        live = [session.summary.agent for session in self.board.live()]
+        return [agent for agent in live if agent not in self._runners and agent not in self._silent]
 
     # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _start_runner(self, agent: str, shim: shims.Shim | None = None, offset: int = 0) -> Runner:
-        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset)
+    def _start_runner(self, agent: str, shim: shims.Shim | None = None, offset: int = 0, held: str = "") -> Runner:
+        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset, shim, held)
         self._runners[agent] = runner
-        self._tasks.start_soon(self._keep, runner, shim, name=f"agent {agent}")
+        self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
         return runner
 
-    async def _keep(self, runner: Runner, shim: shims.Shim | None) -> None:
+    async def _keep(self, runner: Runner) -> None:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
-            await runner.run(shim)
+            await runner.run()
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
         except* Exception as errors:  # noqa: BLE001 - whatever failed, the other agents must not suffer it
             log.exception("the runner of %s failed", runner.agent)
-            what = (
-                f"Chaperon failed while it watched over agent {runner.agent}: {errors.exceptions[0]!r}. It was ended."
-            )
-            self.fault(runner.agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
-            await runner.give_up(repr(errors.exceptions[0]))
+            await self._give_up(runner, repr(errors.exceptions[0]))
         finally:
             self._runners.pop(runner.agent, None)
+            runner.close()
+
+    async def _give_up(self, runner: Runner, why: str) -> None:
+        """End the agent whose runner failed, whatever else fails."""
+        what = f"Chaperon failed while it watched over agent {runner.agent}: {why}. It was ended."
+        self.fault(runner.agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        try:
+            await runner.give_up(why)
+        except JournalError:
+            raise
+        except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
+            log.exception("agent %s could not be told of its end", runner.agent)
+        before = self.board.summary(runner.agent).state
+        if not before.ended:  # its session fails as well, and would at every start
+            gone = events.StateChanged(
+                **self.stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
+            )
+            self.board.abandon(self._journal(gone), gone)
 
     # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -218,15 +310,16 @@ class Daemon:
         """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
         sessions = list(self.board.live())
         self.adopted.found = len(sessions)
-        async with create_task_group() as finding:
+        async with anyio.create_task_group() as finding:  # one that answers late holds up no other
             for session in sessions:
                 finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
         return self.adopted
 
     async def _find(self, session: Session) -> None:
-        finding = await find(session, self._launcher.directory(session.summary.agent))
+        finding = await find(session, self._directory(session))
         self.adopted.count(finding.outcome)
         if finding.outcome == "silent":
+            self._silent.add(session.summary.agent)
             self._tasks.start_soon(self._try_again, session, name=f"silent {session.summary.agent}")
         else:
             await self._adopt(session, finding)
@@ -235,24 +328,46 @@ class Daemon:
         """Ask a shim that does not answer until it does, or is gone."""
         agent = session.summary.agent
         what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
-        self.fault(agent, "shim_silent", what, way_out=f"Where that lasts: chaperon stop --force {agent}.")
-        self._silent.add(agent)
+        self.fault(
+            agent,
+            "shim_silent",
+            what,
+            way_out=f"Where that lasts, look into shim.log in {self._launcher.directory(agent)}; killing the shim ends the agent.",
+        )
         finding = Finding("silent")
         while finding.outcome == "silent":
-            await sleep(RETRY_SECONDS)
-            finding = await find(session, self._launcher.directory(agent))
+            await anyio.sleep(RETRY_SECONDS)
+            finding = await find(session, self._directory(session))
         await self._adopt(session, finding)
         self._silent.discard(agent)
 
     async def _adopt(self, session: Session, finding: Finding) -> None:
-        agent = session.summary.agent
-        runner = self._start_runner(agent, finding.shim, session.offset)
-        if finding.shim is not None and not session.launched:
-            runner.launched(finding.shim)
-        event = events.AgentAdopted(**self.stamp(agent), outcome=finding.outcome)
+        agent, directory = session.summary.agent, self._directory(session)
+        runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
+        log.info("agent %s: %s", agent, finding.outcome)
+        try:
+            if finding.shim is not None and not session.launched:
+                runner.launched(finding.shim, session.launch_number)
+            seq, event = self._note_adoption(agent, finding.outcome)
+            if finding.outcome in ("exited", "lost"):
+                # What it said before its end, and how it ended, come before what is decided about it.
+                await runner.read_what_is_left(directory)
+            self._hand_over(agent, seq, self.board.recover(seq, event))
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a session that fails must not keep the daemon from starting
+            runner.perform(Batch(0, [], failure=error))
+
+    def _note_adoption(self, agent: str, outcome: Outcome) -> tuple[int, events.AgentAdopted]:
+        event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)
         seq = self._journal(event)
         self.board.remember(seq, event)
+        return seq, event
+
+    def _reattached(self, agent: str) -> None:
+        """The connection to a shim was lost and made anew: have the session ask again for what is due."""
+        seq, event = self._note_adoption(agent, "reattached")
         self._hand_over(agent, seq, self.board.recover(seq, event))
-        log.info("agent %s: %s", agent, finding.outcome)
-        if finding.outcome in ("exited", "lost"):
-            await runner.read_what_is_left(self._launcher.directory(agent))
+
+    def _directory(self, session: Session) -> Path:
+        return self._launcher.directory(session.summary.agent, session.launch_number)

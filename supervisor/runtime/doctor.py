@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -20,7 +22,6 @@ from supervisor.config.paths import SYSTEM_RUNTIME, check_place, places
 from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.containment import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.find_cli import MEASURED, find_cli
-from supervisor.runtime.start.chaperon import foreign
 
 OLDEST_PYTHON = (3, 11)
 """As in pyproject.toml."""
@@ -292,3 +293,10 @@ def as_json(findings: Sequence[Finding]) -> bytes:
     """One object: `ok`, and the findings as they are."""
     made = {"ok": healthy(findings), "findings": [asdict(finding) for finding in findings]}
     return orjson.dumps(made, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def foreign() -> str:
+    """What is wrong with the package `supervisor`, or nothing; asked of the way in, which an installed package has beside itself."""
+    within = "supervisor.runtime.start.chaperon"
+    way_in = import_module(within if find_spec(within) else "chaperon")
+    return str(way_in.foreign())

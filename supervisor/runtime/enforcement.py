@@ -129,6 +129,17 @@ class Enforcer:
         self._still = False
         self._wake()
 
+    def go_on(self) -> None:
+        """The agent goes on after all: freezing is for us again."""
+        self._over = False
+        self._wake()
+
+    def reattached(self, shim: Stoppable) -> None:
+        """The connection to the shim was made anew; what the old one still had to answer will not be answered."""
+        if self._still:
+            shim.thaw()
+        self._shim, self._asked, self._still = shim, 0, False
+
     def asked_for(self) -> bool:
         """Whether the shim's next answer to a freeze is to one of ours, which is no news to anybody else; counts it off."""
         ours = self._asked > 0

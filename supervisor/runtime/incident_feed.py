@@ -28,6 +28,12 @@ class IncidentFeed:
         self._path = path
         self._one_at_a_time = anyio.Lock()
         self._grown = anyio.Event()
+        self._closed = False
+
+    def close(self) -> None:
+        """End the streams of those who wait for more, once they have what is there."""
+        self._closed = True
+        self._grown.set()
 
     async def report(self, incident: Incident, report: Mapping[str, Any] | None) -> None:
         """Write an incident that is in the journal; one that was written before is not written twice.
@@ -51,7 +57,7 @@ class IncidentFeed:
             while data := await anyio.to_thread.run_sync(self._read_lines, offset):
                 offset += len(data)
                 yield data
-            if not live:
+            if not live or self._closed:
                 return
             await grown.wait()
 

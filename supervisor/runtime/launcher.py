@@ -42,9 +42,9 @@ class ProcessLauncher:
         self._agents = agents
         self._containment = containment
 
-    def directory(self, agent: str) -> Path:
-        """Where the agent's shim keeps its files."""
-        return self._agents / agent
+    def directory(self, agent: str, number: int = 1) -> Path:
+        """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
+        return self._agents / agent if number == 1 else self._agents / agent / f"launch-{number}"
 
     async def launch(self, agent: str, command: Launch) -> shims.Shim:
         """Start shim and CLI.
@@ -58,7 +58,14 @@ class ProcessLauncher:
             raise
         except ChaperonError as error:
             raise shims.LaunchError(error.what, way_out=error.way_out) from error
-        return await shims.Shim.launch(spec)
+        try:
+            return await shims.Shim.launch(spec)
+        except BaseException as error:
+            if spec.cgroup is not None:
+                await anyio.to_thread.run_sync(remove, spec.cgroup)
+            if isinstance(error, OSError):
+                raise shims.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
+            raise
 
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
         """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
@@ -86,8 +93,8 @@ class ProcessLauncher:
     def _spec(self, agent: str, command: Launch) -> shims.ShimSpec:
         """Say what to start. Blocks: it looks for the CLI and makes the control group."""
         cli = find_cli(self._settings.command, self._environ)
-        directory = self.directory(agent)
-        own = str(directory / "claude") if self._settings.own_config_dir else None
+        directory = self.directory(agent, command.number)
+        own = str(self.directory(agent) / "claude") if self._settings.own_config_dir else None
         return shims.ShimSpec(
             agent=agent,
             directory=directory,
@@ -95,19 +102,31 @@ class ProcessLauncher:
             cwd=Path(command.workspace),
             env={**agent_environment(self._environ, self._settings.environment, own), **SUPERVISED},
             launcher=self._settings.launcher,
-            cgroup=self._group(agent, command.task.limits),
+            cgroup=self._group(agent, command.task.limits, again=command.number > 1),
         )
 
-    def _group(self, agent: str, limits: Limits) -> Path | None:
+    def _group(self, agent: str, limits: Limits, *, again: bool) -> Path | None:
         if isinstance(self._containment, Uncontained):
             return None
+        if again:  # a daemon that was killed before it launched again has left the group of the launch before
+            remove(self._containment.agents / agent)
         most = limits.max_memory_mb
+        # A daemon that was killed between making the group and starting the shim left it behind; nobody else makes groups here.
+        remove(self._containment.agents / agent)
         return self._containment.make(agent, Ceiling(memory_high_bytes=most * 2**20 if most else None))
 
 
 def arguments(command: Launch) -> list[str]:
     """The CLI's arguments for this task."""
     task = command.task
-    session = f"--resume={task.resume_session}" if task.resume_session else f"--session-id={command.session_id}"
     model = [f"--model={task.model}"] if task.model else []
-    return [*WIRE, "--permission-mode", task.permission_mode, session, *model]
+    return [*WIRE, "--permission-mode", task.permission_mode, *_session(command), *model]
+
+
+def _session(command: Launch) -> list[str]:
+    """Which session: after a rollback a fork of the one before, or one that begins anew."""
+    own = f"--session-id={command.session_id}"
+    if command.resume_at:
+        return [f"--resume={command.resume_session}", f"--resume-session-at={command.resume_at}", "--fork-session", own]
+    first = command.number == 1 and command.task.resume_session
+    return [f"--resume={command.task.resume_session}"] if first else [own]

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from uuid import uuid4
 
 import anyio
 import anyio.lowlevel
@@ -19,6 +20,7 @@ from anyio.abc import TaskGroup
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
     ApplyLimits,
+    Capture,
     CloseInput,
     Command,
     EndTree,
@@ -33,6 +35,7 @@ from supervisor.protocol.commands import (
     Terminate,
     Thaw,
 )
+from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode
 from supervisor.runtime import shims
@@ -42,12 +45,19 @@ from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
 
 NOT_STILL = "made to stand still"
 """In what the shim says where a freeze left processes moving."""
+
+FIND_AGAIN_SECONDS = 1.0
+"""Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
+
+STANDSTILL_SECONDS = 10.0
+"""How long all processes of an agent may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
@@ -83,10 +93,15 @@ class Tools:
     clock: Clock
     happened: Callable[[events.AnyEvent], object]
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
+    keeper: Keeper
+    capture: Callable[[str, Capture], object]
+    """Has a checkpoint made, and its outcome told; returns at once."""
     fault: Callable[[str, str, str], object]
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
     answers_due: Callable[[str], bool]
     """Whether the CLI of the agent waits for something from us."""
+    reattached: Callable[[str], object]
+    """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +110,8 @@ class Batch:
 
     after: int
     commands: list[Command]
+    failure: Exception | None = None
+    """What went wrong where the commands should have come from; raised in the runner, which ends its agent."""
 
 
 class Runner:
@@ -105,15 +122,30 @@ class Runner:
         tools: What runners share.
         ended: Tells whether the agent's session has ended.
         offset: Where in the agent's output reading begins.
+        shim: One that was found alive.
+        held: What holds the agent's processes, where they were started before.
     """
 
-    def __init__(self, agent: str, tools: Tools, ended: Callable[[], bool], offset: int = 0) -> None:
+    def __init__(
+        self,
+        agent: str,
+        tools: Tools,
+        ended: Callable[[], bool],
+        offset: int = 0,
+        shim: shims.Shim | None = None,
+        held: str = "",
+    ) -> None:
         self.agent = agent
+        self.done = anyio.Event()
+        """Set once nothing is performed any more."""
         self._tools = tools
         self._ended = ended
-        self._shim: shims.Shim | None = None
-        self._held = ""
+        self._shim = shim
+        self._held = held
         self._enforcer: Enforcer | None = None
+        self._limited: ApplyLimits | None = None
+        self._still = self._gone = anyio.Event()
+        self._dealt_with: set[str] = set()
         self._splitter = LineSplitter(offset)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
 
@@ -127,22 +159,30 @@ class Runner:
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
 
-    async def run(self, shim: shims.Shim | None = None) -> None:
-        """Perform and listen until the agent has ended. With a shim, it is one that was found alive."""
-        async with self._put, self._take, anyio.create_task_group() as tasks:
+    async def run(self) -> None:
+        """Perform and listen until the agent has ended."""
+        async with anyio.create_task_group() as tasks:
             timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
-            if shim is not None:
-                self._listen(tasks, shim)
+            if self._shim is not None:
+                self._listen(tasks, self._shim)
             async for batch in self._take:
+                if batch.failure is not None:
+                    raise batch.failure
                 await self._tools.journal.written(batch.after)
                 for command in batch.commands:
                     await self._do(command, tasks, timers)
                 if self._ended() and not self._take.statistics().current_buffer_used:
                     break
             tasks.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+
+    def close(self) -> None:
+        """Let go of the shim; the agent, if it lives, goes on."""
         if self._shim is not None:
             self._shim.close()
-        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+        self._put.close()
+        self._take.close()
+        self.done.set()
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:
@@ -157,12 +197,13 @@ class Runner:
             case Launch():
                 await self._launch(command, tasks)
             case ApplyLimits():
+                self._limited = command
                 if self._enforcer is not None:
                     await self._enforcer.apply(command.limits, command.usual_memory_mb)
+            case Capture():
+                self._tools.capture(self.agent, command)
             case RestoreCheckpoint():
-                error = "this version cannot restore checkpoints while the agent runs"
-                failed = {"intervention": command.intervention, "checkpoint": command.checkpoint, "error": error}
-                self._tell(events.RestoreFailed, **failed)
+                await self._restore(command)
             case _:
                 self._steer(command)
 
@@ -170,7 +211,7 @@ class Runner:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
         if self._shim is None:
             return
-        if self._enforcer is not None and not isinstance(command, SendLine):
+        if self._enforcer is not None and not isinstance(command, SendLine | Thaw):
             self._enforcer.stand_back(thaw=True)
         match command:
             case SendLine():
@@ -183,35 +224,129 @@ class Runner:
                 self._shim.terminate()
             case Thaw():
                 self._shim.thaw()
+                if self._enforcer is not None:
+                    self._enforcer.go_on()
             case EndTree():
                 self._shim.end_tree()
 
-    async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
-        try:
-            shim = await self._tools.launcher.launch(self.agent, command)
-        except shims.LaunchError as error:
-            self._tell(events.LaunchFailed, error=str(error))
+    async def _restore(self, command: RestoreCheckpoint) -> None:
+        """Go back to a checkpoint while the agent stands still; where that fails, it goes on as if nothing had been."""
+        if command.intervention in self._dealt_with:  # asked for again after the connection to the shim was lost
             return
-        self.launched(shim)
-        self._listen(tasks, shim)
+        self._dealt_with.add(command.intervention)
+        which: dict[str, Any] = {"intervention": command.intervention, "checkpoint": command.checkpoint}
+        try:
+            await self._stand_still()
+            done = await self._tools.keeper.roll_back(self.agent, command)
+        except ChaperonError as error:
+            self._steer(Thaw())
+            what = f"Agent {self.agent} could not go back to {command.checkpoint}: {error}"
+            self._tools.fault(self.agent, "rollback_failed", what)
+            self._tell(events.RestoreFailed, **which, error=str(error))
+            return
+        which |= {"undo": done.undo, "restored": done.restored, "kept": done.kept}
+        if command.files_only:
+            self._steer(Thaw())
+            self._tell(events.CheckpointRestored, **which, files_only=True, session_id="")
+            return
+        await self._be_gone()
+        position = done.target.facts.position
+        fresh = command.fresh or done.target.facts.agent != self.agent
+        resume = {} if fresh else {"resume_session": position.session_id, "resume_at": position.message_uuid}
+        self._tell(events.CheckpointRestored, **which, **resume, session_id=str(uuid4()))
 
-    def launched(self, shim: shims.Shim) -> None:
+    async def _stand_still(self) -> None:
+        if self._shim is None:
+            return
+        self._still = anyio.Event()
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        self._shim.freeze()
+        with anyio.move_on_after(STANDSTILL_SECONDS):
+            await self._still.wait()
+            return
+        raise ChaperonError(
+            f"The processes of agent {self.agent} did not stand still within {STANDSTILL_SECONDS:g} s; no file was changed."
+        )
+
+    async def _be_gone(self) -> None:
+        """End the tree, and wait until all that it said has been told."""
+        if self._shim is None:
+            return
+        self._shim.end_tree()
+        with anyio.fail_after(STANDSTILL_SECONDS):
+            await self._gone.wait()
+
+    async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
+        if command.number > 1:
+            await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+            self._splitter = LineSplitter(0)
+        with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
+            try:
+                shim = await self._tools.launcher.launch(self.agent, command)
+            except shims.LaunchError as error:
+                self._tell(events.LaunchFailed, error=str(error))
+                return
+        self._listen(tasks, shim)
+        self.launched(shim, command.number)
+
+    def launched(self, shim: shims.Shim, number: int) -> None:
         """Tell the session that its processes run."""
-        facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment}
+        facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment, "number": number}
         self._tell(events.AgentLaunched, **facts)
 
     def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
         self._shim, self._held = shim, shim.containment
-        self._enforcer = Enforcer(
+        self._gone = anyio.Event()
+        self._enforce(tasks, shim)
+        tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
+
+    def _enforce(self, tasks: TaskGroup, shim: shims.Shim) -> None:
+        """Keep limits on this shim's tree, and those that were in force on the one before it."""
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        enforcer = self._enforcer = Enforcer(
             shim,
             lambda ceiling: self._tools.launcher.limit(shim.containment, ceiling),
             lambda: self._tools.answers_due(self.agent),
         )
-        tasks.start_soon(self._enforcer.run, name=f"limits of {self.agent}")
-        tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
+        tasks.start_soon(enforcer.run, name=f"limits of {self.agent}")
+        if self._limited is not None:
+            tasks.start_soon(enforcer.apply, self._limited.limits, self._limited.usual_memory_mb)
 
     async def _hear(self, shim: shims.Shim) -> None:
-        """Tell the session all that the shim tells, until the connection ends."""
+        """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
+        while not await self._hear_out(shim):
+            again = await self._find_again(shim.directory)
+            if again is None:
+                self._shim = None
+                await self.read_what_is_left(shim.directory)
+                break
+            self._shim = shim = again
+            if self._enforcer is not None:
+                self._enforcer.reattached(again)
+            self._tools.reattached(self.agent)
+        shim.close()
+        self._shim = None
+        self._still.set()
+        self._gone.set()
+
+    async def _find_again(self, directory: Path) -> shims.Shim | None:
+        """The shim, where it lives although it closed the connection; None where it has gone."""
+        told = False
+        while True:
+            try:
+                return await shims.Shim.attach(directory, self._splitter.received)
+            except shims.ShimSilentError as error:
+                if not told:
+                    self._tools.fault(self.agent, "shim_silent", str(error))
+                told = True
+                await anyio.sleep(FIND_AGAIN_SECONDS)
+            except (shims.ShimGoneError, OSError):
+                return None
+
+    async def _hear_out(self, shim: shims.Shim) -> bool:
+        """Tell the session all that comes by this connection; whether the agent's end was among it."""
         exited = False
         async for heard in shim.events():
             match heard:
@@ -222,6 +357,7 @@ class Runner:
                 case shims.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
                     pass
                 case shims.Frozen():
+                    self._still.set()
                     self._tell(events.TreeFrozen, micros=heard.micros)
                 case shims.Ended():
                     self._tell(events.TreeEnded, micros=heard.micros, left=heard.left)
@@ -234,9 +370,7 @@ class Runner:
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
                 case shims.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
-        self._shim = None
-        if not exited:
-            await self.read_what_is_left(shim.directory)
+        return exited
 
     async def read(self, data: bytes) -> None:
         """Tell the session the lines that the bytes complete; waits while the journal has no room."""
@@ -265,7 +399,8 @@ class Runner:
             Whether there was an exit record.
         """
         record = await anyio.to_thread.run_sync(shims.read_exit_record, directory)
-        for data in await anyio.to_thread.run_sync(lambda: list(shims.read_rest(directory, self._splitter.received))):
+        rest = shims.read_rest(directory, self._splitter.received)
+        while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
         if record is not None:
             self.exited(record)
@@ -273,6 +408,7 @@ class Runner:
         identity = await anyio.to_thread.run_sync(read_identity, directory)
         found = "nobody was left"
         if identity is not None:
+            self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
             cleared = await anyio.to_thread.run_sync(end_leftovers, identity)
             found = f"{len(cleared.ended)} processes it left were ended, {cleared.left} could not be"
         self._tell(events.AgentVanished, reason=f"its shim was killed; {found}")
@@ -302,7 +438,6 @@ class Runner:
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
                         break
-            self._shim.close()
         self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:

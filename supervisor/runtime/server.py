@@ -4,9 +4,9 @@ The socket's mode keeps other users out. Whoever connects is looked at before a 
 and so is a process in the tree of an agent, for an agent may not steer itself or others.
 """
 
-import asyncio
 import contextlib
 import errno
+import json
 import os
 import pwd
 import socket
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -29,6 +30,9 @@ BACKLOG = 128
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
+
+REFUSED_SECONDS = 5.0
+"""How long a peer that is refused may take to ask, and so to be told."""
 
 
 class SocketTakenError(ChaperonError):
@@ -100,21 +104,34 @@ def protocol_for(mode: int, shims: Callable[[], frozenset[int]]) -> type[H11Prot
     """
 
     class PeerChecked(H11Protocol):
+        refusal = b""
+
         def connection_made(self, transport: Any) -> None:
-            pid, uid = peer_of(transport.get_extra_info("socket"))
-            refusal = objection(pid, uid, mode, shims())
-            if refusal:
-                log.warning("refused process %d on the socket: %s", pid, refusal)
-                transport.abort()
-                return
             super().connection_made(transport)
+            pid, uid = peer_of(transport.get_extra_info("socket"))
             self.client = (_user_name(uid), pid)
+            if why := objection(pid, uid, mode, shims()):
+                log.warning("refused process %d on the socket: %s", pid, why)
+                self.refusal = _refusal(why)
+                # Told when it asks: a socket that is closed with something unread in it gives the peer an error instead.
+                self.loop.call_later(REFUSED_SECONDS, transport.abort)
 
         def data_received(self, data: bytes) -> None:
-            if self.client is not None:
+            if not self.refusal:
                 super().data_received(data)
+            elif not self.transport.is_closing():
+                self.transport.write(self.refusal)
+                self.transport.close()
 
     return PeerChecked
+
+
+def _refusal(why: str) -> bytes:
+    """The answer to a peer that is refused, made without looking at what it asks."""
+    problem = {"kind": "Refused", "what": f"The daemon refuses this: {why}. Nothing was done.", "way_out": ""}
+    body = json.dumps(problem).encode()
+    head = "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _user_name(uid: int) -> str:
@@ -134,7 +151,10 @@ class Server(uvicorn.Server):
 
 
 async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callable[[], frozenset[int]]) -> None:
-    """Serve until cancelled; streams are given a moment to end."""
+    """Serve until cancelled; what is being answered is given a moment to end.
+
+    At the end the event loop no longer watches the socket: once its number is another's, that one would not be watched.
+    """
     config = uvicorn.Config(
         api,
         http=protocol_for(mode, shims),
@@ -145,10 +165,14 @@ async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callab
         timeout_graceful_shutdown=GOODBYE_SECONDS,
     )
     server = Server(config)
-    try:
-        await server.serve(sockets=[listening])
-    except asyncio.CancelledError:
-        server.should_exit = True
-        for each in getattr(server, "servers", ()):
-            each.close()  # else the loop goes on to watch a descriptor that another socket may get
-        raise
+
+    async def run() -> None:
+        with anyio.CancelScope(shield=True):  # it ends by being told to, so that it can say goodbye
+            await server.serve(sockets=[listening])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, name="uvicorn")
+        try:
+            await anyio.sleep_forever()
+        finally:
+            server.should_exit = True

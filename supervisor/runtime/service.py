@@ -6,12 +6,14 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 
 import anyio
+import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
@@ -19,44 +21,52 @@ from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
-from monitors.review import make_reviewer
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
+from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.actions import Context
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.containment import Containment
+from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.metrics_api import listen_for_metrics, metrics_routes, serve_metrics
 from supervisor.runtime.recovering import Recovering
-from supervisor.runtime.reviewing import WatchedReviewer
+from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
+    capture_settings,
     channels,
     controller_settings,
     detector_settings,
-    review_settings,
+    retention,
     session_settings,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
+from supervisor.runtime.submission import Defaults
+from supervisor.runtime.tending import tend
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
 
-SNAPSHOT_VERSION = f"{__version__}/1"
+LAST_SNAPSHOT_SECONDS = 5.0
+"""How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
+
+SNAPSHOT_VERSION = f"{__version__}/2"
 
 SUMMARIES = TypeAdapter(list[Summary])
 APPROVAL = TypeAdapter(ApprovalSettings)
@@ -91,28 +101,43 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         listening = setup.listening
         if listening is None:
             listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
-        stack.callback(_stop_listening, listening, setup)
+        stack.push_async_callback(
+            _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
+        )
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         record = Record()
-        board = Board(_session_maker(setup, record))
-        opened = await anyio.to_thread.run_sync(_open, setup, board, record)
-        stack.push_async_callback(_close, opened.journal)
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, record), record)
+        opened = await anyio.to_thread.run_sync(_open, setup, board)
+        # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
+        serving = await stack.enter_async_context(_cancelled_at_end())
+        stack.push_async_callback(_blocking, opened.journal.close)
+        stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
-        stack.callback(launcher.leave)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
-        daemon = _make_daemon(setup, board, opened, launcher, tasks, Metrics(record))
-        try:
+        stack.push_async_callback(_blocking, launcher.leave)
+        keeper = Keeper(setup.places.checkpoints, capture_settings(), setup.clock)
+        stack.push_async_callback(keeper.close)
+        async with _cancelled_at_end() as tasks:
+            daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             await _begin(daemon, setup, opened)
-            tasks.start_soon(_serve, daemon, listening, setup, name="socket")
+            serving.start_soon(_serve, daemon, listening, setup, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
             if port is not None:
-                tasks.start_soon(serve_metrics, daemon, port, name="metrics")
+                serving.start_soon(serve_metrics, daemon, port, name="metrics")
+            tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
             yield daemon
-            await _end(daemon, setup)
+            daemon.ending = True
+        await _end(daemon, setup)
+
+
+@asynccontextmanager
+async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
+    async with anyio.create_task_group() as tasks:
+        try:
+            yield tasks
         finally:
             tasks.cancel_scope.cancel()
 
@@ -124,14 +149,14 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 class _Opened:
     journal: Journal
     recovery: Recovery
-    incidents: IncidentLog
+    feed: IncidentFeed
     missed: list[events.IncidentOpened | events.FaultSeen]
     """Incidents of the journal that the log may lack."""
     problem: str
     """What was wrong with the snapshot, if anything."""
 
 
-def _open(setup: Setup, board: Board, effectiveness: Record) -> _Opened:
+def _open(setup: Setup, board: Board) -> _Opened:
     """Read what is there and fold it. Blocks."""
     places = setup.places
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
@@ -142,20 +167,16 @@ def _open(setup: Setup, board: Board, effectiveness: Record) -> _Opened:
         begin = 0
     else:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
-        if known := snapshot.state.get("effectiveness"):
-            before = Record.from_json(known)
-            effectiveness.tallies, effectiveness.last_seq = before.tallies, before.last_seq
+        board.record.restore(snapshot.state["record"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
-        if isinstance(record.event, events.InterventionJudged):
-            effectiveness.remember(record.n, record.event.judgement)
         if isinstance(record.event, events.IncidentOpened | events.FaultSeen):
             missed.append(record.event)
     board.settle()
     incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, incidents, missed, problem)
+    return _Opened(journal, recovery, IncidentFeed(incidents, places.incident_log), missed, problem)
 
 
 def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
@@ -169,20 +190,21 @@ def _make_daemon(
     board: Board,
     opened: _Opened,
     launcher: ProcessLauncher,
+    keeper: Keeper,
     tasks: anyio.abc.TaskGroup,
-    metrics: Metrics,
 ) -> Daemon:
-    feed = IncidentFeed(opened.incidents, setup.places.incident_log)
     config = setup.config
+    defaults = Defaults(config.agent.permission_mode, config.resources.limits())
     return Daemon(
         board,
         opened.journal,
-        feed,
+        opened.feed,
         launcher,
+        keeper,
         setup.clock,
         tasks,
-        config.resources.limits(),
-        metrics,
+        defaults,
+        Metrics(board.record),
         channels(config),
     )
 
@@ -190,21 +212,23 @@ def _make_daemon(
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
-    containment = Containment.find(owner)
+    never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
+    containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
     launcher.sweep([session.summary.agent for session in board.live()])
     return launcher
 
 
 def _session_maker(setup: Setup, record: Record) -> MakeSession:
-    """How sessions are made: one reviewer for all, detectors and a controller for each."""
+    """How sessions are made: one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
-    reviewer = WatchedReviewer(make_reviewer(review_settings(config)), setup.clock)
+    reviewer = make_gate_reviewer(config, setup.clock)
     about = session_settings(config, setup.places, setup.environ)
+    interventions = controller_settings(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
-        controller = Controller(controller_settings(config), submitted.task, record)
+        controller = Controller(interventions, submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
         return Session(submitted, reviewer, detectors, controller, settings)
@@ -228,6 +252,8 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
     if opened.problem:
         log.warning("%s", opened.problem)
+    for problem in await daemon.keeper.complete_interrupted():
+        daemon.fault("", "rollback_interrupted", problem, way_out="chaperon checkpoints names what is there.")
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
@@ -237,12 +263,20 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 
 
 async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
+    from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
     from supervisor.runtime.recovery_api import recovery_routes
 
-    api = make_api(daemon)
+    reviewer = make_gate_reviewer(setup.config, setup.clock)
+    about = session_settings(setup.config, setup.places, setup.environ)
+    nobody = Context(home=about.home, protected=about.protected)
+    api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
     metrics_routes(api, daemon)
-    recovery_routes(api, Recovering(daemon, setup.places.state))
+
+    async def restore(agent: str, checkpoint: str, by: str) -> object:
+        return await rollbacks.roll_back(daemon, agent, rollbacks.Going(checkpoint, files_only=True), by)
+
+    recovery_routes(api, Recovering(daemon, setup.places.state, restore))
     await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
 
@@ -274,11 +308,8 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    state = {
-        "oldest": oldest,
-        "ended": SUMMARIES.dump_python(ended, mode="json"),
-        "effectiveness": daemon.metrics.effectiveness.as_json(),
-    }
+    outcomes = daemon.board.record.as_json()
+    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "record": outcomes}
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)
@@ -290,21 +321,29 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
 
 
 async def _end(daemon: Daemon, setup: Setup) -> None:
-    """Take nothing new, and write down that the end was in order."""
-    daemon.ending = True
+    """Write down that the end was in order; nobody watches over agents any more."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
-    await take_snapshot(daemon, setup.places)
+    if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
+        with anyio.move_on_after(LAST_SNAPSHOT_SECONDS):
+            await take_snapshot(daemon, setup.places)
 
 
-async def _close(journal: Journal) -> None:
-    """Write and sync what was taken, whatever ended the daemon."""
+async def _blocking(do: Callable[..., object], *arguments: object) -> None:
+    """Do something that blocks, off the loop, whatever else is being ended."""
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(journal.close)
+        await anyio.to_thread.run_sync(do, *arguments)
 
 
-def _stop_listening(listening: socket.socket, setup: Setup) -> None:
-    """Close the socket, and remove its path where it is ours; one of the service manager's stays."""
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:  # the service manager's socket is elsewhere
+        return 0
+
+
+def _stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
+    """Close the socket, and remove its path where it is still ours; one of the service manager's stays."""
     listening.close()
-    if setup.listening is None:
+    if setup.listening is None and _inode(setup.places.socket) == inode:
         setup.places.socket.unlink(missing_ok=True)

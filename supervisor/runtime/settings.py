@@ -3,10 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from pathlib import Path
 
+import yaml
 from pydantic import TypeAdapter
 
+from checkpoints.capture import CaptureSettings
+from checkpoints.choose import SafeCriteria
+from checkpoints.retention import RetentionPolicy
+from interventions import texts
 from interventions.approval import ApprovalSettings
+from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.no_progress import NoProgressSettings
@@ -14,6 +21,7 @@ from monitors.review import ReviewSettings
 from monitors.sensitivity import PatternSettings, Sensitivity
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, home
+from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
@@ -35,6 +43,33 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         protected=protected_paths(config, places, environ),
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
+        captures=capture_rules(config),
+    )
+
+
+def capture_rules(config: Config) -> CaptureRules:
+    """When checkpoints are made by themselves, and which are worth going back to."""
+    rollback = config.interventions.checkpoint_rollback
+    safe = rollback.safe_checkpoint_criteria
+    return CaptureRules(
+        enabled=config.checkpoints.enabled,
+        safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
+        serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+    )
+
+
+def capture_settings() -> CaptureSettings:
+    """What of a workspace is captured."""
+    return CaptureSettings()
+
+
+def retention(config: Config) -> RetentionPolicy:
+    """Which checkpoints stay."""
+    kept = config.checkpoints
+    return RetentionPolicy(
+        max_count=kept.max_count,
+        max_age_days=kept.max_age_days,
+        checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
     )
 
 
@@ -63,8 +98,32 @@ _INTERVENTIONS = TypeAdapter(InterventionSettings)
 
 
 def controller_settings(config: Config) -> InterventionSettings:
-    """What the controller of interventions needs to know: the section's keys are its fields."""
-    return _INTERVENTIONS.validate_python(config.interventions.model_dump())
+    """What the controller of interventions needs to know: the section's keys are its fields.
+
+    Raises:
+        UsageError: The file of custom prompts cannot be read, or its texts cannot be used.
+    """
+    wanted = config.interventions
+    prompts = custom_prompts(wanted.soft_correction.custom_prompts_path)
+    return _INTERVENTIONS.validate_python({**wanted.model_dump(), "custom_prompts": prompts})
+
+
+def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
+    """The user's texts by issue type, checked; none where no file is named.
+
+    Raises:
+        UsageError: The file cannot be read, is no YAML, or a text in it cannot be used.
+    """
+    if path is None:
+        return {}
+    types = sorted({*LADDERS, *(field.name for field in fields(DetectorSettings)), "refusals"})
+    try:
+        return texts.load(yaml.safe_load(Path(path).read_text(encoding="utf-8")), types)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
+            way_out="Mend the file, or take interventions.soft_correction.custom_prompts_path out of the configuration.",
+        ) from None
 
 
 def review_settings(config: Config) -> ReviewSettings:

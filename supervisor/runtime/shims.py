@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import anyio
+import anyio.to_thread
 
 from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime import shim_wire
@@ -195,7 +196,7 @@ class Shim:
             LaunchError: The program or the working directory is missing or may not be used, the directory was used
                 before, or the shim did not speak in time. Nothing runs.
         """
-        _prepare(spec)
+        await anyio.to_thread.run_sync(_prepare, spec)
         ours, theirs = socket.socketpair()
         shim = cls(ours, spec.directory)
         try:
@@ -225,7 +226,7 @@ class Shim:
             await shim._begin(offset)
         except (OSError, LaunchError) as error:
             shim.close()
-            raise _unreachable(directory, error) from error
+            raise await anyio.to_thread.run_sync(_unreachable, directory, error) from error
         except BaseException:
             shim.close()
             raise
@@ -286,7 +287,8 @@ class Shim:
         if kind == shim_wire.EXITED:
             raise LaunchError(f"The CLI was not started. {json.loads(payload)['error']}")
         if kind != shim_wire.HELLO:
-            raise LaunchError(f"The shim closed before it spoke. Its log ends: {_tail(self.directory / 'shim.log')!r}.")
+            log = await anyio.to_thread.run_sync(_tail, self.directory / "shim.log")
+            raise LaunchError(f"The shim closed before it spoke. Its log ends: {log!r}.")
         hello = json.loads(payload)
         self.pid, self.cli_pid, self.containment = hello["shim_pid"], hello["cli_pid"], hello["containment"]
 

@@ -2,14 +2,16 @@
 
 import os
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import anyio
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from interventions.approval import ApprovalSettings
+from supervisor.config.model import PermissionMode
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
 
@@ -20,10 +22,32 @@ GIT_SECONDS = 10.0
 """How long git may take to say whose worktree a directory is: milliseconds, unless its disk hangs."""
 
 
-class Submission(BaseModel):
-    """What is wanted; only the prompt and the repository must be given."""
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds for a task that does not say otherwise, from the configuration."""
+
+    permission_mode: PermissionMode = "default"
+    limits: Limits = field(default_factory=Limits)
+
+
+class Asked(BaseModel):
+    """The body of a request: closed to fields that it does not know, and to text that no answer could repeat."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _whole_text(self) -> Self:
+        """Refuse halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
+        for name, value in self:
+            try:
+                "".join(value if isinstance(value, (str, tuple)) else ()).encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"{name} has half a surrogate pair in it, which is no text") from None
+        return self
+
+
+class Submission(Asked):
+    """What is wanted; only the prompt and the repository must be given."""
 
     prompt: str
     """What the agent is asked."""
@@ -35,9 +59,10 @@ class Submission(BaseModel):
     constraints: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     limits: Limits | None = None
-    """None: those of the configuration."""
+    """What the task may use; none: as configured under `resources`."""
     model: str | None = None
-    permission_mode: str = "default"
+    permission_mode: PermissionMode | None = None
+    """The CLI's own mode; none: as configured by `agent.permission_mode`."""
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
     keep_open: bool = False
     approval: ApprovalSettings | None = None
@@ -54,10 +79,11 @@ class Submission(BaseModel):
         await anyio.to_thread.run_sync(self._check_directory)
         return await self._worktree()
 
-    def task(self, id_: str, workspace: str, limits: Limits) -> Task:
-        """The same as the protocol's type; with these limits where none were asked for."""
-        facts = self.model_dump(exclude={"repository", "name", "limits"})
-        return Task(id_, repository=workspace, limits=self.limits or limits, **facts)
+    def task(self, id_: str, workspace: str, defaults: Defaults) -> Task:
+        """The same as the protocol's type."""
+        facts = self.model_dump(exclude={"repository", "name", "limits", "permission_mode"})
+        limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
+        return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
 
     def _check_words(self) -> None:
         if not self.prompt.strip():
@@ -76,7 +102,9 @@ class Submission(BaseModel):
 
     def _check_directory(self) -> None:
         path = Path(self.repository)
-        if not path.is_absolute():
+        if "\0" in self.repository:
+            problem = "contains a NUL character, which no path can"
+        elif not path.is_absolute():
             problem = "is not an absolute path"
         elif not path.exists():
             problem = "does not exist"
@@ -90,7 +118,7 @@ class Submission(BaseModel):
 
     async def _worktree(self) -> str:
         command = ["git", "-C", self.repository, "rev-parse", "--show-toplevel"]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"LC_ALL": "C"}
         try:
             with anyio.fail_after(GIT_SECONDS):
                 done = await anyio.run_process(command, check=False, env=environ)
@@ -105,6 +133,13 @@ class Submission(BaseModel):
             said = done.stderr.decode(errors="replace").strip()
             raise UsageError(
                 f"{self.repository!r} is not in a git worktree, so nothing was started. git says: {said}",
-                way_out=f"Run `git init` there: git -C {self.repository} init",
+                # git's own words have the way out where the worktree is somebody else's.
+                way_out="" if "safe.directory" in said else f"Run `git init` there: git -C {self.repository} init",
             )
-        return done.stdout.decode().rstrip("\n")
+        try:
+            return done.stdout.decode().rstrip("\n")
+        except UnicodeDecodeError:
+            raise UsageError(
+                f"The worktree's path {os.fsdecode(done.stdout)!r} is not UTF-8; nothing was started.",
+                way_out="Rename it, or reach it by another path.",
+            ) from None

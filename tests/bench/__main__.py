@@ -9,12 +9,22 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.bench import bench_added, bench_core, bench_fleet, bench_journal, bench_shim, bench_start, bench_wire
+from tests.bench import (
+    bench_added,
+    bench_core,
+    bench_fleet,
+    bench_journal,
+    bench_review,
+    bench_shim,
+    bench_start,
+    bench_wire,
+)
 from tests.bench.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "wire": bench_wire.main,
     "core": bench_core.main,
+    "review": bench_review.main,
     "journal": bench_journal.main,
     "shim": bench_shim.main,
     "start": bench_start.main,

@@ -6,6 +6,7 @@ usage: python -m tests.bench --only core
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 import orjson
 
@@ -35,7 +36,7 @@ CONFIG = Config()
 REVIEWER = make_reviewer(review_settings(CONFIG))
 ABOUT = session_settings(CONFIG, Places(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
 TASK = Task("t-1", "Do it.", "/repo", keep_open=True)
-STAMP = {"agent": "a1", "at": 1.0, "mono": 1.0}
+STAMP: dict[str, Any] = {"agent": "a1", "at": 1.0, "mono": 1.0}
 
 COMMANDS = (
     "ls -la src",

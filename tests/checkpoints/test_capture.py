@@ -103,6 +103,26 @@ def test_a_captured_file_that_grows_over_the_limit_is_named_and_one_that_shrinks
     assert "README" in paths(store, back)
 
 
+def test_more_new_data_than_one_capture_takes_is_named_and_taken_bit_by_bit(
+    store: Store, workspace: Path, capturing: Capturing
+) -> None:
+    capturer = capturing(store, workspace, CaptureSettings(limit_new_bytes=1_000))
+    capturer.capture(MOMENT)
+    (workspace / "data").mkdir()
+    for number in range(5):
+        (workspace / f"data/{number}").write_bytes(bytes(400))
+    waiting = []
+    for _ in range(3):
+        checkpoint = capturer.capture(MOMENT)
+        waiting.append([(one.path, one.why) for one in checkpoint.skipped])
+    assert waiting == [
+        [(f"data/{number}", Why.TOO_MUCH) for number in (2, 3, 4)],
+        [("data/4", Why.TOO_MUCH)],
+        [],
+    ]
+    assert len([path for path in paths(store, checkpoint) if path.startswith("data/")]) == 5
+
+
 def test_a_listed_path_is_captured_although_it_is_ignored(store: Store, workspace: Path, capturing: Capturing) -> None:
     (workspace / "build/keep").mkdir(parents=True)
     (workspace / "build/keep/state.log").write_text("1")

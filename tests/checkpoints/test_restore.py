@@ -10,7 +10,8 @@ import pytest
 from checkpoints.capture import Capturer, CaptureSettings
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError
 from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from tests.checkpoints.support import MOMENT, git, shape
 

@@ -17,8 +17,11 @@ import pytest
 from checkpoints.capture import Capturer
 from checkpoints.errors import CheckpointError, RestoreFailedError, RestoreRefusedError, StoreFullError
 from checkpoints.health import examine
+from checkpoints.ignore import Rules
 from checkpoints.packing import pack
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
+from checkpoints.scan import Scanner
 from checkpoints.store import Store
 from checkpoints.trees import files_in
 from tests.checkpoints.support import MOMENT, git, shape
@@ -301,6 +304,47 @@ def test_two_agents_of_one_project_share_a_store_and_not_their_files(
     assert shape(places[0]) == shapes[0]
     assert len(shape(places[1])) == len(shapes[1]) + 20
     assert [problem for problem in examine(store) if "rely" not in problem.what] == []
+
+
+def test_a_second_workspace_writes_only_what_it_has_of_its_own(
+    store: Store, workspace: Path, capturing: Capturing, tmp_path: Path
+) -> None:
+    (workspace / "big").write_bytes(os.urandom(300_000))
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "big")
+    capturing(store, workspace).capture(MOMENT)
+    pack(store)
+    size = store.size_bytes
+    git(workspace, "worktree", "add", "-q", str(tmp_path / "second"))
+    second = capturing(store, tmp_path / "second")
+    (tmp_path / "second/own").write_text("own")
+    target = second.capture(MOMENT)
+    store.settle()
+    assert store.size_bytes - size < 10_000
+    before = shape(tmp_path / "second")
+    (tmp_path / "second/big").unlink()
+    go_back(second, target)
+    assert shape(tmp_path / "second") == before
+
+
+def test_captures_go_on_while_a_scrub_looks_at_everything(
+    store: Store, workspace: Path, capturer: Capturer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capturer.capture(MOMENT)
+    look = Scanner.folder
+
+    def look_while_others_work(scanner: Scanner, fd: int, path: bytes, before: bytes, rules: Rules) -> bytes:
+        monkeypatch.undo()
+        (workspace / "README").write_text("written and captured while the scrub looks")
+        thread = threading.Thread(target=capturer.capture, args=(MOMENT,))
+        thread.start()
+        thread.join()
+        (workspace / "src/main.py").write_text("written, and not captured yet")
+        return look(scanner, fd, path, before, rules)
+
+    monkeypatch.setattr(Scanner, "folder", look_while_others_work)
+    assert capturer.scrub().missed == ()
+    assert len(store.checkpoints) == 2
 
 
 def test_an_agent_that_writes_while_it_is_captured_ends_up_captured(

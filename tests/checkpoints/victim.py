@@ -14,7 +14,8 @@ from pathlib import Path
 
 from checkpoints.capture import Capturer
 from checkpoints.errors import CheckpointError
-from checkpoints.restore import Restorer, interrupted
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from tests.checkpoints.support import MOMENT, shape
 

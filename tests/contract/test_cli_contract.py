@@ -506,6 +506,26 @@ async def test_a_fork_at_a_message_forgets_what_came_after_and_leaves_the_old_se
     assert transcript.read_bytes() == before
 
 
+async def test_a_fork_may_end_at_a_tool_result_and_be_given_its_session_id(run: Run) -> None:
+    """What a rollback does: go on behind the last result that the checkpoint knows, in a session of a known name."""
+    look, other = Use("Bash", {"command": "echo one-output"}), Use("Bash", {"command": "echo two-output"})
+    async with run(look, other, Say("all-done"), arguments=("--session-id", SESSION)) as (cli, _):
+        await cli.result()
+        await cli.finish()
+    result = next(frame for frame in cli.out if frame["type"] == "user")
+    new = SESSION.replace("5", "6")
+    fork = ("--resume", SESSION, "--resume-session-at", result["uuid"], "--fork-session", "--session-id", new)
+    async with run(Say("answer"), arguments=fork, prompt="the-guidance") as (cli, model):
+        ended = await cli.result()
+        await cli.finish()
+    messages = str(model.conversation()[0].messages)
+    assert "one-output" in messages
+    assert "the-guidance" in messages
+    assert "two-output" not in messages
+    assert "all-done" not in messages
+    assert ended["session_id"] == new
+
+
 # ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -379,6 +379,14 @@ def test_show_says_what_holds_the_next_answer_back() -> None:
     assert told["last"]["kind"] is SOFT
 
 
+def test_a_choice_stronger_than_the_one_before_for_the_same_issue_is_called_an_escalation() -> None:
+    run = Run()
+    first, second = run.answer(issue()), run.answer(issue(), after=130)
+    assert first is not None
+    assert second is not None
+    assert (first.explain["escalated_from"], second.explain["escalated_from"]) == (None, SOFT)
+
+
 def test_a_strategy_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="to one of: progressive, pattern_specific"):
         Run(InterventionSettings(strategy=StrategySettings(type="custom")))

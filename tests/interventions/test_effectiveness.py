@@ -69,8 +69,17 @@ def test_a_record_outlives_a_restart() -> None:
     record = Record()
     record.remember(7, judgement())
     record.remember(9, judgement(Outcome.FAILURE, 0.5))
-    again = Record.from_json(orjson.loads(orjson.dumps(record.as_json())))
+    again = Record()
+    again.restore(orjson.loads(orjson.dumps(record.as_json())))
     assert again == record
+
+
+@pytest.mark.parametrize("data", [{}, {"last_seq": 1}, {"last_seq": 1, "tallies": [{"kind": "x"}]}, {"last_seq": "?"}])
+def test_what_is_no_record_is_refused_and_changes_nothing(data: dict[str, object]) -> None:
+    record = Record(last_seq=3)
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        record.restore(data)
+    assert record.last_seq == 3
 
 
 def test_the_journal_read_twice_counts_once() -> None:

@@ -40,7 +40,7 @@ def test_texts_name_only_fields_that_there_are(text: object) -> None:
 def test_the_facts_of_a_repeated_error_are_filled_in() -> None:
     details = {"error": "No such file: src/mian.py", "count": 3, "file_path": "src/mian.py"}
     said = message(Case(issue(details=details), SITUATION))
-    assert "now 3 times: No such file: src/mian.py" in said
+    assert "The last time it said: No such file: src/mian.py" in said
     assert "different approach" in said
 
 

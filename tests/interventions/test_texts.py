@@ -80,3 +80,17 @@ def test_wrong_texts_are_refused_with_what_is_wrong_and_the_nearest_right_name(p
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(UsageError, match="2 problems"):
         texts.load({"goal_drift": "{a}", "nothing": "x"}, TYPES)
+
+
+def test_the_error_as_it_came_is_said_and_looked_up_instead_of_its_normalised_form() -> None:
+    text = "Exit code 2 python3: can't open file '/w/src/mian.py': [Errno 2] No such file or directory"
+    facts = texts.facts_of(case(error="<path>: can't open file '<path>'", text=text))
+    assert facts["error"] == text
+    assert facts["remedy"].startswith(
+        "/w/src/mian.py is not there. Git's history says that it was moved to lib/main.py."
+    )
+
+
+def test_a_normalised_path_is_never_named_as_a_file() -> None:
+    facts = texts.facts_of(case(error="cat: <path>: No such file or directory"))
+    assert "<path>" not in facts["remedy"]

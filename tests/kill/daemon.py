@@ -46,7 +46,8 @@ class DeadlyDisk(RealDisk):
 async def main(base: Path, kill_at: int, share: float) -> None:
     places = Places(state=base / "state", runtime=base / "run")
     config = Config(agent=Agent(command=str(base / "claude")))
-    environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
+    model = {name: os.environ[name] for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE_", "DISABLE_"))}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home"), **model}
     async with run_daemon(Setup(config, places, environ, disk=DeadlyDisk(kill_at, share))) as daemon:
         if not daemon.board.summaries():
             await daemon.submit(Submission(prompt="go", repository=str(base / "repo"), name="a1"), by="test")

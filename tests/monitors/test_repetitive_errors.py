@@ -76,6 +76,16 @@ def test_calls_of_one_reply_count_once() -> None:
     assert len(play(detector, *later)) == 1
 
 
+def test_a_look_asked_for_in_another_way_counts_half_and_at_another_place_whole() -> None:
+    run, text = Run(), "File content (30000 tokens) exceeds maximum allowed tokens (25000)."
+    adapted = [
+        run.step("Read", {"file_path": "/w/a", "limit": limit}, text, failed=True) for limit in (900, 500, 300, 100)
+    ]
+    assert play(RepetitiveErrors(), *adapted) == []
+    elsewhere = [run.step("Read", {"file_path": f"/w/{n}"}, "File does not exist.", failed=True) for n in range(3)]
+    assert len(play(RepetitiveErrors(), *elsewhere)) == 1
+
+
 def test_an_edit_between_two_errors_halves_what_the_second_counts() -> None:
     run, detector = Run(), RepetitiveErrors()
     cycle = [step for _ in range(5) for step in (run.fails("pytest", "E   AssertionError"), run.edit("/w/a.py"))]

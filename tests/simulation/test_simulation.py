@@ -69,6 +69,10 @@ def check(world: World) -> None:
             assert story.states[-1] in (AgentState.STOPPED, AgentState.LOST), "a stop is final"
     check_nothing_ran_unreviewed(world, told)
     check_replay(world)
+    judged = sum(len(story.judged) for story in told.values())
+    assert sum(tally.total for tally in world.board.record.tallies.values()) == judged, (
+        "each outcome is in the record once"
+    )
 
 
 def check_interventions(world: World, story: Story) -> None:
@@ -104,7 +108,7 @@ def check_replay(world: World) -> None:
 
 def picture(board: Board, world: World) -> list[object]:
     live = [(session.summary.agent, session.controller.explain(world.now)) for session in board.live()]
-    return [sorted(board.summaries(), key=lambda summary: summary.agent), live]
+    return [sorted(board.summaries(), key=lambda summary: summary.agent), live, board.record]
 
 
 def played(seeds: range, *, dice: bool) -> Iterator[World]:

@@ -102,7 +102,7 @@ LAUNCHERS = (
     Launcher("start-stop-daemon", dashes=True, yes=("start-stop-daemon --start -- true",)),
     Launcher("ssh-agent", values="-a -t -O -P", yes=("ssh-agent true",)),
     Launcher("sshpass", values="-p -f -d -P", yes=("sshpass -p x true",)),
-    Launcher("script", values="-t -I -O -B -T -E -m -o", code="-c --command", alone="shell", yes=("script -q -c true",)),
+    Launcher("script", skip=1, values="-t -I -O -B -T -E -m -o", code="-c --command", alone="shell", yes=("script -q -c true",)),
     Launcher("scriptlive", values="-t -T -I -B -m -d", code="-c --command"),
     Launcher("watch", values="-n --interval -q", joined=True, yes=("watch -n 5 true",)),
     Launcher("entr", yes=("entr -r true",)),

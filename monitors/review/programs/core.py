@@ -1,13 +1,16 @@
 """The core tools that change files: what they are given decides."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
+from monitors.review.places import Place
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.launch import roots, selects
 
 Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
 """Says what an invocation of one program would do."""
@@ -97,6 +100,14 @@ def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     yield from copy(scene, invocation)
     target = value(invocation, "-t", "--target-directory")
     named = operands(invocation, "-t --target-directory -S --suffix")
+    if named and scene.places.of(named[-1], invocation.cwd) is Place.NOWHERE:
+        yield Finding(
+            "files.delete-null",
+            levels.HARM,
+            f"moves {named[0]} to nowhere, which loses it",
+            "Move it to /var/tmp instead.",
+            effect=effect("file_delete", f"loses {named[0]}", target=named[0]),
+        )
     for word in named if target is not None else named[:-1]:
         yield _taken(scene, invocation, word)
 
@@ -119,7 +130,21 @@ def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield writes(scene, invocation, arg(word[3:], known=word.known))
 
 
+def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`find -delete`: what it selects, or the whole of where it looks."""
+    if "-delete" not in invocation.args:
+        return
+    chosen = selects(invocation)
+    for root in roots(invocation):
+        if not chosen:
+            yield deletes(scene, invocation, root, recursive=True, forced=True)
+            continue
+        below = arg(root.rstrip("/") + "/{}", known=root.known)
+        found = deletes(scene, invocation, below, recursive=False, forced=False)
+        yield replace(found, risk=max(found.risk, levels.HARM)) if found and below == "/{}" else found
+
+
 MODELS: dict[str, Model] = {
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
-    "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
+    "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
 }  # fmt: skip

@@ -89,6 +89,8 @@ def deletes_path(
         return Finding("files.delete-scratch", levels.NOTED, "", effect=_effect(shown, levels.NOTED, reversible=True))
     if place is Place.WORKSPACE:
         return _in_workspace(scene, path, shown, invocation, recursive=recursive)
+    if place is Place.CACHE:
+        return _found("files.delete-cache", levels.MODERATE, "", "", shown, invocation)
     if scene.places.workspace:
         risk = levels.HARM if recursive or place is Place.OTHER else levels.CARE
         return _found(

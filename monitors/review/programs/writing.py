@@ -1,5 +1,7 @@
 """Writing to a path, by whatever program: what it means depends on the place."""
 
+import re
+
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.places import Place
@@ -48,6 +50,8 @@ def writes_path(
         )
     if not known and place in (Place.HERE, Place.OTHER, Place.HOME):
         risk = levels.NOTED
+    if place is Place.SYSTEM and _VITAL.match(path):
+        risk = levels.HARM
     shown = scene.places.shown(path)
     made = effect(
         "file_write",
@@ -69,6 +73,12 @@ def writes_path(
     )
 
 
+_VITAL = re.compile(
+    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr/bin|usr/sbin|usr/lib|usr/lib64|usr/local/bin|usr/local/sbin|usr/local/lib|root|proc|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
+)
+"""The parts of the system that hold its settings and its programs."""
+
+
 def _into(scene: Scene, path: str) -> Place:
     """Where a file lands that is written under its own name into a whole directory."""
     place = scene.places.place(path.rstrip("/") + "/x")
@@ -79,11 +89,12 @@ _MEANING = {
     Place.SCRATCH: (levels.NOTED, "files.write", "", ""),
     Place.WORKSPACE: (levels.NOTED, "files.write", "", ""),
     Place.HERE: (levels.NOTED, "files.write", "", ""),
+    Place.CACHE: (levels.NOTED, "files.write", "", ""),
     Place.HOME: (levels.NOTED, "files.write", "", ""),
     Place.OTHER: (levels.NOTED, "files.write", "", ""),
     Place.UNKNOWN: (levels.NOTED, "files.write", "", ""),
     Place.SYSTEM: (
-        levels.HARM,
+        levels.CARE,
         "files.write-system",
         "changes a file of the system",
         "Write inside the workspace, and let a person install it.",

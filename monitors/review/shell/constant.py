@@ -70,7 +70,7 @@ def _base64(invocation: Invocation) -> str | None:
     text = invocation.input.text
     if text is None or [word for word in invocation.args if word[:1] != "-"]:
         return None
-    raw = text.encode("utf-8", "surrogateescape")
+    raw = text.encode("utf-8", "replace")
     if not {"-d", "-D", "--decode", "-di", "-id"}.intersection(invocation.args):
         return None
     try:
@@ -137,6 +137,12 @@ def _basename(invocation: Invocation) -> str | None:
     return program_name(invocation.args[0]) if len(invocation.args) == 1 else None
 
 
+def _mktemp(invocation: Invocation) -> str | None:
+    """A name that stands for the one that will be made: what counts is that it is scratch space."""
+    template = next((word for word in invocation.args if "/" in word), "")
+    return template or "/tmp/mktemp.XXXXXXXXXX"  # noqa: S108 — a stand-in that is never opened
+
+
 _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "echo": _echo,
     "printf": _printf,
@@ -153,6 +159,7 @@ _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "which": _which,
     "command": _command,
     "basename": _basename,
+    "mktemp": _mktemp,
     "sort": _head,
     "uniq": _head,
 }

@@ -9,6 +9,11 @@ from monitors.review.shell.tree import Node, Part, Word
 MAX_FIELDS = 64
 """Most words that braces and splitting make of one; `{1..100000}` is cut, and what is cut counts as not known."""
 
+MAX_BRACED = 2_048
+"""Longest word whose braces are expanded; a longer one is no command and no path."""
+MAX_VALUE = 65_536
+"""Longest word made by expansion, in characters: `a=$a$a` forty times over would fill any memory."""
+
 Value = list[Arg]
 """A variable's value: one word, or an array's."""
 Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
@@ -32,6 +37,14 @@ class _Field:
         self.braces = False
         self.source: tuple[Invocation, ...] = ()
 
+    def add(self, text: str) -> None:
+        """Append, up to the longest word there may be."""
+        room = MAX_VALUE - len(self.text)
+        if len(text) > room:
+            text = text[:room]
+            self.known = False
+        self.text += text
+
     def made(self) -> Arg:
         return arg(self.text, known=self.known, glob=self.glob, source=self.source)
 
@@ -43,7 +56,7 @@ def expand(word: Word, variables: Mapping[str, Value], substitute: Substitution)
     fields = _fields(word.parts, variables, substitute)
     made: list[Arg] = []
     for field in fields:
-        if field.braces:
+        if field.braces and len(field.text) <= MAX_BRACED:
             made.extend(_braces(field))
         else:
             made.append(field.made())
@@ -79,23 +92,26 @@ def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Subst
     for part in parts:
         if part.kind in ("text", "quoted"):
             exists = True
-            field.text += part.text
+            field.add(part.text)
             if part.kind == "text":
                 field.glob = field.glob or bool(_GLOB.search(part.text))
-                field.braces = field.braces or "{" in part.text or field.braces
+                field.braces = field.braces or "{" in part.text
             continue
         values, source = _values(part, variables, substitute)
         if values is None:
             exists = True
-            field.text += part.text
+            field.add(part.text)
             field.known = False
             field.source = (*field.source, *source)
             continue
         for index, value in enumerate(values[:MAX_FIELDS]):
             if index:
+                if len(fields) >= MAX_FIELDS:
+                    field.known = False
+                    break
                 fields.append(field)
                 field = _Field()
-            field.text += value
+            field.add(value)
             field.known = field.known and value.known
             field.source = (*field.source, *value.source)
             field.glob = field.glob or (value.glob and not part.quoted)

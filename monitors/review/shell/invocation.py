@@ -52,16 +52,18 @@ class Redirection:
 class Input:
     """What a command finds on its standard input."""
 
-    __slots__ = ("source", "text")
+    __slots__ = ("given", "source", "text")
 
-    def __init__(self, text: str | None = None, source: "tuple[Invocation, ...]" = ()) -> None:
+    def __init__(self, text: str | None = None, source: "tuple[Invocation, ...]" = (), *, given: bool = True) -> None:
+        self.given = given
+        """Whether there is a pipe, a file or a text at all; else it is the terminal's, or nobody's."""
         self.text = text
         """The text, where it is known."""
         self.source = source
         """The commands that write it, where it comes from a pipe."""
 
 
-NO_INPUT = Input()
+NO_INPUT = Input(given=False)
 
 
 class Setting(NamedTuple):

@@ -30,6 +30,8 @@ def _index() -> dict[str, tuple[tuple[tuple[str, ...], Launcher], ...]]:
 
 
 _BY_NAME = _index()
+LAUNCHER_NAMES = frozenset(_BY_NAME)
+"""Names of the programs that start others."""
 
 
 def started(invocation: Invocation) -> Started | None:
@@ -95,7 +97,10 @@ def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     words = tuple(args[at:])
     if not words:
-        return Started(launcher, alone=True, inside=inside) if launcher.alone else None
+        asked = {"--help", "--version", "-V", "-h"}.intersection(args)
+        return Started(launcher, alone=True, inside=inside) if launcher.alone and not asked else None
+    if launcher.joined and len(words) > 1 and launcher.command in ("parallel", "sem", "hyperfine"):
+        return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
     if launcher.joined:
         return Started(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
     return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
@@ -148,10 +153,39 @@ def _found(invocation: Invocation) -> Started | None:
         scripts.append(tuple(words))
     if not scripts:
         return None
+    scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
     return Started(_FIND, words=scripts[0]) if len(scripts) == 1 else Started(_FIND, script=_several(scripts))
 
 
 _FIND = Launcher("find")
+_SELECTS = re.compile(
+    r"-(?:i?name|i?path|i?regex|i?wholename|size|[acm](?:time|min)|[ac]?newer\w*|empty|perm|user|group|links|inum|i?lname|mindepth|maxdepth|type|not|nouser|nogroup)\Z|!\Z"
+)
+
+
+def roots(invocation: Invocation) -> list[Arg]:
+    """Where a `find` begins to look."""
+    found: list[Arg] = []
+    for word in invocation.args:
+        if word[:1] in "-(!" and word not in ("-H", "-L", "-P", "-d"):
+            break
+        if word[:1] != "-":
+            found.append(word)
+    return found or [arg(".")]
+
+
+def selects(invocation: Invocation) -> bool:
+    """Whether a `find` looks for something in particular, or takes all there is."""
+    return any(_SELECTS.match(word) for word in invocation.args)
+
+
+def _placed(word: Arg, invocation: Invocation) -> Arg:
+    """`{}` as a path: what was found, below where `find` looks."""
+    if "{}" not in word or invocation.name != "find":
+        return word
+    root = roots(invocation)[0]
+    below = root.rstrip("/") + "/{}" if selects(invocation) else root
+    return arg(word.replace("{}", below), known=root.known, glob=True)
 
 
 def _several(scripts: list[tuple[Arg, ...]]) -> Arg:

@@ -23,7 +23,7 @@ from monitors.review.shell.tree import (
 
 MAX_BYTES = 262_144
 """Longest script read, in characters. Writing a large file by a here-document stays below; a megabyte of shell is no command."""
-MAX_PIECES = 3_000
+MAX_PIECES = 2_500
 """Most words, parts and commands in one script. The longest of 11,000 collected commands has 130; the rest is room for scripts."""
 MAX_DEPTH = 40
 """Deepest nesting of substitutions and compound commands. Real scripts stay below 10, and Python's stack holds."""
@@ -31,6 +31,7 @@ MAX_DEPTH = 40
 _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
 _LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
 _BLANKS = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
+_EMPTY = re.compile(r"\n[ \t\r\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]*\])?(\+?)=")
 _REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)")
@@ -43,6 +44,8 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
+_LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
+_COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _PAIRS = {"(": ")", "{": "}"}
 
@@ -121,6 +124,14 @@ class _Reader:
             redirect.body = self.here_document(delimiter, quoted=quoted, strip=strip)
         self.pending.clear()
 
+    def newlines(self) -> None:
+        """Skip a run of empty lines at once, unless a here-document begins behind the first."""
+        if self.pending:
+            self.newline()
+        else:
+            match = _EMPTY.match(self.text, self.at)
+            self.at = match.end() if match else self.at + 1
+
     def here_document(self, delimiter: str, *, quoted: bool, strip: bool) -> Word:
         start = self.at
         while self.at < self.end:
@@ -149,7 +160,8 @@ class _Reader:
             before = self.at
             self.commands(self.top, "")
             if self.at < self.end:
-                self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].split()[0]}` that closes nothing"
+                self.count()
+                self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].strip()}` that closes nothing"
                 word = _LITERAL.match(self.text, self.at)
                 self.at = word.end() if word else self.at + 1
             if self.at == before:
@@ -164,13 +176,14 @@ class _Reader:
                 break
             char = self.text[self.at]
             if char == "\n":
-                self.newline()
+                self.newlines()
             elif char == ";":
                 if close == "case" and self.text.startswith((";;", ";&"), self.at):
                     break
                 self.at += 1
             elif char == "&" and not self.text.startswith("&>", self.at):
                 self.at += 1
+                self.count()
             elif char == ")" or self.closing_word():
                 break
             elif char == "|":
@@ -394,6 +407,9 @@ class _Reader:
         self.blanks()
         if self.at >= self.end or self.text[self.at] in "\n;&|)":
             return Simple()
+        name = _COPROCESS_NAME.match(self.text, self.at)
+        if name:
+            self.at = name.end()
         self.deeper()
         node = self.command()
         self.depth -= 1
@@ -548,15 +564,21 @@ class _Reader:
         into.append(Part("quoted", following or "\\", quoted=True))
 
     def single(self, into: list[Part]) -> None:
+        self.count()
         stop = self.text.find("'", self.at + 1)
         if stop < 0:
             self.problem = self.problem or "a `'` that is never closed"
-            stop = self.end
+            self.at += 1
+            return
         into.append(Part("quoted", self.text[self.at + 1 : stop], quoted=True))
         self.at = stop + 1
 
     def double_quoted(self, into: list[Part]) -> None:
+        self.count()
         self.at += 1
+        if self.text.find('"', self.at) < 0:
+            self.problem = self.problem or 'a `"` that is never closed'
+            return
         parts = self.double(until='"')
         into.extend(parts or [Part("quoted", "", quoted=True)])
 
@@ -695,7 +717,11 @@ class _Reader:
                 return None
             at += 1
         self.pieces += (at - start) // 50
-        if depth or self.text[at - 1 : at] != ")":
+        if (
+            depth
+            or self.text[at - 1 : at] != ")"
+            or (opening == "((" and _LOOKS_LIKE_COMMANDS.match(self.text, start + 2))
+        ):
             return None
         inner = _Reader(self.text[start + 2 : at - 1], self.depth + 1)
         inner.pieces = self.pieces

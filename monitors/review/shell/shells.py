@@ -72,7 +72,7 @@ def _from_input(use: ShellUse, invocation: Invocation) -> None:
     stdin = invocation.input
     if stdin.text is not None and stdin.text:
         use.text, use.source = stdin.text, stdin.source
-    elif stdin.source or any(redirect.reads for redirect in invocation.redirects):
+    elif stdin.given or any(redirect.reads for redirect in invocation.redirects):
         use.piped, use.source = True, stdin.source
         use.file = next((redirect.target for redirect in invocation.redirects if redirect.reads), None)
     else:

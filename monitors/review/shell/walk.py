@@ -8,15 +8,19 @@ import posixpath
 from collections.abc import Callable, Mapping
 
 from monitors.review.shell.constant import printed
-from monitors.review.shell.expand import Value, expand, expand_one
+from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import Started, started
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import ShellUse, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
 
-MAX_INVOCATIONS = 2_000
+MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
+MAX_EXPANDED = 524_288
+"""Most characters of words after expansion, all commands together: what later checks go over."""
+MAX_SOURCES = 20
+"""Most commands remembered as having fed a pipe."""
 MAX_SCRIPTS = 12
 """Deepest nesting of scripts in scripts (`sh -c "sh -c …"`), and of functions that call functions."""
 
@@ -25,6 +29,15 @@ Output = tuple[str | None, tuple[Invocation, ...]]
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
 
+_SHEBANGS = (
+    "#!/bin/sh",
+    "#!/bin/bash",
+    "#!/usr/bin/env bash",
+    "#!/usr/bin/env sh",
+    "#!/usr/bin/bash",
+    "#!/bin/zsh",
+    "#!/bin/dash",
+)
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 
@@ -32,7 +45,9 @@ _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 class Walk:
     """One pass over one action's script."""
 
-    def __init__(self, *, cwd: str, variables: Mapping[str, str], code: Code) -> None:
+    def __init__(
+        self, *, cwd: str, variables: Mapping[str, str], code: Code, text: Callable[[str], str | None] | None = None
+    ) -> None:
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
         self.unclear: list[str] = []
@@ -51,14 +66,17 @@ class Walk:
         self._called: set[str] = set()
         self._active: list[str] = []
         self._code = code
+        self._text = text or (lambda _path: None)
         self._depth = 0
+        self._expanded = 0
+        self._calls = 0
         self._via: tuple[str, ...] = ()
         self._elevated = False
         self._inside = ""
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def script(self, text: str) -> Output:
+    def script(self, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script given as text."""
         if self._depth >= MAX_SCRIPTS:
             self.too_much = self.too_much or f"scripts nested deeper than {MAX_SCRIPTS}"
@@ -69,7 +87,7 @@ class Walk:
         if script.too_much:
             self.too_much = self.too_much or script.too_much
         self._depth += 1
-        output = self._nodes(script.nodes, NO_INPUT)
+        output = self._nodes(script.nodes, stdin)
         self._depth -= 1
         if self._depth == 0:
             self._uncalled()
@@ -172,8 +190,10 @@ class Walk:
             values = [word for written in made.values for word in expand(written, self._variables, self._substitute)]
         old = self._variables.get(made.name) if made.appends else None
         if old and len(values) == 1 and len(old) == 1:
-            return [arg(old[0] + values[0], known=old[0].known and values[0].known, source=values[0].source)]
-        return [*(old or []), *values]
+            return [
+                arg((old[0] + values[0])[:MAX_VALUE], known=old[0].known and values[0].known, source=values[0].source)
+            ]
+        return [*(old or []), *values][:MAX_FIELDS]
 
     def _redirects(self, written: list[Redirect]) -> tuple[list[Redirection], Input | None]:
         made: list[Redirection] = []
@@ -188,7 +208,7 @@ class Walk:
             made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
             if redirect.operator == "<" and made[-1].target.known:
                 path = self._path(made[-1].target)
-                opened = Input(self.files.get(path), target[0].source)
+                opened = Input(self.files.get(path), made[-1].target.source)
             elif redirect.operator == "<":
                 opened = Input(None, made[-1].target.source)
         return made, opened
@@ -215,8 +235,11 @@ class Walk:
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _add(self, invocation: Invocation) -> bool:
-        if len(self.invocations) >= MAX_INVOCATIONS:
-            self.too_much = self.too_much or f"more than {MAX_INVOCATIONS} commands"
+        self._expanded += sum(map(len, invocation.args))
+        if len(self.invocations) >= MAX_INVOCATIONS or self._expanded > MAX_EXPANDED:
+            self.too_much = (
+                self.too_much or f"more than {MAX_INVOCATIONS} commands, or {MAX_EXPANDED} characters of words"
+            )
             return False
         self.invocations.append(invocation)
         return True
@@ -235,16 +258,21 @@ class Walk:
         if inner is not None:
             return inner
         self._builtin(invocation)
-        return printed(invocation), (invocation,)
+        return printed(invocation), (invocation, *invocation.input.source[:MAX_SOURCES])
 
     def _call(self, invocation: Invocation) -> Output:
         name = str(invocation.program)
         self._called.add(name)
+        self._calls += 1
+        if self._calls > MAX_INVOCATIONS:
+            self.too_much = f"more than {MAX_INVOCATIONS} calls of functions"
+        if self.too_much:
+            return None, ()
         if self._active.count(name):
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
         if len(self._active) >= MAX_SCRIPTS:
-            self.too_much = self.too_much or f"functions nested deeper than {MAX_SCRIPTS}"
+            self.too_much = f"functions nested deeper than {MAX_SCRIPTS}"
             return None, ()
         before = dict(self._variables)
         self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})
@@ -267,13 +295,17 @@ class Walk:
             return self._code_builtin(invocation)
         for code in self._code(invocation):
             self._deeper(invocation, code)
+        if "/" in invocation.program and invocation.program.known and not invocation.inside:
+            text = self._file(invocation.program)
+            if text is not None and text.startswith(_SHEBANGS):
+                return self._deeper(invocation, text)
         inner = started(invocation)
         return None if inner is None else self._launched(invocation, inner)
 
     def _shell(self, invocation: Invocation, use: ShellUse) -> Output:
         text = use.text
-        if text is None and use.file:
-            text = self.files.get(self._path(use.file))
+        if text is None and use.file and not use.piped:
+            text = self._file(use.file)
         if text is None:
             return None, (invocation,)
         before = (self._cwd, dict(self._variables))
@@ -281,6 +313,12 @@ class Walk:
         output = self._deeper(invocation, text)
         self._cwd, self._variables = before
         return output
+
+    def _file(self, word: Arg) -> str | None:
+        """The text of a script file: as this script writes it, or as it stands there now."""
+        path = self._path(word)
+        known = self.files.get(path)
+        return known if known is not None or not word.known else self._text(path)
 
     def _deeper(self, invocation: Invocation, text: str) -> Output:
         before = (self._elevated, self._inside)
@@ -291,7 +329,7 @@ class Walk:
 
     def _code_builtin(self, invocation: Invocation) -> Output | None:
         if invocation.name in ("source", "."):
-            text = self.files.get(self._path(invocation.args[0])) if invocation.args else None
+            text = self._file(invocation.args[0]) if invocation.args else None
         elif invocation.name == "eval":
             text = " ".join(invocation.args)
         elif invocation.name == "trap":
@@ -318,7 +356,7 @@ class Walk:
         if inner.script is not None:
             before = (self._elevated, self._inside, self._via)
             self._elevated, self._inside = setting.elevated, setting.inside
-            output = self.script(inner.script)
+            output = self.script(inner.script, invocation.input)
             self._elevated, self._inside, self._via = before
             return output
         words = list(inner.words)

@@ -9,7 +9,6 @@ from interventions.controller import Controller
 from interventions.settings import InterventionSettings
 from supervisor.core.decide import SessionSettings
 from supervisor.core.limits import RULE, LimitSettings
-from supervisor.core.pace import Pace
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.actions import SideEffect
@@ -194,10 +193,10 @@ def test_over_the_pace_a_call_waits_until_a_minute_has_gone_by() -> None:
     play.now += 1
     commands = play.call("ls late")
     assert answers(commands) == []
-    (timer,) = [command for command in commands if isinstance(command, StartTimer) and command.name == "pace"]
+    (timer,) = [command for command in commands if isinstance(command, StartTimer) and command.name == "intervene"]
     assert timer.after_seconds == pytest.approx(49)
     play.now += timer.after_seconds
-    assert answers(play.fired("pace"))[0]["permissionDecision"] == "allow"
+    assert answers(play.fired("intervene"))[0]["permissionDecision"] == "allow"
 
 
 def test_a_call_that_waits_for_the_pace_goes_on_when_the_limits_ease() -> None:
@@ -242,14 +241,6 @@ def test_effort_goes_down_with_a_throttling_and_back_when_it_ends() -> None:
     assert [line["request"]["settings"] for line in sent if line["type"] == "control_request"] == [
         {"effortLevel": None}
     ]
-
-
-def test_a_pace_without_a_limit_never_waits() -> None:
-    pace = Pace()
-    for number in range(5_000):
-        pace.answered(number / 1000)
-    assert pace.wait(None, 5.0) == 0
-    assert pace.wait(1, 5.0) > 0
 
 
 def test_a_decision_stays_what_it_was_where_the_limit_says_no_more() -> None:

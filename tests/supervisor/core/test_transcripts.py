@@ -73,6 +73,21 @@ def test_the_journals_lines_keep_their_numbers() -> None:
     assert (record.seq, record.mono, record.session_id) == (812, 4.5, "s2")
 
 
+def test_the_journal_has_the_task_and_a_persons_words_too() -> None:
+    task = Reader().read(
+        line({"kind": "task_submitted", "seq": 1, "mono": 1.0, "task": {"prompt": "mend it"}, "workspace": "/w"})
+    )
+    word = Reader().read(line({"kind": "say_requested", "seq": 9, "mono": 2.0, "text": "and the docs", "by": "ann"}))
+    ours = Reader().read(
+        line({"kind": "intervention_chosen", "seq": 12, "mono": 3.0, "intervention": {"message": "look again"}})
+    )
+    assert [(one.seq, one.said, one.by, one.cwd) for one in (task, word, ours) if one] == [
+        (1, "mend it", "task", "/w"),
+        (9, "and the docs", "person", ""),
+        (12, "look again", "chaperon", ""),
+    ]
+
+
 @pytest.mark.parametrize(
     ("bad", "damaged", "foreign"),
     [

@@ -1,64 +1,67 @@
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from supervisor.rehearsal import scenario as scenarios
-from supervisor.rehearsal.scenario import Places
-from supervisor.rehearsal.scratch import ScratchError, environment, make
+from supervisor.config.paths import LONGEST_SOCKET_PATH
+from supervisor.rehearsal import scratch
+from supervisor.rehearsal.scenario import File, Places, Repository, Scenario, load, shipped
 
 pytestmark = pytest.mark.anyio
 
-TEXT = """\
-name: n
-task: {prompt: p}
-repository:
-  remote: true
-  files:
-    - {path: src/a.txt, content: "kept\\n"}
-    - {path: draft.txt, content: new, committed: false}
-home: [{path: notes/b.txt, content: mine}]
-"""
+
+def places(base: Path) -> Places:
+    return Places(*(str(base / name) for name in ("workspace", "home", "state")))
 
 
-def git(directory: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=directory, check=True, capture_output=True, text=True).stdout
+def scenario(**repository: object) -> Scenario:
+    made = load(shipped()["demo"])
+    given = Repository.model_validate(repository)
+    return made.model_copy(update={"repository": given, "home": (File(path="notes/a.txt", content="mine"),)})
 
 
-async def made(directory: Path, text: str = TEXT) -> tuple[Path, Path]:
-    """Make the scratch repository and HOME, and return where they are."""
-    places = Places(*(str(directory / name) for name in ("workspace", "home", "state")))
-    await make(scenarios.read(text), places)
-    return Path(places.workspace), Path(places.home)
+def git(workspace: str, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", workspace, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
-async def test_repository_remote_and_home_are_as_the_scenario_says(tmp_path: Path) -> None:
-    workspace, home = await made(tmp_path / "scratch")
-    assert git(workspace, "ls-files").split() == ["src/a.txt"]
-    assert git(workspace, "status", "--porcelain").split() == ["??", "draft.txt"]
-    assert (home / "notes/b.txt").read_text() == "mine"
-    assert git(workspace, "rev-parse", "origin/main") == git(workspace, "rev-parse", "main")
+async def test_the_repository_has_one_commit_with_the_files_that_are_committed(tmp_path: Path) -> None:
+    where = places(tmp_path)
+    files = [{"path": "a/b.txt", "content": "x"}, {"path": "new.txt", "committed": False}]
+    await scratch.make(scenario(files=files), where)
+    assert git(where.workspace, "log", "--format=%s") == "The scratch repository"
+    assert git(where.workspace, "ls-files") == "a/b.txt"
+    assert git(where.workspace, "status", "--short") == "?? new.txt"
+    assert (Path(where.home) / "notes" / "a.txt").read_text() == "mine"
 
 
-async def test_no_setting_of_the_user_takes_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "home/.gitconfig").write_text("[commit]\n\tgpgsign = true\n[core]\n\thooksPath = /nowhere\n")
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    workspace, _ = await made(tmp_path / "scratch")
-    monkeypatch.delenv("GIT_DIR")
-    assert git(workspace, "log", "--format=%an").split() == ["Rehearsal"]
+async def test_a_remote_has_what_the_workspace_has(tmp_path: Path) -> None:
+    where = places(tmp_path)
+    await scratch.make(scenario(remote=True), where)
+    assert git(where.workspace, "rev-parse", "origin/main") == git(where.workspace, "rev-parse", "HEAD")
 
 
-async def test_a_git_that_fails_is_told_with_what_it_said(tmp_path: Path) -> None:
-    with pytest.raises(ScratchError, match=r"git add --all failed .*not a git repository"):
-        await made(tmp_path / "scratch", TEXT.replace("src/a.txt", ".git/HEAD"))
+async def test_a_git_that_fails_is_told_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\necho 'fatal: out of luck' >&2\nexit 128\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(scratch.ScratchError, match="git init.*out of luck"):
+        await scratch.make(scenario(), places(tmp_path))
 
 
-def test_the_environment_reaches_the_scripted_model_and_no_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "a-real-one")
-    made_of = environment(tmp_path, "http://127.0.0.1:1", "/bin")
-    assert made_of["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
-    assert made_of["ANTHROPIC_API_KEY"] == "rehearsal"
-    assert "ANTHROPIC_AUTH_TOKEN" not in made_of
-    assert made_of["HOME"] == str(tmp_path)
+def test_the_environment_leads_to_the_scripted_model_and_to_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "real")
+    made = scratch.environment(Path("/h"), "http://127.0.0.1:1", "/bin")
+    assert made["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
+    assert "real" not in made.values()
+    assert made["HOME"] == "/h"
+
+
+def test_a_socket_has_a_short_path_however_long_the_base_is(tmp_path: Path) -> None:
+    with scratch.socket_directory(tmp_path / "short") as near:
+        assert near == tmp_path / "short" / "run"
+    with scratch.socket_directory(tmp_path / ("long" * 30)) as elsewhere:
+        assert len(os.fsencode(elsewhere)) < LONGEST_SOCKET_PATH - 20
+        assert elsewhere.parent.stat().st_mode & 0o777 == 0o700
+    assert not elsewhere.parent.exists()

@@ -1,9 +1,7 @@
-from collections.abc import Mapping
 from typing import Any
 
 from supervisor.rehearsal.told import (
     Request,
-    ToolResult,
     all_that_the_model_was_told,
     joined_text,
     tool_results,
@@ -11,50 +9,43 @@ from supervisor.rehearsal.told import (
 )
 
 
-def result(call: str, content: object, *, is_error: bool = False) -> Mapping[str, Any]:
-    return {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": is_error}
+def request(*messages: dict[str, Any], **body: Any) -> Request:
+    return Request(0, 0.0, 0, 0, 0, {}, {"messages": list(messages), **body})
 
 
-def request(*messages: tuple[str, object], **body: Any) -> Request:
-    listed = [{"role": role, "content": content} for role, content in messages]
-    return Request(0, 0.0, 0, 0, 0, {}, {"messages": listed, **body})
+def user(*content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": list(content)}
 
 
-TEXT = {"type": "text", "text": "a reminder"}
-
-TWO_TURNS = request(
-    ("user", "the prompt"),
-    ("assistant", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "echo mine"}}]),
-    ("user", [result("t1", "first output"), TEXT]),
-    ("assistant", [{"type": "text", "text": "my words"}]),
-    ("user", [result("t2", [{"type": "text", "text": "oh"}, {"type": "text", "text": "no"}], is_error=True)]),
-    ("system", "said mid-turn"),
-)
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
 
 
-def test_only_what_came_after_the_models_last_answer_is_new() -> None:
-    assert what_the_model_was_told(TWO_TURNS) == "oh\nno\nsaid mid-turn"
+RESULT = {"type": "tool_result", "tool_use_id": "u1", "content": [text("out"), text("more")], "is_error": True}
+SPOKEN = {"role": "assistant", "content": [text("I said this")]}
 
 
-def test_everything_but_the_models_own_words_is_what_it_was_told() -> None:
-    assert all_that_the_model_was_told(TWO_TURNS) == "the prompt\nfirst output\na reminder\noh\nno\nsaid mid-turn"
+def test_news_is_what_came_since_the_model_last_spoke() -> None:
+    asked = request(user(text("old")), SPOKEN, user(RESULT, text("mind the gap")))
+    assert what_the_model_was_told(asked) == "out\nmore\nmind the gap"
 
 
-def test_tool_results_are_found_by_call() -> None:
-    assert tool_results(TWO_TURNS) == {
-        "t1": ToolResult("t1", "first output", is_error=False),
-        "t2": ToolResult("t2", "oh\nno", is_error=True),
-    }
+def test_all_that_was_told_leaves_the_models_own_words_out() -> None:
+    asked = request({"role": "user", "content": "old"}, SPOKEN, user(text("new")))
+    assert all_that_the_model_was_told(asked) == "old\nnew"
 
 
-def test_a_request_that_says_nothing_told_nothing() -> None:
-    assert what_the_model_was_told(request()) == ""
-    assert tool_results(request(("user", None), ("user", [3, "x"]))) == {}
+def test_results_are_found_by_their_call() -> None:
+    (found,) = tool_results(request(user(RESULT))).values()
+    assert (found.tool_use_id, found.text, found.is_error) == ("u1", "out\nmore", True)
 
 
-def test_tools_and_system_prompt_are_read_in_both_their_forms() -> None:
-    asked = request(tools=[{"name": "Bash"}, {"type": "odd"}], system=[TEXT, {"type": "text", "text": "and more"}])
-    assert asked.tools == ("Bash", "")
-    assert asked.system == "a reminder\nand more"
-    assert request(system="plain").system == "plain"
-    assert joined_text(3) == ""
+def test_what_is_no_text_is_left_out() -> None:
+    assert joined_text([text("a"), {"type": "image"}, 7, text("b")]) == "a\nb"
+    assert joined_text(None) == ""
+    assert what_the_model_was_told(request(user({"type": "image"}, 7))) == ""
+
+
+def test_a_request_names_its_tools_and_its_system_prompt() -> None:
+    asked = request(tools=[{"name": "Bash"}, {}], system=[text("be"), text("kind")])
+    assert (asked.tools, asked.system) == (("Bash", ""), "be\nkind")

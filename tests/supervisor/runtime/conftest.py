@@ -17,6 +17,8 @@ from supervisor.runtime import containment, trees
 from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.shims import Exited, ExitRecord, Output, Shim, ShimEvent, ShimSpec
+from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
+from tests.daemons import Base
 
 E = TypeVar("E")
 PATIENCE_SECONDS = 20.0
@@ -167,3 +169,9 @@ async def both(tmp_path: Path, group: Path | None) -> AsyncIterator[Yard]:
     made = Yard(tmp_path, group)
     yield made
     made.clear()
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    """Where a daemon of the test's own keeps everything."""
+    return Base(tmp_path / "base")

@@ -1,0 +1,134 @@
+"""After execution: did the action do what was predicted, and what is in its output?"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from supervisor.protocol.actions import Review
+from supervisor.protocol.words import Severity
+
+MAX_OUTPUT = 262_144
+"""Longest output looked through, in characters: its first and its last half of that. Models are sent far less."""
+MAX_LISTED = 20
+"""Most surprises listed by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Afterthought:
+    """One thing seen in a result."""
+
+    type: str
+    """`secret_in_output`, `instructions_in_output` or `unpredicted_change`."""
+    severity: Severity
+    sentence: str
+    """What was seen, for a person; a secret is named by its kind and never repeated."""
+    detail: str = ""
+    """The kind of secret, the phrase, or the paths."""
+
+
+_SECRETS = (
+    ("a private key", re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")),
+    ("an AWS key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("an AWS secret key", re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
+    ("a GitHub token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
+    ("a GitLab token", re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b")),
+    ("a Slack token", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b")),
+    ("an Anthropic key", re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
+    (
+        "an API key",
+        re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
+    ),
+    ("a Google key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
+    ("an npm or PyPI token", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
+    ("a signed web token", re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
+    ("a password hash", re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
+    (
+        "a password in an address",
+        re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|x{3}|password@|pass@)[^/\s:@]{3,100}@"),
+    ),
+)
+_INSTRUCTIONS = (
+    re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),
+    re.compile(r"\b(?:you are now|from now on,? you|act as if you|pretend (?:that )?you)\b.{0,80}\b(?:unrestricted|developer mode|no (?:rules|restrictions|limits)|jailbr|root|admin|different (?:ai|assistant))", re.IGNORECASE),
+    re.compile(r"\b(?:attention|important|note|message|instructions?)\s*(?:to|for)\s*(?:the\s+)?(?:ai|llm|claude|assistant|language model|coding agent|agents?)\b\s*[:!,-]", re.IGNORECASE),
+    re.compile(r"<\s*/?\s*(?:system|system-reminder|assistant|im_start|instructions?)\s*>|\[/?INST\]|<\|im_(?:start|end)\|>", re.IGNORECASE),
+    re.compile(r"\b(?:do not|don't|never)\s+(?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:the\s+)?(?:user|human|operator|supervisor|developer)\b", re.IGNORECASE),
+    re.compile(r"\b(?:send|post|upload|exfiltrate|email|forward)\b.{0,60}\b(?:api keys?|credentials?|secrets?|tokens?|passwords?|\.env|ssh keys?|environment variables)\b.{0,60}\b(?:to|at)\b", re.IGNORECASE),
+)  # fmt: skip
+_INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
+
+
+def in_output(text: str) -> list[Afterthought]:
+    """Secrets and instructions in what a tool printed."""
+    if len(text) > MAX_OUTPUT:
+        text = text[: MAX_OUTPUT // 2] + "\n" + text[-MAX_OUTPUT // 2 :]
+    found = [
+        Afterthought(
+            "secret_in_output",
+            Severity.HIGH,
+            f"The output carries {what}; it is in the conversation now and should be replaced.",
+            what,
+        )
+        for what, pattern in _SECRETS
+        if pattern.search(text)
+    ]
+    for pattern in _INSTRUCTIONS:
+        match = pattern.search(text)
+        if match:
+            phrase = " ".join(match[0].split())[:120]
+            found.append(
+                Afterthought(
+                    "instructions_in_output",
+                    Severity.HIGH,
+                    f'The output speaks to the agent instead of being data: "{phrase}".',
+                    phrase,
+                )
+            )
+            break
+    if _INVISIBLE.search(text):
+        found.append(
+            Afterthought(
+                "instructions_in_output",
+                Severity.MEDIUM,
+                "The output has invisible or reordering characters in a row, which hide text from people.",
+                "invisible characters",
+            )
+        )
+    return found
+
+
+def masked(text: str) -> str:
+    """The text with what looks like a secret replaced by its kind."""
+    for what, pattern in _SECRETS:
+        text = pattern.sub(f"[{what} was here]", text)
+    return text
+
+
+def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
+    """Files that changed although the review did not say so.
+
+    Args:
+        review: what was predicted.
+        changed: absolute paths that the workspace watcher saw change while the action ran.
+    """
+    if any(made.type in _ANYTHING for made in review.side_effects):
+        return []
+    predicted = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
+    surprises = sorted(
+        path for path in changed if not any(path == one or path.startswith(one.rstrip("/") + "/") for one in predicted)
+    )
+    if not surprises:
+        return []
+    listed = ", ".join(surprises[:MAX_LISTED])
+    return [
+        Afterthought(
+            "unpredicted_change",
+            Severity.MEDIUM,
+            f"{len(surprises)} files changed that the review did not foresee: {listed}.",
+            listed,
+        )
+    ]
+
+
+_ANYTHING = frozenset({"process", "build", "package_install", "package_remove", "code_execution", "git_change", "git_discard", "infrastructure", "container", "hosting", "backup", "unknown", "tool_call", "database", "service", "ci", "forge"})  # fmt: skip
+"""Side effects that may change any file of the workspace: nothing can be a surprise then, unless every write was named."""

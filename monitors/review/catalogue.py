@@ -1,0 +1,144 @@
+"""The rules as people see them: a list, a test of each by its own examples, and rules out of a configuration."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitors.review import levels
+from monitors.review.knowledge.book import PROGRAMS, RULES
+from monitors.review.patterns import PatternError, compiled
+from monitors.review.rules import Rule, RuleBook
+from monitors.review.shell.walk import Walk
+
+RISKS = {
+    "reads": levels.READS,
+    "noted": levels.NOTED,
+    "minor": levels.MINOR,
+    "moderate": levels.MODERATE,
+    "care": levels.CARE,
+    "harm": levels.HARM,
+    "doom": levels.DOOM,
+}
+"""Names of base risks for configurations; a number from 0 to 1 does as well."""
+
+_TEXTS = ("match", "yes", "no")
+_FIELDS = {"name": str, "why": str, "instead": str, "alternative": str, "effect": str}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rule that does not do what its examples say."""
+
+    rule: str
+    command: str
+    expected: bool
+    """Whether the command should have matched."""
+
+
+class RuleError(ValueError):
+    """A rule of a configuration that cannot be used; the message says which, where and what was expected."""
+
+
+def listed(rules: Iterable[Rule] = RULES) -> list[dict[str, Any]]:
+    """Every rule with what it means, for `chaperon rules`."""
+    return [
+        {
+            "rule": rule.name,
+            "risk": rule.risk,
+            "why": rule.why,
+            "instead": rule.instead,
+            "alternative": rule.alternative,
+            "match": list(rule.match),
+            "examples": list(rule.yes),
+        }
+        for rule in rules
+    ]
+
+
+def matching(command: str, rules: Iterable[Rule] = RULES) -> list[str]:
+    """Names of the rules that some part of the command meets."""
+    return _matching(command, RuleBook(PROGRAMS, rules))
+
+
+def failures(rules: Iterable[Rule]) -> list[Failure]:
+    """Run each rule's own examples and return those that fail; none is what one wants."""
+    rules = tuple(rules)
+    book = RuleBook(PROGRAMS, rules)
+    return [
+        Failure(rule.name, command, expected)
+        for rule in rules
+        for expected, commands in ((True, rule.yes), (False, rule.no))
+        for command in commands
+        if (rule.name in _matching(command, book)) != expected
+    ]
+
+
+def _matching(command: str, book: RuleBook) -> list[str]:
+    walk = Walk(cwd="/", variables={}, code=lambda _invocation: [])
+    walk.script(command)
+    found = [rule.name for one in walk.invocations for rule in book.matching(one, book.operands(one))]
+    return list(dict.fromkeys(found))
+
+
+def rule_from(given: Mapping[str, Any], place: str) -> Rule:
+    """Make a rule of what a configuration says.
+
+    Args:
+        given: `name`, `match`, `risk` and `why`, and as one likes `instead`, `alternative`, `effect`, `yes`, `no`.
+        place: where it stands, for messages. Example: `chaperon.yaml: review.rules[2]`.
+
+    Raises:
+        RuleError: where a key or a value is wrong, or the rule fails its own examples.
+    """
+    unknown = set(given) - {*_FIELDS, *_TEXTS, "risk"}
+    if unknown:
+        raise RuleError(
+            f"{place}: no key `{min(unknown)}` here; known are {', '.join(sorted([*_FIELDS, *_TEXTS, 'risk']))}"
+        )
+    texts = {name: _texts(given, name, place) for name in _TEXTS}
+    words = {name: _word(given, name, place) for name in _FIELDS if name in given}
+    if not words.get("name") or not texts["match"] or not words.get("why"):
+        raise RuleError(f"{place}: a rule needs `name`, `match` and `why`")
+    for pattern in texts["match"]:
+        try:
+            compiled(pattern)
+        except PatternError as error:
+            raise RuleError(f"{place}: {error}") from None
+    rule = Rule(
+        name=words["name"],
+        match=texts["match"],
+        risk=_risk(given.get("risk", "harm"), place),
+        why=words["why"],
+        instead=words.get("instead", ""),
+        alternative=words.get("alternative", ""),
+        effect=words.get("effect", "system_call"),
+        yes=texts["yes"],
+        no=texts["no"],
+    )
+    failed = failures([rule])
+    if failed:
+        verb = "does not match" if failed[0].expected else "matches"
+        raise RuleError(f"{place}: rule `{rule.name}` {verb} its own example `{failed[0].command}`")
+    return rule
+
+
+def _texts(given: Mapping[str, Any], name: str, place: str) -> tuple[str, ...]:
+    value = given.get(name, ())
+    value = (value,) if isinstance(value, str) else value
+    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        raise RuleError(f"{place}.{name}: expected a text or a list of texts, got {value!r}")
+    return tuple(value)
+
+
+def _word(given: Mapping[str, Any], name: str, place: str) -> str:
+    if not isinstance(given[name], str):
+        raise RuleError(f"{place}.{name}: expected a text, got {given[name]!r}")
+    return str(given[name])
+
+
+def _risk(value: object, place: str) -> float:
+    if isinstance(value, str) and value in RISKS:
+        return RISKS[value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise RuleError(f"{place}.risk: expected a number from 0 to 1 or one of {', '.join(RISKS)}, got {value!r}")

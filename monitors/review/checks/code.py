@@ -1,0 +1,82 @@
+"""Code given to an interpreter: each thing that it does, judged as the same thing done by a command."""
+
+from collections.abc import Iterator
+
+from monitors.review import levels
+from monitors.review.checks.secrets import secret_at
+from monitors.review.findings import Finding, effect
+from monitors.review.languages.uses import Uses
+from monitors.review.places import Place
+from monitors.review.programs.deleting import deletes
+from monitors.review.programs.writing import writes_path
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Invocation, arg
+
+
+def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding | None]:
+    """Judge what the code does."""
+    for path in uses.deletes[:50]:
+        recursive = path.endswith("/")
+        word = arg(path.rstrip("/") or "/", known="$" not in path, glob="*" in path)
+        yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
+    for path in uses.writes[:50]:
+        if path and "$" not in path:
+            yield writes_path(
+                scene,
+                scene.places.absolute(path, invocation.cwd),
+                elevated=invocation.elevated,
+                inside=invocation.inside,
+            )
+    for path in uses.reads[:200]:
+        yield secret_at(scene, invocation, path)
+        if not uses.writes and scene.places.place(scene.places.absolute(path, invocation.cwd)) is Place.PROTECTED:
+            yield Finding(
+                "chaperon.self-protection",
+                1.0,
+                f"reaches for the guard that watches this agent: {path[:200]}",
+                "Leave chaperon's files alone; ask a person.",
+                effect=effect("guard", f"touches {path[:200]}"),
+                stop=True,
+            )
+    if uses.hidden:
+        yield Finding(
+            "code.hidden",
+            _hidden_risk(uses.hidden),
+            f"has code that {uses.hidden}",
+            "Write it out plainly.",
+            effect=effect("code_execution", uses.hidden),
+            elevated=invocation.elevated,
+        )
+    yield from _network(uses, invocation)
+
+
+def _hidden_risk(hidden: str) -> float:
+    if "runs it" in hidden or "runs code" in hidden:
+        return levels.HARM
+    return levels.CARE if "longer" in hidden or "more than" in hidden else levels.MODERATE
+
+
+def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:
+    if uses.runs and (uses.connects or uses.listens):
+        yield Finding(
+            "code.remote-shell",
+            levels.HARM,
+            "joins a connection to programs that it runs: a door for others",
+            "Do one thing at a time, plainly.",
+            effect=effect("network_listen", "connects programs to the network"),
+        )
+    elif uses.listens:
+        yield Finding(
+            "code.listens",
+            levels.HARM if invocation.depth == 0 else levels.CARE,
+            "opens a port to others",
+            "Let a person start servers that others reach.",
+            effect=effect("network_listen", "listens on a port"),
+        )
+    elif uses.connects:
+        yield Finding(
+            "code.connects",
+            levels.NOTED if not uses.sends else levels.MINOR,
+            "",
+            effect=effect("network", "talks to another machine"),
+        )

@@ -1,0 +1,73 @@
+"""Variables that change what a harmless command runs."""
+
+import re
+from collections.abc import Iterator
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation
+
+_LOADED = frozenset({"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "GCONV_PATH", "BASH_ENV", "ENV", "ZDOTDIR", "PERL5OPT", "PERL5DB", "PERLLIB", "PERL5LIB", "PYTHONSTARTUP", "PYTHONHOME", "RUBYOPT", "RUBYLIB", "LUA_INIT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "OPENSSL_CONF", "LESSOPEN", "LESSCLOSE", "PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE", "R_PROFILE_USER", "JULIA_STARTUP", "ERL_AFLAGS", "ERL_FLAGS"})  # fmt: skip
+"""Variables whose value is loaded or run by the program itself."""
+_COMMANDS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_PAGER", "AWS_PAGER", "GH_PAGER", "DELTA_PAGER", "PSQL_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "SYSTEMD_EDITOR", "SUDO_EDITOR", "KUBE_EDITOR", "FCEDIT", "HGEDITOR", "SVN_EDITOR", "PSQL_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "BROWSER", "RSYNC_RSH", "CVS_RSH", "BORG_RSH", "BORG_PASSCOMMAND", "RESTIC_PASSWORD_COMMAND", "SHELL", "CARGO_TARGET_RUNNER", "RUSTC_WRAPPER", "TERMINAL", "MAILER", "LESSEDIT", "TAR_OPTIONS", "ZIPOPT", "PIP_EDITOR", "TEXEDIT", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "MAKEFLAGS", "NODE_OPTIONS", "ANSIBLE_VAULT_PASSWORD_FILE"})  # fmt: skip
+"""Variables whose value names a command that the program runs."""
+_USUAL = re.compile(
+    r"(?:/usr/bin/|/bin/)?(?:cat|less|more|most|bat|delta|diff-so-fancy|vi|vim|nvim|view|nano|emacs|emacsclient|micro|hx|helix|code|subl|gedit|kate|ed|ex|true|false|:|echo|ssh|firefox|chromium|google-chrome|w3m|lynx|xdg-open|open|sccache|ccache|"
+    r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-{1,2}[\w=./:,@-]*|\s+[\w./@-]+)*"
+)
+_UNUSUAL = re.compile(r"[;|&`$><(){}!]|ProxyCommand|LocalCommand|\s-c\b|-e\b|exec\b|/tmp/|\.\./|^\./")
+_QUIET = frozenset({"NODE_OPTIONS", "MAKEFLAGS", "FZF_DEFAULT_OPTS", "TAR_OPTIONS"})
+_NODE_LOADS = re.compile(
+    r"--(?:require|import|loader|experimental-loader)\b|\s-r\b|^-r\b|--checkpoint-action|--eval|--to-command|--use-compress|execute|--inspect=0"
+)
+_GIT_CONFIG = re.compile(r"GIT_CONFIG(?:_KEY_\d+|_VALUE_\d+|_PARAMETERS|_GLOBAL|_SYSTEM)?\Z")
+_INSTEAD = "Run it without that variable."
+
+
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Look at the variables set for a command."""
+    runs = bool(invocation.program)
+    for name, value in invocation.assignments.items():
+        why = _why(name, value, scene)
+        if why:
+            risk = levels.HARM if runs else levels.MODERATE
+            details = f"sets {name}={value[:80]}, which {why}"
+            yield Finding(
+                "environment.runs",
+                risk,
+                details,
+                _INSTEAD,
+                effect=effect("environment", details, target=name),
+                elevated=invocation.elevated,
+            )
+
+
+def _why(name: str, value: Arg, scene: Scene) -> str:
+    if not value:
+        return ""
+    if name in _LOADED and not (name == "ENV" and "/" not in value):
+        return (
+            ""
+            if name in ("LD_LIBRARY_PATH", "PERL5LIB") and not _suspect(value, scene)
+            else "the program loads before anything else"
+        )
+    if name in _QUIET:
+        return "makes the program load or run something else" if _NODE_LOADS.search(value) else ""
+    if name in _COMMANDS and (_UNUSUAL.search(value) or not _USUAL.fullmatch(value)):
+        return "names a command that the program will run"
+    if name == "PATH" and _suspect(value, scene):
+        return "lets programs be replaced by files that anybody may write"
+    if _GIT_CONFIG.match(name) and re.search(
+        r"core\.(?:pager|fsmonitor|sshcommand|hookspath|editor|askpass)|alias\.|diff\.external|ext::",
+        value,
+        re.IGNORECASE,
+    ):
+        return "makes git run a program"
+    return ""
+
+
+def _suspect(value: str, scene: Scene) -> bool:
+    """Whether a search path has a place that anybody can write to."""
+    open_to_all = (*scene.places.scratch, "/dev/shm")  # noqa: S108 — named, never written to
+    return any(entry in (".", "./") or entry.startswith(open_to_all) for entry in value.split(":") if entry)

@@ -1,0 +1,191 @@
+"""Secrets named anywhere among a command's words, in its code, or in the list of files that it is handed."""
+
+import re
+from collections.abc import Iterator
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect
+from monitors.review.places import Place
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Invocation
+
+_PATH = re.compile(r"(?:^|[=:@,'\"({\[<>\s])(~?/[^\s'\",;:)}<>]+|~/?[^\s'\",;:)<>]*|\.{1,2}/[^\s'\",;:)<>]+)")
+MAX_WORD = 16_384
+"""Most characters of one word that are searched for paths; code is gone through by what reads its language."""
+_MARKS = re.compile(
+    r"shadow|sudoers|\.ssh|\.aws|netrc|pgpass|\.gnupg|credential|\.docker|\.kube|gcloud|\.azure|token|hosts\.yml|rclone|password|environ|/proc/|cookies|key\d?\.db|logins|Login Data|wallet|keychain|secrets|passwd|_key|ssl/private|keytab|\.npmrc|\.pypirc|\.my\.cnf|mylogin|\.boto|\.s3cfg|\.mozilla|\.config|\.bitcoin|\.ethereum|/root|/mem|k?core|kmem|/sss/|samba|NetworkManager|wireguard|ipsec|htpasswd|\.claude",
+    re.IGNORECASE,
+)
+"""Cheap words of which every secret path has one; only then is the path worked out."""
+_ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd"})  # fmt: skip
+"""Programs to which a path is a name: they show or change what it is called, not what is in it. ssh uses keys and does not show them."""
+_LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})
+"""Programs that take names of files from their input."""
+_SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
+_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen"})
+_INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
+
+
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Look for secrets among the words and the input."""
+    sends = invocation.name in _SENDERS
+    if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
+        yield secret_at(scene, invocation, invocation.program)
+    if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
+        yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
+    if invocation.name not in _ONLY_NAMES:
+        for word in invocation.args:
+            if _MARKS.search(invocation.cwd) and "/" not in word:
+                yield secret_at(scene, invocation, word)
+            elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
+                yield secret_in(scene, invocation, word)
+            if sends and word != "-" and not word.startswith(("http://", "https://")):
+                yield _project_secret(
+                    scene, invocation, word.lstrip("@").rpartition("=@")[2].rpartition("@")[2], levels.HARM
+                )
+        if invocation.name in (
+            "cat",
+            "less",
+            "more",
+            "head",
+            "tail",
+            "bat",
+            "source",
+            ".",
+            "grep",
+            "strings",
+            "base64",
+            "xxd",
+            "nl",
+            "tac",
+        ):
+            for word in invocation.args:
+                yield _project_secret(
+                    scene,
+                    invocation,
+                    word,
+                    levels.CARE if invocation.name not in ("source", ".", "grep") else levels.NOTED,
+                )
+    if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
+        yield secret_in(scene, invocation, invocation.input.text)
+    if sends:
+        yield from _sent(scene, invocation)
+    if invocation.name == "git" and "--no-index" in invocation.args:
+        for word in invocation.args:
+            yield secret_in(scene, invocation, word)
+
+
+def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None:
+    """The first secret path in a text."""
+    for match in _PATH.finditer(text[:MAX_WORD]):
+        found = secret_at(scene, invocation, match[1])
+        if found:
+            return found
+    return secret_at(scene, invocation, text) if "/" in text and " " not in text and text[:1] not in "/~-" else None
+
+
+def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None:
+    """What it means to read the path."""
+    if invocation.inside.startswith("container"):
+        return None
+    absolute = scene.places.absolute(path, invocation.cwd)
+    what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))
+    if not what:
+        return None
+    scene.touch(absolute, "read")
+    return Finding(
+        "secrets.read",
+        levels.HARM,
+        f"reads {what}: {path}",
+        _INSTEAD,
+        effect=effect("secret_read", f"reads {what} in {path}", target=path),
+        elevated=invocation.elevated,
+    )
+
+
+def _project_secret(scene: Scene, invocation: Invocation, word: str, risk: float) -> Finding | None:
+    if word[:1] == "-" or not scene.places.project_secret(word) or invocation.inside:
+        return None
+    what = "sends" if risk >= levels.HARM else "shows"
+    return Finding(
+        "secrets.project",
+        risk,
+        f"{what} what looks like secrets of the project: {word}",
+        "Name the one value that is needed.",
+        effect=effect("secret_read", f"{what} {word}", target=word),
+    )
+
+
+def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    for source in invocation.input.source:
+        if (
+            source.name in _ENVIRONMENT
+            and source.name != "export"
+            and not [word for word in source.args if word[:1] != "-"]
+        ):
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                "sends the whole environment, with what secrets are in it, to another machine",
+                "Send the one value that is needed.",
+                effect=effect("network_send", f"sends the environment by {invocation.name}"),
+            )
+        for word in source.args:
+            yield (
+                _project_secret(scene, source, word, levels.HARM)
+                if source.name in ("cat", "tar", "zip", "base64", "gzip", "head")
+                else None
+            )
+
+
+def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Reaching for chaperon's own files, however they are named."""
+    for word in invocation.args:
+        if "/" not in word and word[:1] not in "~.":
+            continue
+        for path in {
+            scene.path(word, invocation),
+            *(scene.places.absolute(match[1], invocation.cwd) for match in _PATH.finditer(word[:MAX_WORD])),
+        }:
+            if _is_guard(scene, invocation, path):
+                yield Finding(
+                    "chaperon.self-protection",
+                    1.0,
+                    f"reaches for the guard that watches this agent: {word[:200]}",
+                    "Leave chaperon's files alone; ask a person.",
+                    effect=effect("guard", f"touches {word[:200]}", target=word[:200]),
+                    stop=True,
+                )
+
+
+_READS_SETTINGS = frozenset(
+    {
+        "ls",
+        "stat",
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "grep",
+        "rg",
+        "jq",
+        "test",
+        "[",
+        "wc",
+        "diff",
+        "file",
+        "find",
+        "git",
+        "echo",
+        "printf",
+        "cd",
+        "which",
+    }
+)
+
+
+def _is_guard(scene: Scene, invocation: Invocation, path: str) -> bool:
+    if scene.places.place(path) is not Place.PROTECTED:
+        return False
+    own = any(path == top or path.startswith(top + "/") for top in scene.places.protected)
+    return invocation.name not in (("ls", "stat", "test", "[", "echo", "printf") if own else _READS_SETTINGS)

@@ -1,0 +1,214 @@
+"""Shells: what runs unread, what nobody can follow, and shells handed to other programs."""
+
+import re
+from collections.abc import Iterator
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
+
+DOWNLOADS = frozenset({"curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lwp-request", "lwp-download", "lynx", "nc", "ncat", "netcat", "socat", "ftp", "scp", "gh", "axel", "w3m", "links", "telnet", "openssl", "tftp", "dig", "gsutil", "aws"})  # fmt: skip
+"""Programs whose output comes from another machine."""
+_DECODERS = frozenset(
+    {
+        "base64",
+        "base32",
+        "xxd",
+        "openssl",
+        "gpg",
+        "uudecode",
+        "gunzip",
+        "zcat",
+        "bzcat",
+        "xzcat",
+        "rev",
+        "tr",
+        "uncompress",
+        "gzip",
+    }
+)
+_INTERPRETERS = frozenset(
+    {"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "bun", "deno", "rscript", "tclsh"}
+)
+_SESSIONS = frozenset({"screen", "tmux", "byobu", "zellij", "tclsh", "wish", "expect"})
+_SHELL_PATH = re.compile(r"(?:^|[^\w./-])(?:/usr)?(?:/local)?/bin/(?:ba|da|z|k|c|tc|a|mk)?sh\b(?!/)(?![\w.-]*/)")
+_BARE_SHELL = re.compile(
+    r"(?:^|[^\w./!-])(?:/usr)?/bin/(?:ba|da|z|k|c|tc|a)?sh\b\s*(?!-c|[\"'],|[\w./$-])", re.MULTILINE
+)
+_NAMES_SHELLS = frozenset({"chsh", "usermod", "useradd", "adduser", "which", "type", "whereis", "command", "hash", "docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose", "lxc", "ssh", "git", "ldd", "apt", "dpkg", "rpm", "alias", "export", "set", "grep", "sed", "man", "find", "ls", "file", "stat", "chmod", "exec", "sudo", "env", "crontab", "declare", "read", "local", "let", "time", "chroot", "xargs", "trap", "eval", "tee", "cat", "kill", "pkill", "pgrep", "ps", "strings", "update-alternatives", "systemd-nspawn", "srun", "terraform", "aws", "gcloud", "jq", "yq", "gh", "touch", "rm", "mkdir", "wc"})  # fmt: skip
+"""Programs to which a shell's path is a name, or whose command is looked at by itself."""
+_TEMPORARY_CODE = re.compile(r"^(?:/tmp|/var/tmp|/dev/shm)/")
+
+
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Look at how shells are used, and at shells among the words."""
+    use = shell_use(invocation)
+    if use is not None:
+        yield from _used(scene, invocation, use)
+        return
+    if invocation.name in ("eval", "source", "."):
+        yield _unread(invocation, [source for word in invocation.args for source in word.source])
+        yield Finding(
+            "shell.sources",
+            levels.NOTED,
+            "",
+            effect=effect("process", f"runs {invocation.text()} in the shell itself", reversible=True),
+        )
+    elif (
+        invocation.name in _INTERPRETERS
+        and invocation.input.source
+        and invocation.input.text is None
+        and not [word for word in invocation.args if word not in ("-", "-u")]
+    ):
+        yield _unread(invocation, list(invocation.input.source))
+    elif invocation.name in _SESSIONS:
+        yield _session(invocation)
+    elif not invocation.program.known and invocation.program[:1] in "$`":
+        yield _unknown_program(invocation)
+    yield _handed(scene, invocation)
+
+
+def _used(scene: Scene, invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:
+    yield _unread(invocation, list(use.source))
+    terminal = use.file is not None and "tty" in use.file
+    if use.interactive or terminal or (use.piped and "-i" in invocation.args):
+        yield _interactive(invocation)
+    elif use.piped and not use.source and use.file is None:
+        yield Finding(
+            "shell.run-piped",
+            levels.CARE,
+            "runs commands that come down a pipe, unread",
+            "Write them to a file, and read it first.",
+            effect=effect("code_execution", "a shell runs its input"),
+        )
+    elif use.file is not None and scene.path(use.file, invocation) in scene.downloads:
+        yield _download(invocation, str(use.file))
+
+
+def _interactive(invocation: Invocation) -> Finding | None:
+    if invocation.inside.startswith("container"):
+        return Finding(
+            "shell.in-container", levels.MODERATE, "", effect=effect("process", f"opens a shell in {invocation.inside}")
+        )
+    return Finding(
+        "shell.interactive", levels.HARM, "opens a shell, and nobody reviews what is typed into it", "Run the commands themselves.",
+        effect=effect("process", f"opens the shell {invocation.program}"), elevated=invocation.elevated,
+    )  # fmt: skip
+
+
+def _session(invocation: Invocation) -> Finding | None:
+    named = [word for word in invocation.args if word[:1] != "-"]
+    listing = {
+        "-V",
+        "-v",
+        "-ls",
+        "-list",
+        "--version",
+        "-d",
+        "-dmS",
+        "-dm",
+        "-X",
+        "-c",
+        "-x",
+        "-wipe",
+        "-r",
+        "-D",
+        "-R",
+        "-h",
+        "--help",
+    }
+    if (named and "-S" not in invocation.args) or listing.intersection(invocation.args) or invocation.input.text:
+        return None
+    return _interactive(invocation)
+
+
+def _unread(invocation: Invocation, sources: list[Invocation]) -> Finding | None:
+    loud = next((source for source in sources if source.name in DOWNLOADS), None)
+    if loud is not None:
+        return _download(invocation, loud.text())
+    hidden = next((source for source in sources if source.name in _DECODERS), None)
+    if hidden is not None:
+        return Finding(
+            "shell.run-hidden", levels.HARM, f"runs what `{hidden.text()}` makes of something, unread", "Decode it to a file, read it, then run it.",
+            effect=effect("code_execution", "runs decoded text"), elevated=invocation.elevated,
+        )  # fmt: skip
+    if sources and invocation.name not in ("source", "."):
+        return Finding(
+            "shell.run-generated",
+            levels.CARE if invocation.name != "eval" else levels.MODERATE,
+            f"runs what `{sources[0].text()}` prints, unread",
+            "Print it first, read it, then run it.",
+            effect=effect("code_execution", "runs what a command prints"),
+        )
+    return None
+
+
+def _download(invocation: Invocation, what: str) -> Finding:
+    return Finding(
+        "shell.run-download", levels.HARM, f"runs what `{what}` brings, unread", "Download it to a file, read it, then run it.",
+        effect=effect("code_execution", f"runs what `{what}` downloads"), elevated=invocation.elevated,
+    )  # fmt: skip
+
+
+def _unknown_program(invocation: Invocation) -> Finding | None:
+    flags = "".join(word[1:] for word in invocation.args if re.fullmatch(r"-[a-zA-Z]+", word))
+    if ("r" in flags.lower() and "f" in flags) or "--force" in invocation.args or "--hard" in invocation.args:
+        return Finding(
+            "shell.unknown-destructive",
+            levels.HARM,
+            f"runs a program that is not known, {invocation.program}, the way one deletes",
+            "Write the program's name out.",
+            effect=effect("process", "runs a program that is not known"),
+        )
+    downloaded = [source for source in invocation.program.source if source.name in DOWNLOADS]
+    if downloaded:
+        return _download(invocation, downloaded[0].text())
+    return Finding(
+        "shell.unknown-program",
+        levels.MODERATE,
+        f"runs a program that is not known: {invocation.program}",
+        "Write the program's name out.",
+        effect=effect("process", f"runs {invocation.program}"),
+    )
+
+
+def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
+    """A shell's path among the words, in the input, or in a file written on the way and used now."""
+    name = invocation.name
+    if not name or name in SHELLS or name in _NAMES_SHELLS or invocation.inside.startswith("container"):
+        return None
+    if scene.reads_only(invocation):
+        return None
+    word = next((word for word in invocation.args if "/bin/" in word and _SHELL_PATH.search(word)), None)
+    if word is not None and not _launched_alone(scene, invocation, word):
+        return _found(invocation, word)
+    if invocation.input.text and (
+        _BARE_SHELL.search(invocation.input.text) or (name == "m4" and "syscmd" in invocation.input.text)
+    ):
+        return _found(invocation, "its input")
+    if scene.files and name not in ("cp", "mv", "ln"):
+        planted = next(
+            (
+                path
+                for path, text in scene.files.items()
+                if "/bin/" in text and _BARE_SHELL.search(re.sub(r"^#!.*", "", text))
+            ),
+            None,
+        )
+        if planted is not None:
+            return _found(invocation, scene.places.shown(planted))
+    return None
+
+
+def _launched_alone(scene: Scene, invocation: Invocation, word: str) -> bool:
+    """Whether the shell is what a known launcher starts, and so looked at by itself, with arguments that make it harmless."""
+    return invocation.name in scene.launchers and word != invocation.args[-1]
+
+
+def _found(invocation: Invocation, where: str) -> Finding:
+    return Finding(
+        "shell.handed", levels.HARM, f"hands a shell to {invocation.name}: {where[:120]}", "Run the commands themselves.",
+        effect=effect("process", f"{invocation.name} starts a shell"), elevated=invocation.elevated,
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""A Bash call: its script read and gone through, and each command in it judged."""
+
+from collections.abc import Callable, Mapping
+
+from monitors.review import levels
+from monitors.review.checks.lookalikes import hidden_text
+from monitors.review.findings import Finding, effect
+from monitors.review.judge import judge
+from monitors.review.languages.interpreters import code_uses
+from monitors.review.languages.uses import MAX_CODE, Uses
+from monitors.review.places import TMPDIR
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.walk import Walk
+from supervisor.protocol.actions import Context
+
+Seen = tuple[Finding, Invocation]
+"""A finding and the command in which it was found."""
+
+
+def command_findings(
+    command: str, scene: Scene, context: Context, given: Mapping[str, object], note: Callable[[str, list[str]], None]
+) -> tuple[list[Finding], list[Seen]]:
+    """Everything that the command would do.
+
+    Returns:
+        All findings, and those that belong to one command of the script together with it.
+    """
+    scene.background = given.get("run_in_background") is True
+    walk, uses = walked(command, scene, context)
+    note(
+        "read",
+        [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
+        + walk.unclear
+        + ([walk.too_much] if walk.too_much else []),
+    )
+    scene.files = walk.files
+    seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
+    whole = [found for found in (*_understood(walk), hidden_text(command)) if found is not None]
+    return [*(finding for finding, _ in seen), *whole], seen
+
+
+def walked(command: str, scene: Scene, context: Context) -> tuple[Walk, dict[int, Uses]]:
+    """Go through the script, and note what code in it does, by the identity of the command that has it."""
+    uses: dict[int, Uses] = {}
+
+    def code(invocation: Invocation) -> list[str]:
+        found = code_uses(invocation, files)
+        if found is not None:
+            uses[id(invocation)] = found
+        return found.scripts if found else []
+
+    def files(invocation: Invocation, word: str) -> str | None:
+        path = scene.places.absolute(word, invocation.cwd)
+        known = walk.files.get(path)
+        return known if known is not None else scene.facts.text(path, MAX_CODE)
+
+    walk = Walk(
+        cwd=scene.places.cwd,
+        variables=_variables(scene, context),
+        code=code,
+        text=lambda path: scene.facts.text(path, MAX_CODE),
+    )
+    walk.script(command.replace("\0", ""))
+    return walk, uses
+
+
+def _variables(scene: Scene, context: Context) -> dict[str, str]:
+    return {
+        "HOME": scene.places.home or "~",
+        "PWD": scene.places.cwd,
+        "TMPDIR": TMPDIR,
+        **{str(name): str(value) for name, value in context.environment.items()},
+    }
+
+
+def _understood(walk: Walk) -> list[Finding]:
+    found: list[Finding] = []
+    if walk.too_much:
+        found.append(
+            Finding(
+                "shell.too-much",
+                levels.HARM,
+                f"is more than a review goes through: {walk.too_much}",
+                "Split it, or write it to a file with Write first.",
+                effect=effect("process", "runs a script that was not read to its end"),
+            )
+        )
+    if walk.unclear:
+        found.append(
+            Finding(
+                "shell.not-understood",
+                levels.CARE,
+                f"is not proper shell: it has {walk.unclear[0]}",
+                "Mend the quoting, or write the script to a file.",
+                effect=effect("process", "runs a command that was not understood"),
+            )
+        )
+    if walk.bomb:
+        found.append(
+            Finding(
+                "shell.fork-bomb",
+                levels.DOOM,
+                f"starts itself over and over: {walk.bomb}",
+                "Do not run it.",
+                effect=effect("process", "fills the machine with processes"),
+            )
+        )
+    return found

@@ -1,0 +1,49 @@
+"""A review stage by stage, with the time that each took: for `chaperon explain`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from monitors.review.reviewer import StepReviewer
+from supervisor.protocol.actions import Action, Context, Review
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a review."""
+
+    name: str
+    """`read`, `judge`, `weigh`, `decide`, `rewrite`."""
+    micros: float
+    """How long it took, in microseconds, by the caller's clock."""
+    lines: tuple[str, ...]
+    """What came out of it, for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a review came about."""
+
+    review: Review
+    stages: tuple[Stage, ...]
+
+
+def explain(reviewer: StepReviewer, action: Action, context: Context, clock: Callable[[], int]) -> Explanation:
+    """Review the action and keep what each stage said.
+
+    Args:
+        reviewer: as `make_reviewer` makes it; the review is the same that the gate would give.
+        action: the tool call.
+        context: what the review may lean on.
+        clock: nanoseconds of a clock that never goes back.
+    """
+    stages: list[Stage] = []
+    last = clock()
+
+    def note(name: str, lines: list[str]) -> None:
+        nonlocal last
+        now = clock()
+        stages.append(Stage(name, (now - last) / 1000, tuple(lines)))
+        last = clock()
+
+    review = reviewer.review(action, context, note)
+    return Explanation(review, tuple(stages))

@@ -1,0 +1,114 @@
+"""`chaperon review --jsonl`: one action a line in, one answer a line out, in order and none lost."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from monitors.review.safely import safe_review
+from supervisor.protocol.actions import Action, Context, Review, Reviewer
+
+MAX_LINE = 16 * 1024 * 1024
+"""Longest line read, in bytes. The CLI's own lines stay below."""
+Clock = Callable[[], int]
+"""Nanoseconds of a clock that never goes back, from outside."""
+
+
+def review_jsonl(
+    lines: Iterable[bytes], reviewer: Reviewer, clock: Clock, context: Context | None = None
+) -> Iterator[bytes]:
+    """Review each line's action. A bad line gets an object with `error` in its place.
+
+    Args:
+        lines: `{"command": …}` or `{"tool": …, "input": {…}}`, with optional `cwd`, `workspace` and `id`. Blank lines are skipped.
+        reviewer: whoever reviews; where it raises, the answer is a block that names the exception.
+        clock: what `micros` is measured by.
+        context: what is the same for all lines.
+    """
+    context = context or Context()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield orjson.dumps(
+                _answer(line, number, reviewer, clock, context), option=orjson.OPT_APPEND_NEWLINE, default=str
+            )
+
+
+def _answer(line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: Context) -> dict[str, Any]:
+    parsed = _parsed(line, number)
+    if isinstance(parsed, str):
+        return {"id": None, "error": parsed}
+    action = _action(parsed, number)
+    if isinstance(action, str):
+        return {"id": _plain(parsed.get("id")), "error": action}
+    began = clock()
+    review = safe_review(reviewer, action, context)
+    return {"id": _plain(parsed.get("id")), **as_dict(review), "micros": (clock() - began) // 1000}
+
+
+def _parsed(line: bytes, number: int) -> dict[str, Any] | str:
+    if len(line) > MAX_LINE:
+        return f"line {number} is longer than {MAX_LINE} bytes; it was not read"
+    try:
+        parsed = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return f"line {number} is no JSON: {error}"
+    return (
+        parsed
+        if isinstance(parsed, dict)
+        else f"line {number} is a JSON {type(parsed).__name__}, where an object belongs"
+    )
+
+
+def _action(parsed: dict[str, Any], number: int) -> Action | str:
+    where = {name: parsed.get(name, "") for name in ("cwd", "workspace")}
+    for name, value in where.items():
+        if not isinstance(value, str):
+            return f"line {number}: `{name}` is {type(value).__name__}, where a text belongs"
+    if "command" in parsed:
+        if not isinstance(parsed["command"], str):
+            return f"line {number}: `command` is {type(parsed['command']).__name__}, where a text belongs"
+        return Action("Bash", {"command": parsed["command"]}, where["cwd"], where["workspace"])
+    if not isinstance(parsed.get("tool"), str) or not isinstance(parsed.get("input"), dict):
+        return f"line {number} has neither `command` nor `tool` with `input`"
+    return Action(parsed["tool"], parsed["input"], where["cwd"], where["workspace"])
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float)) or value is None else str(value)
+
+
+def as_dict(review: Review) -> dict[str, Any]:
+    """The review's fields as the contract names them, without `id` and `micros`."""
+    return {
+        "decision": review.decision.value,
+        "risk": review.risk,
+        "rationality": review.rationality,
+        "severity": review.severity.value,
+        "side_effects": [
+            {
+                "type": made.type,
+                "severity": made.severity.value,
+                "reversible": made.reversible,
+                "details": readable(made.details),
+            }
+            for made in review.side_effects
+        ],
+        "reasoning": readable(review.reasoning),
+        "rule": review.rule,
+        "updated_input": _printable(review.updated_input),
+    }
+
+
+def readable(text: str) -> str:
+    """The text without lone surrogates, which JSON cannot hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return readable(value)
+    if isinstance(value, dict):
+        return {readable(str(key)): _printable(found) for key, found in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printable(found) for found in value]
+    return value

@@ -1,0 +1,136 @@
+"""Databases, by their command line clients: what the SQL or the command given says."""
+
+from monitors.review.levels import CARE, HARM, MINOR, NOTED
+from monitors.review.rules import Program, Rule
+
+_SQL = "psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|clickhouse|cockroach|sqlcmd|sqlplus|mycli|pgcli|litecli|usql|bq|snowsql|duckdb|cqlsh|trino|presto|hive|beeline|impala-shell|spark-sql|turso|wrangler|supabase|isql|osql|tsql|athenacli|iredis|vsql"
+_LOSES = r"(?:\bdrop\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?:\s+table)?\s+\w|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b)"
+
+PROGRAMS = (
+    Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/^\\S* ?(?:\\S+ )*(?:-[a-z]*c )?['\"]?\\\\[dlz]|(?:^| )\\.(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
+            effect="database", details="talks to a database", yes=("psql -l", "psql -c 'select 1'"), no=("psql -c 'insert into a values (1)'", "psql")),
+    Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME|SLOWLOG|CLIENT|MEMORY|OBJECT",), effect="database", details="talks to a database", yes=("redis-cli GET a",), no=("redis-cli SET a b",)),
+    Program("pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport pg_basebackup redis-dump sqlite3-dump", effect="database_read", details="copies a database out", risk=NOTED),
+    Program("pg_restore mongorestore mongoimport mysqlimport pgloader createdb createuser mysqladmin pg_ctl pgbench initdb mysql_upgrade mysqlcheck alembic flyway liquibase prisma knex sequelize typeorm dbmate goose migrate sqitch atlas drizzle-kit", reads=("status|history|current|info|validate|heads|show|branches|version|ping|processlist|variables|extended-status|diff",), effect="database", details="changes a database", risk=MINOR, yes=("flyway info",), no=("flyway migrate",)),
+)  # fmt: skip
+
+RULES = (
+    Rule(
+        "database.lose",
+        (f"{_SQL} /{_LOSES}/",),
+        HARM,
+        "deletes what the database holds",
+        "Delete by a WHERE that names the rows, inside a transaction, after a dump.",
+        effect="database",
+        yes=(
+            "psql -c 'DROP TABLE users'",
+            "mysql -e 'truncate table x'",
+            "sqlite3 a.db 'delete from x;'",
+            "psql -c 'DELETE FROM a'",
+        ),
+        no=("psql -c 'select * from users'", "psql -c 'delete from a where id = 1'", "mysql -e 'show tables'"),
+    ),
+    Rule(
+        "database.drop",
+        (
+            "dropdb|dropuser",
+            "mysqladmin ... drop|shutdown|flush-*",
+            "pg_ctl stop|kill|promote",
+            "pg_resetwal|pg_resetxlog",
+            "prisma migrate reset",
+            "prisma db push {--force-reset --accept-data-loss}",
+            "flyway clean",
+            "liquibase drop-all|dropAll|rollback*",
+            "rails|rake|bin/rails ... db:drop|db:reset|db:purge|db:truncate_all|db:migrate:reset",
+            "sequelize ... db:drop",
+            "typeorm ... schema:drop|migration:revert",
+            "dbmate drop",
+            "artisan migrate:fresh|migrate:reset|migrate:refresh|db:wipe",
+            "php artisan migrate:fresh|migrate:reset|migrate:refresh|db:wipe|migrate:rollback",
+            "python|python3 manage.py|./manage.py flush|reset_db|sqlflush",
+            "manage.py flush|reset_db",
+            "supabase db reset",
+            "ecto ... drop",
+            "mix ecto.drop|ecto.reset|ecto.rollback",
+            "diesel database reset",
+            "sqlx database drop|reset",
+            "heroku pg:reset|pg:copy|pg:killall",
+            "pg_restore {-c --clean}",
+            "mongorestore {--drop}",
+            "initdb",
+            "doctrine:database:drop",
+            "php bin/console doctrine:database:drop|doctrine:schema:drop",
+            "goose reset",
+            "migrate ... drop|down",
+        ),
+        HARM,
+        "throws a database away, or turns it back",
+        "Dump it first, and let a person drop it.",
+        effect="database",
+        yes=(
+            "dropdb prod",
+            "prisma migrate reset --force",
+            "rails db:drop",
+            "python manage.py flush",
+            "php artisan migrate:fresh",
+            "pg_restore --clean -d x y",
+        ),
+        no=("createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate"),
+    ),
+    Rule(
+        "database.redis",
+        (
+            "redis-cli|valkey-cli|keydb-cli ... FLUSHALL|FLUSHDB|SHUTDOWN|DEBUG|SWAPDB",
+            "redis-cli|valkey-cli ... CONFIG SET|RESETSTAT|REWRITE",
+            "redis-cli|valkey-cli ... CLUSTER RESET|FAILOVER|FORGET|FLUSHSLOTS",
+            "redis-cli|valkey-cli ... SCRIPT FLUSH",
+            "redis-cli|valkey-cli ... SLAVEOF|REPLICAOF",
+            "redis-cli|valkey-cli ... DEL|UNLINK /\\*/",
+        ),
+        HARM,
+        "empties or turns around the store",
+        "Delete single keys by name.",
+        effect="database",
+        yes=("redis-cli FLUSHALL", "redis-cli -h x flushdb", "redis-cli CONFIG SET dir /x"),
+        no=("redis-cli GET a", "redis-cli DEL a"),
+    ),
+    Rule(
+        "database.mongo",
+        (
+            "mongo|mongosh /\\.drop(?:Database|Index|Indexes|User|Role|AllUsersFromDatabase)?\\(|\\.(?:deleteMany|remove)\\(\\s*(?:\\{\\s*\\})?\\s*\\)|dropDatabase|\\.shutdownServer/",
+        ),
+        HARM,
+        "deletes what the database holds",
+        "Delete by a filter that names the documents.",
+        effect="database",
+        yes=(
+            "mongosh --eval 'db.dropDatabase()'",
+            "mongo --eval 'db.users.drop()'",
+            "mongosh --eval 'db.a.deleteMany({})'",
+        ),
+        no=("mongosh --eval 'db.a.find()'", "mongosh --eval 'db.a.deleteMany({a: 1})'"),
+    ),
+    Rule(
+        "database.grant",
+        (f"{_SQL} /\\b(?:grant\\s+all|alter\\s+(?:user|role)|create\\s+(?:user|role)|revoke)\\b/",),
+        CARE,
+        "changes who may do what in the database",
+        effect="account",
+        yes=("psql -c 'grant all on a to b'",),
+        no=("psql -c 'select 1'",),
+    ),
+    Rule(
+        "database.shell",
+        (
+            "sqlite3 /\\.(?:shell|system|load)\\b/",
+            "mysql|mariadb /\\\\!|\\bsystem\\s+\\//",
+            "psql /\\\\!|\\bcopy\\b.*\\bprogram\\b/",
+        ),
+        HARM,
+        "runs a program from inside a database client",
+        "Run that program by itself.",
+        effect="process",
+        yes=("sqlite3 /dev/null '.shell /bin/sh'", "psql -c \"copy a from program 'id'\""),
+        no=("sqlite3 a.db .tables",),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Code given to interpreters: what it would run, delete, write, read and connect to."""

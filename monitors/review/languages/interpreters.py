@@ -1,0 +1,118 @@
+"""Which code an interpreter is given: in an option, on its input, in a file that is known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from monitors.review.languages import others, python
+from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
+from monitors.review.shell.invocation import Arg, Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """How an interpreter takes its code."""
+
+    names: str
+    code: str = "-e"
+    """Options whose value is code."""
+    values: str = ""
+    """Other options that take a value."""
+    first: bool = False
+    """Whether the first operand is code, as with `awk`."""
+    every: bool = False
+    """Whether operands are all looked at as code."""
+
+
+INTERPRETERS = (
+    Interpreter("python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 ipython bpython sage", "-c", "-m -W -X"),
+    Interpreter("perl perl5", "-e -E -ne -pe -le -lne -nle -lpe -pie -i.bak", "-I -M -m"),
+    Interpreter("ruby jruby irb", "-e -ne -pe", "-I -r -C"),
+    Interpreter("node nodejs bun deno", "-e -p --eval --print -pe eval", "-r --require --import"),
+    Interpreter("php php7 php8", "-r -B -R -E", "-d -c -S -t -z"),
+    Interpreter("lua luajit lua5.1 lua5.3 lua5.4 texlua", "-e", "-l"),
+    Interpreter("r rscript", "-e"),
+    Interpreter("julia", "-e -E --eval --print", "-J -t -p -L"),
+    Interpreter("jrunscript jjs", "-e -f"),
+    Interpreter("groovy scala kotlin swift crystal elixir iex raku guile racket ocaml", "-e --eval -c"),
+    Interpreter("erl", "-eval"),
+    Interpreter("octave octave-cli matlab", "--eval -r"),
+    Interpreter("clisp", "-x"),
+    Interpreter("sbcl ecl", "--eval"),
+    Interpreter("ghc runghc", "-e"),
+    Interpreter("expect", "-c"),
+    Interpreter("osascript", "-e"),
+    Interpreter("emacs", "--eval -eval"),
+    Interpreter("awk gawk mawk nawk", "-e --source", "-F -v -f", first=True),
+    Interpreter("gnuplot", "-e"),
+    Interpreter("tclsh wish", ""),
+    Interpreter("sqlite3", "", every=True),
+    Interpreter("bpftrace", "-e"),
+    Interpreter("puppet", "-e --execute"),
+    Interpreter("django-admin", "-c --command"),
+    Interpreter("manage.py", "-c --command"),
+)  # fmt: skip
+
+_BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
+_PYTHON = frozenset(INTERPRETERS[0].names.split())
+Files = Callable[[Invocation, str], str | None]
+"""The text of a file that an invocation names, where it is known."""
+
+
+def code_uses(invocation: Invocation, files: Files) -> Uses | None:
+    """What the code given to an interpreter does; None where there is none, or it is not known."""
+    interpreter = _BY_NAME.get(invocation.name)
+    if interpreter is None:
+        return None
+    code = _code(invocation, interpreter, files)
+    if not code:
+        return None
+    text = "\n".join(code)
+    found = (
+        python.uses_of(text[:MAX_CODE]) if invocation.name in _PYTHON and len(text) <= MAX_CODE else None
+    ) or others.uses_of(text[:MAX_CODE])
+    if len(text) > MAX_CODE or len(found.scripts) > MAX_SCRIPTS:
+        found.hidden = found.hidden or "is longer than a review goes through"
+        del found.scripts[MAX_SCRIPTS:]
+    return found
+
+
+def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:
+    options, values = interpreter.code.split(), interpreter.values.split()
+    found: list[str] = []
+    operands: list[Arg] = []
+    args = invocation.args
+    at = 0
+    while at < len(args):
+        word = args[at]
+        if operands and not interpreter.every:
+            break
+        if word in options or (
+            word[:1] == "-" and word[:2] != "--" and len(word) > 2 and "-" + word[-1] in options and word[1:].isalpha()
+        ):
+            found.extend(args[at + 1 : at + 2])
+            at += 2
+            continue
+        option = next((option for option in options if option[:2] == "--" and word.startswith(option + "=")), "")
+        if option:
+            found.append(word[len(option) + 1 :])
+        elif len(word) > 3 and word[:2] in options and word[:1] == "-":
+            found.append(word[2:])
+        elif word[:1] != "-" or word == "-":
+            operands.append(word)
+        elif word in values:
+            at += 1
+        at += 1
+    if found:
+        return found
+    if interpreter.first or interpreter.every:
+        return [*operands]
+    return _from_elsewhere(invocation, operands, files)
+
+
+def _from_elsewhere(invocation: Invocation, operands: list[Arg], files: Files) -> list[str]:
+    if not operands or operands[0] in ("-", "/dev/stdin"):
+        return [invocation.input.text] if invocation.input.text else []
+    if operands[0].known:
+        text = files(invocation, operands[0])
+        return [text] if text else []
+    return []

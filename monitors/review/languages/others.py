@@ -1,0 +1,75 @@
+"""Perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others: by the calls in their text.
+
+No syntax tree: texts in quotes, and the names before them. That sees what is written plainly; what is put together as it goes
+is noticed by the call that would run it.
+"""
+
+import re
+
+from monitors.review.languages.uses import Uses
+
+_QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
+_RUN = re.compile(
+    r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|createProcess|readProcess|"
+    r"qx|%x|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|run|start)\b"
+    r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*" + _QUOTED
+)
+_RUNS_SOMEHOW = re.compile(
+    r"\b(?:system|exec|execSync|execFile|spawn|spawnSync|popen|passthru|shell_exec|proc_open|child_process|io\.popen|os\.execute|Process\.spawn|IO\.popen|invoke-expression|Runtime\.getRuntime|ProcessBuilder|callCommand)\b",
+    re.IGNORECASE,
+)
+_BACKTICK = re.compile(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
+_DELETE = re.compile(
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
+    r"!?\s*(?:\(\s*|\s+(?:-\w+\s+)*)\[?\s*" + _QUOTED, re.IGNORECASE,
+)  # fmt: skip
+_RECURSIVE = re.compile(
+    r"rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+    re.IGNORECASE,
+)
+_WRITE = re.compile(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
+_READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
+_MAYBE_READS = re.compile(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
+_PATH = re.compile(r"(?<![\w.])(~?/[A-Za-z0-9_.~][^\s\"'`<>|;,()\[\]{}]*)")
+_CONNECTS = re.compile(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", re.IGNORECASE)  # fmt: skip
+_LISTENS = re.compile(
+    r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
+    re.IGNORECASE,
+)
+_SENDS = re.compile(
+    r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post", re.IGNORECASE
+)
+_HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
+
+
+def uses_of(code: str) -> Uses:
+    """What the code does."""
+    found = Uses()
+    for match in _RUN.finditer(code):
+        found.scripts.append(_literal(match))
+    for match in _BACKTICK.finditer(code):
+        found.scripts.append(next(group for group in match.groups() if group))
+    found.runs = bool(found.scripts) or _RUNS_SOMEHOW.search(code) is not None
+    recursive = "/" if _RECURSIVE.search(code) else ""
+    for match in _DELETE.finditer(code):
+        found.deletes.append(_literal(match) + recursive)
+    for match in _WRITE.finditer(code):
+        _written(match, found)
+    found.reads = [match[1] for match in _PATH.finditer(code)][:200]
+    found.connects = _CONNECTS.search(code) is not None
+    found.listens = _LISTENS.search(code) is not None
+    found.sends = found.connects and _SENDS.search(code) is not None
+    found.hidden = "decodes or fetches code, and runs it" if _HIDDEN.search(code) else ""
+    return found
+
+
+def _written(match: re.Match[str], found: Uses) -> None:
+    mode = (match[4] or "").lower()
+    if _MAYBE_READS.match(match[0]) and (mode in _READ_MODES and ">" not in match[0]):
+        return
+    found.writes.append(_literal(match).lstrip("> "))
+
+
+def _literal(match: re.Match[str]) -> str:
+    text = match[1] or match[2] or match[3] or ""
+    return text.replace('\\"', '"').replace("\\'", "'")

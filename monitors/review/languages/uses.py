@@ -1,0 +1,28 @@
+"""What a piece of code does, as far as its text says."""
+
+from dataclasses import dataclass, field
+
+MAX_CODE = 20_000
+"""Longest code looked at, in characters; what is longer counts as not read. Python's own parser takes 2 ms for 1,000."""
+MAX_SCRIPTS = 100
+"""Most shell scripts taken out of one piece of code."""
+
+
+@dataclass(slots=True)
+class Uses:
+    """What code was found to do. Lists of texts, in order of appearance."""
+
+    scripts: list[str] = field(default_factory=list)
+    """Shell scripts that it runs."""
+    deletes: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    """Every path among its texts."""
+    connects: bool = False
+    listens: bool = False
+    runs: bool = False
+    """Whether it starts other programs at all."""
+    hidden: str = ""
+    """What it runs that cannot be read: decoded, downloaded, or put together."""
+    sends: bool = False
+    """Whether it sends something away."""

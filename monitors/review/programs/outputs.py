@@ -1,0 +1,208 @@
+"""Programs that write where an option says, and programs that are handed the name of what starts by itself."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from monitors.review import levels
+from monitors.review.findings import Finding, effect
+from monitors.review.places import Place
+from monitors.review.programs.core import MODELS, operands, value
+from monitors.review.programs.writing import writes
+from monitors.review.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation, arg
+
+_SHORT = {
+    "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
+    "wget": ("-O", "--output-document", "-o", "--output-file", "-a"),
+    "sort": ("-o", "--output"), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
+    "gcc": ("-o",), "g++": ("-o",), "cc": ("-o",), "c++": ("-o",), "clang": ("-o",), "clang++": ("-o",), "ld": ("-o",), "as": ("-o",), "rustc": ("-o",), "ghc": ("-o",),
+    "tcpdump": ("-w",), "tshark": ("-w",), "dumpcap": ("-w",), "nmap": ("-oN", "-oX", "-oG", "-oA", "-oS"), "strace": ("-o",), "ltrace": ("-o",),
+    "gpg": ("-o", "--output"), "gpg2": ("-o", "--output"), "openssl": ("-out", "-keyout", "-CAserial"), "ssh-keygen": ("-f",), "age": ("-o", "--output"),
+    "pandoc": ("-o", "--output"), "dot": ("-o",), "script": ("-O",), "tsc": ("--outFile", "--outDir"), "mypy": ("--junit-xml", "--html-report"), "xxd": (),
+    "gtester": ("-o",), "aria2c": ("-o", "--out"), "yt-dlp": ("-o", "--output"), "unzip": ("-d",), "tar": ("-C", "--directory"), "bsdtar": ("-C", "--directory"), "7z": (), "git": ("--output",), "iptables-save": ("-f",), "date": (),
+    "find": ("-fprint", "-fprintf", "-fprint0", "-fls"), "sqlite3": (), "screencapture": (), "gs": ("-o",), "convert": (), "msgfmt": ("-o",), "time": ("-o", "--output"), "logrotate": ("-s", "--state"), "split": (),
+    "xmllint": ("-o", "--output"), "jq": (), "nc": (), "bison": ("-o",), "flex": ("-o",), "protoc": ("--python_out", "--go_out"), "sox": (), "restic": ("--target",), "cpio": ("-D",), "objcopy": (), "mkisofs": ("-o",), "genisoimage": ("-o",), "xorriso": ("-outdev",),
+}  # fmt: skip
+"""Options by which programs name a file to write. Programs not listed are looked at for `--output` and its like."""
+_LONG = (
+    "--output",
+    "--out",
+    "--outfile",
+    "--outFile",
+    "--output-file",
+    "--output-document",
+    "--out-file",
+    "--logfile",
+    "--log-file",
+    "--report-file",
+    "--filename",
+    "--outdir",
+    "--output-dir",
+)
+_LAST = frozenset(
+    {
+        "convert",
+        "ffmpeg",
+        "scp",
+        "rsync",
+        "qpdf",
+        "sox",
+        "lame",
+        "pdftk",
+        "objcopy",
+        "magick",
+        "lwp-download",
+        "gifsicle",
+        "rclone",
+        "csplit-",
+        "sftp-get",
+    }
+)
+"""Programs that write to their last operand."""
+_IN_PLACE = re.compile(r"-(?:[nrEsuzl]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+_PATH = re.compile(r"(?:^|[=:@,'\"(<>\s])(~?/[^\s'\",;:)<>]+|~/[^\s'\",;:)<>]*)")
+_KEEPS = frozenset({"chmod", "chown", "systemctl", "visudo", "ssh-keygen", "ssh", "sftp", "git", "source", ".", "cd", "service", "grep", "man", "id", "groups", "echo", "printf", "nginx", "apachectl", "sudo", "env", "find", "test", "[", "ls", "stat", "getent", "sshd", "cpp", "docker", "podman", "update-rc.d", "run-parts", "gpasswd", "tar", "zip", "rsync", "scp", "awk", "gawk", "mawk", "sed", "perl", "python", "python3", "ruby", "xargs", "nice", "nohup", "time", "crontab", "bash", "sh", "zsh", "dash", "vi", "vim", "nano", "emacs", "ed", "ex", "gedit", "view", "code", "less", "cp", "mv", "mount", "sudoedit", "timeout", "watch", "strace", "su", "exec", "command", "rm", "gpg"})  # fmt: skip
+"""Programs that only name such files, or that have a model of their own."""
+_EDITORS = frozenset(
+    {"vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "gedit", "sudoedit", "pico", "joe", "micro", "code", "vipw"}
+)
+
+
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Look for files that the invocation writes by an option, or in place."""
+    name = invocation.name
+    if name in MODELS and name != "find":
+        return
+    for word in _written(invocation):
+        if word not in ("-", ""):
+            yield writes(scene, invocation, word)
+            scene.wrote(invocation, word)
+    if name in ("sed", "gsed", "perl", "ruby", "yq", "rename") and any(
+        _IN_PLACE.match(word) for word in invocation.args
+    ):
+        for word in _files_in_place(invocation):
+            yield writes(scene, invocation, word, how="edits")
+    if name in ("chmod", "chown", "chgrp", "setfacl", "chattr"):
+        for word in operands(invocation, "--reference")[1:]:
+            yield _rights(scene, invocation, word)
+    if name in _EDITORS:
+        for word in operands(invocation, "-c -S -u"):
+            yield _edited(scene, invocation, word)
+    elif name not in _KEEPS and not scene.reads_only(invocation):
+        yield from _handed(scene, invocation)
+    if name in ("curl", "wget", "aria2c"):
+        _note_download(scene, invocation)
+
+
+def _written(invocation: Invocation) -> Iterator[Arg]:
+    options = _SHORT.get(invocation.name)
+    if options is None:
+        options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()
+    for option in options:
+        word = value(invocation, option)
+        if word is not None and not (invocation.name == "wget" and option == "-o" and word.startswith("-")):
+            yield word
+    if invocation.name in _LAST:
+        named = [word for word in operands(invocation, "-i -e -P -c -F -l -J -o -q --exclude --include --rsh") if word]
+        if len(named) > 1 and not re.match(r"[\w.@-]+:(?!\\)", named[-1]):
+            yield named[-1]
+    if invocation.name in ("docker", "podman") and invocation.args[:1] == ["cp"] and ":" not in invocation.args[-1]:
+        yield invocation.args[-1]
+    if invocation.name == "nmap":
+        yield from (arg(word.partition("=")[2]) for word in invocation.args if re.match(r"-o[NXGAS]=", word))
+    if invocation.name in ("tcsh-", "socat"):
+        for word in invocation.args:
+            match = re.match(r"(?i)(?:open|create|file|gopen):([^,]+)", word)
+            if match and "creat" in word.lower():
+                yield arg(match[1])
+    if invocation.name in ("awk", "gawk", "mawk"):
+        for word in invocation.args:
+            yield from (arg(found) for found in re.findall(r">>?\s*\"([^\"]+)\"", word))
+
+
+def _files_in_place(invocation: Invocation) -> list[Arg]:
+    scripted = any(
+        word in ("-e", "-f", "--expression", "--file") or re.match(r"-[a-zA-Z]*e\Z", word) for word in invocation.args
+    )
+    named = operands(invocation, "-e -f --expression --file -E")
+    return named if scripted else named[1:]
+
+
+def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
+    if invocation.inside or not word.known:
+        return None
+    path = scene.path(word, invocation)
+    place = scene.places.place(path)
+    scene.touch(path, "write")
+    if place is Place.PROTECTED:
+        return Finding(
+            "chaperon.self-protection",
+            1.0,
+            f"changes the rights of the guard that watches this agent: {word}",
+            "Leave chaperon's files alone; ask a person.",
+            effect=effect("guard", f"touches {word}"),
+            stop=True,
+        )
+    sensitive = scene.places.secret(path) or (place is Place.STARTUP and invocation.name != "chmod")
+    if sensitive and not re.fullmatch(
+        r"[ugo]*[-=]?[r]?[w]?|0?[0-6]00|go=|go-rwx|og-rwx|640|0640|644|0644|700",
+        invocation.args[0] if invocation.args else "",
+    ):
+        return Finding(
+            "permissions.secret",
+            levels.HARM,
+            f"changes who may read or change {word}",
+            "Let a person do it.",
+            effect=effect("file_permission", f"changes the rights of {word}", target=word),
+            elevated=invocation.elevated,
+        )
+    return None
+
+
+def _edited(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
+    """An editor opens the file; with nobody at the keyboard little comes of it, unless it is given commands."""
+    found = writes(scene, invocation, word, how="opens for editing")
+    if found is None or found.stop or invocation.input.text or found.risk < levels.HARM:
+        return found
+    if any(word in ("-c", "-es", "-s", "--cmd") or word[:1] == "+" for word in invocation.args) or (
+        invocation.name == "ed" and scene.places.of(word, invocation.cwd) is Place.STARTUP
+    ):
+        return found
+    startup = re.search(r"/cron|sudoers|authorized_keys|shadow|/passwd", word)
+    return Finding(
+        found.rule,
+        levels.HARM if startup else levels.CARE,
+        found.why,
+        found.instead,
+        effect=found.effect,
+        elevated=invocation.elevated,
+    )
+
+
+def _handed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    for word in invocation.args:
+        if "/" not in word or word.startswith(("http://", "https://", "ftp://")):
+            continue
+        for match in _PATH.finditer(word):
+            if scene.places.place(scene.places.absolute(match[1], invocation.cwd)) is Place.STARTUP:
+                yield Finding(
+                    "files.startup-handed",
+                    levels.HARM,
+                    f"hands {match[1]}, which starts by itself or says who may log in, to a program that may change it",
+                    "Let a person change it.",
+                    effect=effect("file_write", f"{invocation.name} may change {match[1]}", target=match[1]),
+                    elevated=invocation.elevated,
+                )
+
+
+def _note_download(scene: Scene, invocation: Invocation) -> None:
+    for word in _written(invocation):
+        scene.downloads.add(scene.path(word, invocation))
+    for word in invocation.args:
+        if "://" in word:
+            scene.downloads.add(
+                posixpath.join(
+                    invocation.cwd or scene.places.cwd, posixpath.basename(word.partition("?")[0].rstrip("/"))
+                )
+            )

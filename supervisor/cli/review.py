@@ -1,0 +1,123 @@
+"""Commands about reviews without a run: review, explain, rules. No daemon is needed."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import click
+import orjson
+
+from monitors.review import NoFacts, ReviewSettings, make_reviewer
+from monitors.review.catalogue import failures, listed, matching
+from monitors.review.explain import Explanation, explain
+from monitors.review.jsonl import as_dict, review_jsonl
+from monitors.review.knowledge.book import RULES
+from supervisor.cli import common, view
+from supervisor.protocol.actions import Action, Context
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.reviewing import make_gate_reviewer
+from supervisor.runtime.settings import review_settings, session_settings
+
+profile_option = click.option(
+    "--profile",
+    type=click.Choice(["standard", "strict"]),
+    default="standard",
+    help="strict: nothing is in a workspace, and nothing is reversible.",
+)
+
+
+@click.command()
+@profile_option
+@click.option("--jsonl", is_flag=True, help="Read and write one JSON object a line.")
+def review(profile: str, jsonl: bool) -> None:
+    """Review actions from standard input: a shell command a line, or with --jsonl an object a line.
+
+    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order.
+    """
+
+    async def work() -> None:
+        reviewer = make_gate_reviewer(common.configuration().config, Clock(), strict=profile == "strict")
+        lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
+        for answer in review_jsonl(lines, reviewer, Clock().nanos, _context(profile)):
+            click.echo(answer if jsonl else _as_text(answer), nl=False)
+
+    common.run(work)
+
+
+@click.command(name="explain")
+@click.argument("command")
+@profile_option
+@common.json_option
+def explain_command(command: str, profile: str, as_json: bool) -> None:
+    """Show how the review of a shell COMMAND comes about: stage by stage, with times."""
+
+    async def work() -> None:
+        reviewer = make_reviewer(_settings(profile), NoFacts())
+        found = explain(reviewer, Action("Bash", {"command": command}), Context(), Clock().nanos)
+        if as_json:
+            common.echo_json({**as_dict(found.review), "stages": [[s.name, s.micros, s.lines] for s in found.stages]})
+        else:
+            click.echo("\n".join(_explained(found)))
+
+    common.run(work)
+
+
+@click.command()
+@click.option("--test", "test_", is_flag=True, help="Check every rule against its own examples.")
+@click.option("--match", "command", help="Show only the rules that match this shell command.")
+@common.json_option
+def rules(test_: bool, command: str | None, as_json: bool) -> None:
+    """List what the reviewer knows, or test it."""
+
+    async def work() -> int:
+        if test_:
+            broken = failures(RULES)
+            for failure in broken:
+                click.echo(failure)
+            click.echo(f"{len(listed())} rules, {len(broken)} examples that do not hold.")
+            return common.FAILED if broken else 0
+        names = set(matching(command)) if command is not None else None
+        found = [rule for rule in listed() if names is None or rule["rule"] in names]
+        if as_json:
+            common.echo_json(found)
+        else:
+            for rule in found:
+                click.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
+        return 0
+
+    common.run(work)
+
+
+def _context(profile: str) -> Context:
+    """What the gate knows of this user's places; nothing under the strict profile."""
+    if profile == "strict":
+        return Context()
+    about = session_settings(common.configuration().config, common.here(), os.environ)
+    return Context(home=about.home, protected=about.protected)
+
+
+def _settings(profile: str) -> ReviewSettings:
+    settings = review_settings(common.configuration().config)
+    return replace(settings, profile="strict") if profile == "strict" else settings
+
+
+def _as_object(line: bytes) -> bytes:
+    return orjson.dumps({"command": line.decode(errors="replace").rstrip("\n")}) if line.strip() else b""
+
+
+def _as_text(answer: bytes) -> str:
+    told = orjson.loads(answer)
+    if "error" in told:
+        return f"error   {told['error']}\n"
+    decision = click.style(f"{told['decision']:<7}", fg=view.COLOURS[told["decision"]])
+    return f"{decision} {told['risk']:.2f} {told['rule']} {view.clean(told['reasoning'], 300)}\n"
+
+
+def _explained(found: Explanation) -> Iterator[str]:
+    for stage in found.stages:
+        yield f"{click.style(stage.name, bold=True)} ({stage.micros:.0f} µs)"
+        yield from (f"  {line}" for line in stage.lines)
+    review = found.review
+    yield f"{click.style(review.decision, fg=view.COLOURS[review.decision], bold=True)} risk {review.risk:.2f}, severity {review.severity}"
+    yield f"  {review.reasoning}"

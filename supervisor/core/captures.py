@@ -1,0 +1,266 @@
+"""What a session knows of checkpoints: those made, those due, where the conversation can be resumed, how the run does.
+
+A fold like the memory that it is part of. A capture that is due stays due until it was made or failed, so a daemon that
+was killed in between asks for it again.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from checkpoints.choose import SafeCriteria, choose
+from checkpoints.model import Checkpoint, Facts, Health, Position, Reason
+from interventions.contract import GoodMoment
+from monitors.testruns import tally
+from supervisor.core.reading import only_reads
+from supervisor.protocol import messages
+from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.events import (
+    AgentLaunched,
+    AnyEvent,
+    CaptureFailed,
+    CheckpointAwaited,
+    CheckpointMade,
+    CheckpointRequested,
+    CheckpointRestored,
+    ReviewMade,
+)
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.words import Decision
+
+WINDOW = 20
+"""Actions that the success rate is taken over: a few minutes of an ordinary run, so that an early bad patch is forgotten."""
+
+REMEMBERED = 200
+"""Checkpoints of one run that are kept in mind: far more than a rollback may look at."""
+
+RISKY = "risky:"
+"""How keys of captures begin that an action waits for; the request's id follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRules:
+    """What the user decided about checkpoints."""
+
+    enabled: bool = False
+    """Whether any is made by itself. Off where nobody makes them, as in a replay."""
+    safe: SafeCriteria = field(default_factory=SafeCriteria)
+    """When a checkpoint is worth going back to."""
+    serves_seconds: float = 1_800.0
+    """How long a checkpoint may serve a rollback that nobody asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A capture that is due."""
+
+    reason: Reason
+    name: str = ""
+    note: str = ""
+
+
+class Captures:
+    """The checkpoints of one agent; where an intervention asks where to go back to, it is asked."""
+
+    def __init__(self, rules: CaptureRules) -> None:
+        self.rules = rules
+        self.due: dict[str, Wanted] = {}
+        """By key, oldest first."""
+        self.awaited: dict[str, CheckpointAwaited] = {}
+        """Actions that wait for a capture, by request."""
+        self.failed: dict[str, str] = {}
+        """Why the capture failed that an action waits for, by request."""
+        self.made: deque[CheckpointMade] = deque(maxlen=REMEMBERED)
+        self._session = self._resume_session = self._resume_at = ""
+        self._last_reply = ""
+        self._open_calls: set[str] = set()
+        self._running: set[str] = set()
+        self._last_effect = 0
+        self._background = False
+        self._outcomes: deque[bool] = deque(maxlen=WINDOW)
+        self._failed_at: float | None = None
+        self._mono = 0.0
+
+    # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def remember(self, seq: int, event: AnyEvent) -> None:
+        """Take in an event of the run; those that do not bear on checkpoints change nothing."""
+        self._mono = event.mono
+        match event:
+            case AgentLaunched(number=1):
+                self._want("start", Wanted(Reason.START))
+            case ReviewMade():
+                self._reviewed(seq, event)
+            case CheckpointAwaited():
+                self.awaited[event.request_id] = event
+                what = f"before {event.action.tool}: {event.review.reasoning}"
+                self._want(RISKY + event.request_id, Wanted(Reason.RISKY_ACTION, note=what[:200]))
+            case CheckpointRequested():
+                self.due[f"person:{event.id}"] = Wanted(Reason.PERSON, event.name, event.note)
+            case CheckpointMade():
+                self.due.pop(event.key, None)
+                self.made.append(event)
+            case CaptureFailed():
+                self.due.pop(event.key, None)
+                if event.key.startswith(RISKY):
+                    self.failed[event.key.removeprefix(RISKY)] = event.error
+            case CheckpointRestored():
+                self._went_back(event)
+            case _:
+                pass
+
+    def message(self, seq: int, message: messages.Message) -> None:
+        """Take in a line of the CLI."""
+        match message:
+            case messages.Init():
+                self._session = message.session_id
+            case messages.Assistant(parent_tool_use_id=None):
+                self._last_reply = message.uuid
+                self._open_calls |= {
+                    str(block.get("id")) for block in message.content if block.get("type") == "tool_use"
+                }
+            case messages.User():
+                self._returned(seq, message)
+            case messages.Cancelled():
+                self.awaited.pop(message.request_id, None)
+            case messages.Result():
+                self._turn_ended(seq)
+            case _:
+                pass
+
+    def observed(self, seq: int, observation: Observation) -> None:
+        """Take in one observation of the run."""
+        if not isinstance(observation, ToolReturned) or observation.collateral:
+            return
+        ok = not (observation.failed or observation.refused)
+        self._outcomes.append(ok)
+        if not ok:
+            self._failed_at = observation.mono
+        counted = tally(observation.text) if ok and observation.tool == "Bash" else None
+        if counted is not None and counted.green:
+            self._want(
+                f"tests:{seq}", Wanted(Reason.TESTS_PASSED, note=f"{counted.framework}: {counted.passed} passed")
+            )
+
+    def _want(self, key: str, wanted: Wanted) -> None:
+        if self.rules.enabled:
+            self.due[key] = wanted
+
+    def _reviewed(self, seq: int, event: ReviewMade) -> None:
+        self.awaited.pop(event.request_id, None)
+        self.failed.pop(event.request_id, None)
+        if event.review.decision is Decision.BLOCK or only_reads(event.action, event.review):
+            return
+        self._last_effect = seq
+        self._running.add(event.action.tool_use_id)
+        self._background = self._background or bool(event.action.input.get("run_in_background"))
+
+    def _returned(self, seq: int, user: messages.User) -> None:
+        """Results are in: once none is missing, the conversation can be resumed here, and what was changed captured."""
+        ids = {str(block.get("tool_use_id")) for block in user.results()}
+        if ids & self._running:
+            self._last_effect = seq
+            self._running -= ids
+            if not self._running:
+                self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
+        if user.parent_tool_use_id is None and ids:
+            self._open_calls -= ids
+            if not self._open_calls:
+                self._resume_session, self._resume_at = self._session, user.uuid
+
+    def _turn_ended(self, seq: int) -> None:
+        if not self._open_calls and self._last_reply:
+            self._resume_session, self._resume_at = self._session, self._last_reply
+        self._open_calls.clear()
+        self._running.clear()
+        self._want(f"turn:{seq}", Wanted(Reason.TURN))
+
+    def _went_back(self, event: CheckpointRestored) -> None:
+        """What was made since the target belongs to what was turned away from."""
+        names = [made.name for made in self.made]
+        if event.checkpoint in names:
+            self.made = deque(list(self.made)[: names.index(event.checkpoint) + 1], maxlen=REMEMBERED)
+        if event.files_only:
+            return
+        self._session, self._resume_session, self._resume_at = event.session_id, event.resume_session, event.resume_at
+        self._last_reply = ""
+        self._open_calls.clear()
+        self._running.clear()
+        self.awaited.clear()
+        self.failed.clear()
+        self._background = False
+        self.due = {key: wanted for key, wanted in self.due.items() if wanted.reason is Reason.PERSON}
+
+    # ── what follows from it ──────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def captured(self) -> bool:
+        """Whether the last checkpoint has the workspace as it is now."""
+        if not self.rules.enabled or not self.made or self._running or self._background:
+            return False
+        return self.made[-1].moment.seq >= self._last_effect
+
+    def holds(self, action: Action, review: Review) -> bool:
+        """Whether the action must wait for a capture that is under way, or it would be half in it."""
+        return bool(self.due) and review.decision is not Decision.BLOCK and not only_reads(action, review)
+
+    def needs(self, review: Review) -> bool:
+        """Whether the action needs a capture of its own first."""
+        wanted = self.rules.enabled and review.checkpoint_first and review.decision is not Decision.BLOCK
+        return wanted and not self.captured
+
+    def moment(self, seq: int, mono: float, state: str) -> RunMoment:
+        """Where the conversation is now, and how the run does."""
+        rate = sum(self._outcomes) / len(self._outcomes) if self._outcomes else None
+        quiet = None if self._failed_at is None else round(max(0.0, mono - self._failed_at), 3)
+        return RunMoment(seq, self._resume_session, self._resume_at, rate, quiet, state)
+
+    def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
+        """Return the newest checkpoint from before the issue began that is safe for it, or why there is none.
+
+        Pure: it is chosen among the checkpoints that the journal tells of.
+
+        Args:
+            issue: What went wrong; `began` says since when.
+            most_back: How many checkpoints back it may be.
+        """
+        safe = self.rules.safe
+        depth = min(most_back, safe.max_rollback_depth)
+        criteria = SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, depth)
+        serving = [made for made in self.made if self._mono - made.mono <= self.rules.serves_seconds]
+        choice = choose([_as_checkpoint(made, number) for number, made in enumerate(serving)], issue, criteria)
+        if choice.checkpoint is not None:
+            return _good_moment(serving[choice.checkpoint.number], self._mono, len(choice.passed_over) + 1)
+        if not choice.passed_over:
+            return "no checkpoint was taken"
+        last = choice.passed_over[-1]
+        return f"no checkpoint is safe to go back to: of {len(choice.passed_over)}, the oldest looked at was {last.name}, and {last.why}"
+
+
+def _as_checkpoint(made: CheckpointMade, number: int) -> Checkpoint:
+    moment = made.moment
+    facts = Facts(
+        Reason(made.reason),
+        made.at,
+        made.agent,
+        made.name,
+        Position(moment.session_id, moment.message_uuid),
+        seq=moment.seq,
+        health=Health(moment.success_rate, moment.seconds_without_errors),
+    )
+    return Checkpoint(made.name, number, "", "", made.tree, facts)
+
+
+_TOLD = {
+    Reason.START: "the start",
+    Reason.TURN: "the end of a turn",
+    Reason.RISKY_ACTION: "before a change",
+    Reason.TESTS_PASSED: "when tests passed",
+    Reason.PERSON: "kept by a person",
+}
+
+
+def _good_moment(made: CheckpointMade, mono: float, depth: int) -> GoodMoment:
+    what = _TOLD.get(Reason(made.reason), made.reason)
+    return GoodMoment(made.name, f"{what}, {max(0.0, mono - made.mono):.0f} s ago", depth)

@@ -1,0 +1,21 @@
+"""A moment of a run, as the core knows it when it asks for a checkpoint."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunMoment:
+    """Where the conversation is, and how the run does."""
+
+    seq: int = 0
+    """Sequence number of the last event before it."""
+    session_id: str = ""
+    """The CLI's session; empty where none has said anything yet."""
+    message_uuid: str = ""
+    """The last message at which that session can be resumed; empty where there is none."""
+    success_rate: float | None = None
+    """Share of the last actions that succeeded, 0 to 1; None where there was none."""
+    seconds_without_errors: float | None = None
+    """Seconds since an action failed; None where none has."""
+    state: str = ""
+    """The agent's state. Example: `running`."""

@@ -1,0 +1,103 @@
+"""The routes of the socket's API that are about checkpoints."""
+
+from typing import Any
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from checkpoints.model import Checkpoint, Difference, RestorePlan
+from supervisor.runtime import rollbacks
+from supervisor.runtime.daemon import Daemon
+
+CHECKPOINT, PLAN = TypeAdapter(Checkpoint), TypeAdapter(RestorePlan)
+
+
+class Wanted(BaseModel):
+    """A checkpoint that somebody wants."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    note: str = ""
+
+
+class Whose(BaseModel):
+    """Whose checkpoint is meant, where several have its name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent: str = ""
+
+
+class GoBack(BaseModel):
+    """How somebody wants to go back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    checkpoint: str
+    files_only: bool = False
+    fresh: bool = False
+    with_branch: bool = False
+    unusual: bool = False
+    text: str = ""
+
+
+def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
+    """Add the routes."""
+
+    @api.get("/v1/checkpoints")
+    async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> dict[str, Any]:
+        """All checkpoints, oldest first, and the stores that cannot be read."""
+        kept = await daemon.keeper.all()
+        found = [_plain(one) for one in kept.checkpoints if agent in ("", one.facts.agent)]
+        return {"checkpoints": found, "problems": list(kept.problems)}
+
+    @api.get("/v1/checkpoint-stores")
+    async def stores(repair: bool = Query(False, description="Take lost checkpoints back in.")) -> list[dict[str, Any]]:
+        """Each store of checkpoints, and what is wrong with it; every object is read."""
+        return await daemon.keeper.examine(repair=repair)
+
+    @api.get("/v1/checkpoints/{name}")
+    async def show(name: str, agent: str = "") -> dict[str, Any]:
+        """One checkpoint, with all that it holds."""
+        return _plain(await daemon.keeper.find(name, agent))
+
+    @api.get("/v1/checkpoints/{name}/diff")
+    async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:
+        """What changed from a checkpoint to another one, or to the present."""
+        return list(await rollbacks.difference(daemon, name, other, agent))
+
+    @api.post("/v1/checkpoints/{name}/plan")
+    async def plan(name: str, whose: Whose | None = None) -> dict[str, Any]:
+        """What going back would do. Nothing is changed."""
+        found = await rollbacks.preview(daemon, name, whose.agent if whose else "")
+        facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
+        return {"agent": found.agent, "live": found.live, **facts}
+
+    @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
+    async def make(agent: str, wanted: Wanted, request: Request) -> dict[str, Any]:
+        """Make a checkpoint of the agent's workspace under a name."""
+        made = await rollbacks.make(daemon, agent, wanted.name, wanted.note, _who(request))
+        return {"name": made.name, "tree": made.tree, "number": made.number, "micros": made.micros}
+
+    @api.post("/v1/agents/{agent}/rollback")
+    async def roll_back(agent: str, how: GoBack, request: Request) -> dict[str, Any]:
+        """Go back to a checkpoint; done when this is answered."""
+        done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), _who(request))
+        return {
+            "checkpoint": done.checkpoint,
+            "undo": done.undo,
+            "restored": done.restored,
+            "kept": list(done.kept),
+            "session_id": done.session_id,
+            "files_only": done.files_only,
+        }
+
+
+def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
+    facts: dict[str, Any] = CHECKPOINT.dump_python(checkpoint, mode="json")
+    return facts
+
+
+def _who(request: Request) -> str:
+    return request.client.host if request.client else "unknown"

@@ -1,0 +1,399 @@
+"""The keeper of checkpoints: one store per project, one capturer per workspace, blocking work in threads.
+
+    capture ─┐
+    plan ────┤  one at a time per workspace, first come first served; workspaces do not wait for one another
+    restore ─┘
+
+What goes wrong comes out as a `ChaperonError`; nothing here decides.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import pygit2
+
+from checkpoints import health, repository
+from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
+from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
+from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Position, Reason, RestorePlan
+from checkpoints.plan import compare
+from checkpoints.restore import Restorer
+from checkpoints.restore_journal import interrupted
+from checkpoints.store import Store
+from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.tasks import Task
+from supervisor.runtime.clock import Clock
+
+T = TypeVar("T")
+
+THREADS = 4
+"""Workspaces that are captured or restored at once: the work is the disk's, and more threads do not make it quicker."""
+
+CAPTURE_SECONDS = 120.0
+"""How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files takes
+seconds, so what takes longer hangs on its disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What going back came to."""
+
+    target: Checkpoint
+    undo: str
+    """The checkpoint of what was there before."""
+    restored: int
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All checkpoints, and the stores that could not be read."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Place:
+    """One workspace that is watched."""
+
+    capturer: Capturer
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    working: bool = False
+    """Whether a thread is at work, be it that nobody waits for it any more."""
+    used_at: float = 0.0
+    scrubbed_at: float = 0.0
+
+    @property
+    def store(self) -> Store:
+        """Where its checkpoints are."""
+        return self.capturer.store
+
+    @contextmanager
+    def at_work(self) -> Iterator[Capturer]:
+        """Note that a thread is at work; called in that thread."""
+        self.working = True
+        try:
+            yield self.capturer
+        finally:
+            self.working = False
+
+
+class Keeper:
+    """Makes, lists and goes back to checkpoints.
+
+    Args:
+        folder: The directory that has one store per project.
+        settings: What is captured.
+        clock: Tells the time that checkpoints carry.
+    """
+
+    def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock) -> None:
+        self.folder = folder
+        self.places: dict[str, Place] = {}
+        """By workspace."""
+        self.stores: dict[Path, Store] = {}
+        """By folder."""
+        self._settings = settings
+        self._clock = clock
+        self._opening = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(THREADS)
+
+    # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def capture(self, agent: str, wanted: Capture) -> Checkpoint:
+        """Make the present a checkpoint; it is durable when this returns.
+
+        Raises:
+            ChaperonError: It could not be made, and why; nothing was announced.
+        """
+        facts = self._facts(agent, Reason(wanted.reason), wanted.task, wanted.moment)
+        facts = replace(facts, name=wanted.name, note=wanted.note)
+        place = await self.place(wanted.workspace)
+
+        def work() -> Checkpoint:
+            with place.at_work() as capturer:
+                return _made_before(capturer, facts) or capturer.capture(facts)
+
+        with self._patience(wanted.workspace):
+            return await self._at(place, work, abandon=True)
+
+    async def roll_back(self, agent: str, wanted: RestoreCheckpoint) -> Restored:
+        """Bring the files back; nothing may write in the workspace meanwhile. Asked twice, it is done once.
+
+        Raises:
+            ChaperonError: It was not done, and why; the sentence says how the workspace was left.
+        """
+        place = await self.place(wanted.workspace)
+        facts = replace(
+            self._facts(agent, Reason.UNDO, wanted.task, wanted.moment),
+            name=f"before-{wanted.intervention}",
+            frozen=True,
+        )
+
+        def work() -> Restored:
+            with place.at_work() as capturer:
+                return _roll_back(capturer, wanted, facts)
+
+        return await self._at(place, work)
+
+    async def preview(self, workspace: str, checkpoint: str) -> RestorePlan:
+        """Say what going back would do; the present is captured for it and forgotten again.
+
+        Raises:
+            ChaperonError: It cannot be said.
+        """
+        place = await self.place(workspace)
+
+        def work() -> RestorePlan:
+            with place.at_work() as capturer:
+                target = capturer.store.find(checkpoint)
+                plan = Restorer(capturer).plan(target, Facts(Reason.UNDO, self._clock.wall()), thorough=False)
+                capturer.store.drop([plan.undo.name])
+                return plan
+
+        return await self._at(place, work)
+
+    async def scrub(self, place: Place) -> ScrubReport:
+        """Compare every file of a workspace with what is believed; raises like `capture`."""
+
+        def work() -> ScrubReport:
+            with place.at_work() as capturer:
+                return capturer.scrub()
+
+        place.scrubbed_at = self._clock.mono()
+        return await self._at(place, work)
+
+    async def check_name(self, workspace: str, name: str) -> None:
+        """Refuse a name that is taken in this workspace's store or cannot be one.
+
+        Raises:
+            UsageError: It is.
+        """
+        place = await self.place(workspace)
+        await self.in_thread(lambda: place.store.check_name(name))
+
+    # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def all(self) -> Kept:
+        """Every checkpoint of every project, oldest first in each; a store that cannot be read is named."""
+        found: list[Checkpoint] = []
+        problems: list[str] = []
+        for folder in await self.in_thread(self._store_folders):
+            try:
+                store = await self._store(folder)
+                found += store.checkpoints
+                problems += [f"{store.ledger.path}: a line is no record: {line}" for line in store.ledger.damaged]
+            except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
+                problems.append(f"{folder}: {error}")
+        return Kept(tuple(found), tuple(problems))
+
+    async def find(self, name: str, agent: str = "") -> Checkpoint:
+        """The checkpoint of this name.
+
+        Raises:
+            NotFoundError: There is none.
+            UsageError: There are several, in different projects.
+        """
+        kept = await self.all()
+        named = [one for one in kept.checkpoints if one.name == name and agent in ("", one.facts.agent)]
+        if not named:
+            raise NotFoundError(f"There is no checkpoint {name!r}.", way_out="`chaperon checkpoints` lists them.")
+        if len(named) > 1:
+            where = ", ".join(one.workspace for one in named)
+            raise UsageError(f"{len(named)} checkpoints are called {name!r}: of {where}.", way_out="Say --agent.")
+        return named[0]
+
+    async def difference(self, one: Checkpoint, other: Checkpoint) -> tuple[Difference, ...]:
+        """What changed from one checkpoint to another of the same project.
+
+        Raises:
+            UsageError: They are of different projects.
+        """
+        store = next((store for store in self.stores.values() if one in store.checkpoints), None)
+        if store is None or other not in store.checkpoints:
+            raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
+        return await self.in_thread(lambda: compare(store, one, other))
+
+    async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
+        """Each store, with what is wrong with it; every object is read.
+
+        Args:
+            repair: Take checkpoints back in that the ledger lost.
+        """
+        return [await self._examine(folder, repair=repair) for folder in await self.in_thread(self._store_folders)]
+
+    async def _examine(self, folder: Path, *, repair: bool) -> dict[str, Any]:
+        try:
+            store = await self._store(folder)
+            repaired = await self.in_thread(lambda: health.repair(store)) if repair else ()
+            problems = (*repaired, *await self.in_thread(lambda: health.examine(store)))
+        except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
+            problem = {"what": str(error), "checkpoints": [], "repaired": False, "way_out": "", "severe": True}
+            return {"project": str(folder), "checkpoints": 0, "size_bytes": 0, "problems": [problem]}
+        return {
+            "project": str(store.project),
+            "checkpoints": len(store.checkpoints),
+            "size_bytes": await self.in_thread(lambda: store.size_bytes),
+            "problems": [{**asdict(one), "severe": bool(one.checkpoints) and not one.repaired} for one in problems],
+        }
+
+    # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def place(self, workspace: str) -> Place:
+        """Begin to watch a workspace, where it is not watched yet.
+
+        Raises:
+            ChaperonError: There is no folder, or its store cannot be opened.
+        """
+        if workspace in self.places:
+            return self.places[workspace]
+        project = await self.in_thread(lambda: project_of(Path(workspace)))
+        store = await self._store(self.folder / sha256(str(project).encode()).hexdigest()[:16], project)
+        async with self._opening:
+            if workspace not in self.places:
+                capturer = await self.in_thread(lambda: Capturer(store, Path(workspace), self._settings))
+                self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
+            return self.places[workspace]
+
+    async def complete_interrupted(self) -> list[str]:
+        """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
+
+        Returns:
+            What could not be, as sentences.
+        """
+        problems = []
+        for folder in await self.in_thread(self._interrupted_folders):
+            try:
+                store = await self._store(folder)
+                for workspace in await self.in_thread(lambda store=store: interrupted(store)):  # type: ignore[misc]
+                    place = await self.place(workspace)
+                    await self._at(place, Restorer(place.capturer).recover)
+            except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
+                problems.append(f"A rollback that was cut short could not be completed: {error}")
+        return problems
+
+    async def release(self, workspace: str) -> None:
+        """Watch a workspace no longer; what is under way there is completed first."""
+        place = self.places.get(workspace)
+        if place is None:
+            return
+        async with place.lock:
+            if self.places.get(workspace) is place and not place.working:
+                del self.places[workspace]
+                await self.in_thread(place.capturer.close)
+
+    async def close(self) -> None:
+        """Write everything to its own place and let go of the stores."""
+        with anyio.CancelScope(shield=True):
+            for workspace in list(self.places):
+                await self.release(workspace)
+            for store in self.stores.values():
+                await self.in_thread(store.close)
+            self.stores.clear()
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Do blocking work in a thread of the keeper's own few."""
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
+    async def _store(self, folder: Path, project: Path | None = None) -> Store:
+        async with self._opening:
+            if folder not in self.stores:
+                self.stores[folder] = await self.in_thread(lambda: Store(folder, project or _project_named(folder)))
+            return self.stores[folder]
+
+    def _store_folders(self) -> list[Path]:
+        return sorted(path.parent for path in self.folder.glob("*/project.json") if not path.parent.suffix)
+
+    def _interrupted_folders(self) -> list[Path]:
+        return sorted({path.parent.parent for path in self.folder.glob("*/restores/*.json")})
+
+    # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _at(self, place: Place, work: Callable[[], T], *, abandon: bool = False) -> T:
+        async with place.lock:
+            if place.working:
+                raise CheckpointError(
+                    f"An earlier capture of {place.capturer.workspace} still hangs; nothing was captured.",
+                    way_out="Look whether its disk answers.",
+                )
+            place.used_at = self._clock.mono()
+            try:
+                return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=abandon)
+            except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+                raise CheckpointError(f"{type(error).__name__}: {error}") from error
+            finally:
+                place.used_at = self._clock.mono()
+
+    @contextmanager
+    def _patience(self, workspace: str) -> Iterator[None]:
+        try:
+            with anyio.fail_after(CAPTURE_SECONDS):
+                yield
+        except TimeoutError:
+            raise CheckpointError(
+                f"The capture of {workspace} took longer than {CAPTURE_SECONDS:g} s and was given up."
+            ) from None
+
+    def _facts(self, agent: str, reason: Reason, task: Task, moment: RunMoment) -> Facts:
+        return Facts(
+            reason,
+            self._clock.wall(),
+            agent,
+            position=Position(moment.session_id, moment.message_uuid),
+            context=Context(task.goals, task.constraints, task.limits),
+            task_states={task.id: moment.state},
+            agent_states={agent: moment.state},
+            seq=moment.seq,
+            health=Health(moment.success_rate, moment.seconds_without_errors),
+        )
+
+
+def project_of(workspace: Path) -> Path:
+    """The folder whose checkpoints share a store: that of the repository, for all its worktrees."""
+    folders = repository.find(workspace)
+    if folders is None:
+        return workspace
+    return folders.common.parent if folders.common.name == ".git" else folders.common
+
+
+def _project_named(folder: Path) -> Path:
+    return Path(json.loads((folder / "project.json").read_bytes())["project"])
+
+
+def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:
+    """The checkpoint that was made for the same wish of a person, before a crash kept us from saying so."""
+    found = capturer.store.ledger.get(facts.name) if facts.name else None
+    same = found is not None and (found.facts.agent, found.facts.reason) == (facts.agent, facts.reason)
+    return found if same else None
+
+
+def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> Restored:
+    """Plan and restore. Where an earlier attempt was cut off behind its end, nothing is left to do, and its undo counts."""
+    restorer, store = Restorer(capturer), capturer.store
+    restorer.recover()
+    target, earlier = store.find(wanted.checkpoint), store.ledger.get(facts.name)
+    if earlier is not None:
+        facts = replace(facts, name=f"{facts.name}-{store.ledger.next_number}")
+    plan = restorer.plan(target, facts)
+    undo = earlier if earlier is not None and not plan.changes else plan.undo
+    try:
+        result = restorer.restore(
+            plan, confirmed=True, unusual_confirmed=wanted.unusual, with_branch=wanted.with_branch
+        )
+    except (RestoreRefusedError, StoreFullError):
+        store.drop([plan.undo.name])
+        raise
+    if earlier is not None:
+        store.drop([(plan.undo if undo is earlier else earlier).name])
+    kept = (f"{one.path}: {one.why}" for one in result.kept)
+    return Restored(target, undo.name, len(compare(store, undo, target)), tuple(kept))

@@ -1,0 +1,196 @@
+"""What people ask of checkpoints: make one, look what going back would do, go back.
+
+A live agent's session decides, as with every wish; an ended one has no session, so its files are dealt with here.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import anyio
+
+from checkpoints.model import Checkpoint, Difference, Reason, RestorePlan
+from supervisor.protocol import events
+from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.errors import ChaperonError, UsageError
+from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.records import decode
+from supervisor.runtime.daemon import Daemon
+
+Good = TypeVar("Good", bound=events.Event)
+Bad = TypeVar("Bad", bound=events.Event)
+
+OUTCOME_SECONDS = 600.0
+"""How long an outcome is waited for: restoring thousands of files takes seconds, and the agent's queue may be busy."""
+
+
+class NotDoneError(ChaperonError):
+    """A checkpoint was not made, or nothing was gone back to; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """How somebody wants to go back."""
+
+    checkpoint: str
+    files_only: bool = False
+    fresh: bool = False
+    with_branch: bool = False
+    unusual: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What going back would do, and to whom."""
+
+    agent: str
+    live: bool
+    """Whether its conversation can go back as well."""
+    plan: RestorePlan
+
+
+async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
+    """Make a checkpoint of an agent's workspace under a name; it is durable when this returns.
+
+    Raises:
+        NotFoundError: There is no such agent.
+        UsageError: The name is taken or cannot be one.
+        NotDoneError: The workspace could not be captured.
+    """
+    summary = daemon.board.summary(agent)
+    await daemon.keeper.check_name(summary.workspace, name)
+    before, id_ = daemon.journal.last, uuid4().hex[:12]
+    facts: dict[str, Any] = {"id": id_, "name": name, "by": by, "note": note}
+    if summary.state.ended:
+        seq = daemon.happened(events.CheckpointRequested(**daemon.stamp(agent), **facts))
+        moment = RunMoment(seq, summary.session_id, state=summary.state)
+        wanted = Capture(f"person:{id_}", Reason.PERSON, moment, summary.task, summary.workspace, name, note)
+        daemon.capture(agent, wanted)
+    else:
+        await daemon.wish(agent, events.CheckpointRequested, **facts)
+    made = await _outcome(daemon, before, f"person:{id_}", events.CheckpointMade, events.CaptureFailed)
+    if isinstance(made, events.CaptureFailed):
+        raise NotDoneError(f"No checkpoint was made: {made.error}")
+    return made
+
+
+async def preview(daemon: Daemon, name: str, agent: str) -> Preview:
+    """Say what going back would do.
+
+    Raises:
+        NotFoundError: There is no such checkpoint.
+        UsageError: Several agents work in its workspace, or several projects have one of this name.
+    """
+    target = await daemon.keeper.find(name, agent)
+    who = _whose(daemon, target)
+    return Preview(who, who in _living(daemon, target), await daemon.keeper.preview(target.workspace, name))
+
+
+async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.CheckpointRestored:
+    """Go back; done when this returns.
+
+    Raises:
+        NotFoundError: There is no such agent or checkpoint.
+        IllegalStepError: The agent is being stopped, or goes back already.
+        UsageError: Another agent works in the same workspace.
+        NotDoneError: It was not done; the sentence says why, and how the workspace was left.
+    """
+    summary = daemon.board.summary(agent)
+    target = await _of_workspace(daemon, how.checkpoint, summary.workspace)
+    others = _living(daemon, target) - {agent}
+    if others:
+        names = ", ".join(sorted(others))
+        raise UsageError(
+            f"Agent {names} works in {summary.workspace} as well; nothing was changed.", way_out=f"Stop {names} first."
+        )
+    before, id_ = daemon.journal.last, uuid4().hex[:12]
+    facts = {name: getattr(how, name) for name in Going.__slots__}
+    if summary.state.ended:
+        await _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
+    else:
+        asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
+        daemon.board.session(agent).check(asked)
+        await daemon.wish(agent, events.RollbackRequested, id=id_, by=by, **facts)
+    outcome = await _outcome(daemon, before, id_, events.CheckpointRestored, events.RestoreFailed)
+    if isinstance(outcome, events.RestoreFailed):
+        raise NotDoneError(f"Nothing was gone back to: {outcome.error}")
+    return outcome
+
+
+async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
+    """What changed from one checkpoint to another, or to the present where no other is named; raises like `preview`."""
+    one = await daemon.keeper.find(name, agent)
+    if not other:
+        return (await daemon.keeper.preview(one.workspace, name)).lost
+    return await daemon.keeper.difference(one, await daemon.keeper.find(other, ""))
+
+
+async def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
+    """Bring the files of an agent back that has ended; its conversation can be resumed by hand."""
+    summary = daemon.board.summary(agent)
+    moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
+    wanted = RestoreCheckpoint(
+        asked.id,
+        asked.checkpoint,
+        summary.workspace,
+        summary.task,
+        moment,
+        files_only=True,
+        with_branch=asked.with_branch,
+        unusual=asked.unusual,
+    )
+    try:
+        done = await daemon.keeper.roll_back(agent, wanted)
+    except ChaperonError as error:
+        failed: dict[str, Any] = {"intervention": asked.id, "checkpoint": asked.checkpoint, "error": str(error)}
+        daemon.happened(events.RestoreFailed(**daemon.stamp(agent), **failed))
+        return
+    daemon.happened(
+        events.CheckpointRestored(
+            **daemon.stamp(agent),
+            intervention=asked.id,
+            checkpoint=asked.checkpoint,
+            session_id="",
+            files_only=True,
+            undo=done.undo,
+            restored=done.restored,
+            kept=done.kept,
+        )
+    )
+
+
+async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: type[Bad]) -> Good | Bad:
+    """The event that says what became of a wish."""
+    with anyio.move_on_after(OUTCOME_SECONDS):
+        async for line in daemon.journal.follow(after, live=True):
+            if id_.encode() not in line.data:
+                continue
+            event = decode(line.data).event
+            if isinstance(event, (good, bad)) and id_ in (
+                getattr(event, "key", ""),
+                getattr(event, "intervention", ""),
+            ):
+                return event
+    raise NotDoneError(
+        f"Nothing was heard of it for {OUTCOME_SECONDS:g} s.", way_out="chaperon tail -f says when it is done."
+    )
+
+
+async def _of_workspace(daemon: Daemon, name: str, workspace: str) -> Checkpoint:
+    place = await daemon.keeper.place(workspace)
+    return place.store.find(name)
+
+
+def _living(daemon: Daemon, target: Checkpoint) -> set[str]:
+    """Agents at work where the checkpoint was made."""
+    return {one.summary.agent for one in daemon.board.live() if one.summary.workspace == target.workspace}
+
+
+def _whose(daemon: Daemon, target: Checkpoint) -> str:
+    living = _living(daemon, target)
+    if not living or target.facts.agent in living:
+        return target.facts.agent
+    if len(living) > 1:
+        raise UsageError(f"Agents {', '.join(sorted(living))} work in {target.workspace}; stop all but one first.")
+    return living.pop()

@@ -1,0 +1,82 @@
+"""Looking after checkpoints when nothing else is to do: write-ahead logs emptied, files compared, old ones dropped, stores packed."""
+
+import anyio
+import pygit2
+
+from checkpoints.packing import pack
+from checkpoints.retention import RetentionPolicy, to_drop
+from checkpoints.store import Store
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.words import Severity
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.keeper import Keeper, Place
+from supervisor.runtime.log import log
+
+LOOK_SECONDS = 15.0
+"""Between two looks for something to do."""
+
+IDLE_SECONDS = 10.0
+"""How long a workspace must have been left alone: a turn's captures follow one another within seconds."""
+
+SCRUB_SECONDS = 900.0
+"""Between two comparisons of a whole workspace: reading 50,000 files takes a second or two of one core, 0.2 % of this time."""
+
+MANY_PACKS = 200
+"""Packs from which on a store is packed: each capture leaves one, and git itself packs at 50 to keep look-ups quick."""
+
+
+async def tend(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
+    """Look after the daemon's checkpoints for as long as it runs."""
+    while True:
+        await anyio.sleep(LOOK_SECONDS)
+        await tend_once(daemon, policy, clock)
+
+
+async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
+    """Do what is due now; a failure is told and the rest is done."""
+    keeper = daemon.keeper
+    live = {session.summary.workspace for session in daemon.board.live()}
+    for workspace, place in list(keeper.places.items()):
+        if not _idle(place, clock):
+            continue
+        if clock.mono() - place.scrubbed_at > SCRUB_SECONDS:
+            await _scrub(daemon, workspace, place)
+        if workspace not in live:
+            await keeper.release(workspace)
+    for store in list(keeper.stores.values()):
+        if all(_idle(place, clock) for place in keeper.places.values() if place.store is store):
+            await _tidy(daemon, keeper, store, policy, clock.wall())
+
+
+def _idle(place: Place, clock: Clock) -> bool:
+    return not place.working and clock.mono() - place.used_at > IDLE_SECONDS
+
+
+async def _scrub(daemon: Daemon, workspace: str, place: Place) -> None:
+    try:
+        report = await daemon.keeper.scrub(place)
+    except ChaperonError as error:
+        log.warning("%s could not be compared with its checkpoint: %s", workspace, error)
+        return
+    if report.missed:
+        shown = ", ".join(report.missed[:5])
+        what = f"{len(report.missed)} files of {workspace} had changed unnoticed since the last checkpoint: {shown}."
+        way_out = "The next checkpoint has them; nothing is lost."
+        daemon.fault("", "capture_missed", what, Severity.MEDIUM, way_out)
+
+
+async def _tidy(daemon: Daemon, keeper: Keeper, store: Store, policy: RetentionPolicy, now: float) -> None:
+    def work() -> None:
+        names = to_drop(store.checkpoints, now, policy)
+        if names:
+            store.drop(names)
+        if not store.is_settled:
+            store.settle()
+        if sum(1 for _ in store.packs.glob("*.pack")) > MANY_PACKS:
+            pack(store)
+
+    try:
+        await keeper.in_thread(work)
+    except (ChaperonError, OSError, pygit2.GitError) as error:
+        daemon.fault("", "checkpoints_untended", f"The store {store.folder} could not be tidied: {error}")

@@ -1,0 +1,98 @@
+"""Two hundred recorded agents at once under one real daemon: what it weighs then, and how long a decision takes.
+
+usage: python -m tests.bench --only fleet
+
+The daemon, its socket and the shims are the real ones; the CLI's place is taken by a small program that says the CLI's lines at a real
+agent's pace, since 200 real ones need 40 GB. A decision is timed by that program, from the hook's line written to its answer read: so
+with the shim, the journal and the wait for a processor in it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+import psutil
+
+from supervisor.cli.client import Client, connect
+from tests.bench.bench_start import resident_megabytes, serving
+from tests.bench.figures import Figure, middle, percentile
+
+AGENTS = 200
+CALLS = 12
+PAUSE_SECONDS = 4.0
+"""Between an agent's calls: real ones make one each 5 to 10 s."""
+
+LONGEST_SECONDS = 240.0
+
+
+def prepare(base: Path) -> list[Path]:
+    """A repository, a plan and a stand-in for each agent."""
+    (base / "home").mkdir()
+    shutil.copy(Path(__file__).with_name("fleet_agent.py"), base / "claude")
+    (base / "claude").chmod(0o755)
+    os.mkfifo(base / "gate")
+    subprocess.run(["git", "init", "--quiet", str(base / "r0")], check=True)
+    repositories = [base / f"r{number}" for number in range(AGENTS)]
+    for number, repository in enumerate(repositories):
+        if number:
+            shutil.copytree(repositories[0], repository, ignore=shutil.ignore_patterns("fleet.json"))
+        plan = {"seed": number, "calls": CALLS, "pause": PAUSE_SECONDS, "gate": str(base / "gate")}
+        (repository / "fleet.json").write_text(json.dumps(plan))
+    return repositories
+
+
+async def states(daemon: Client) -> list[str]:
+    """Each agent's state."""
+    return [agent["state"] for agent in await daemon.get("/v1/agents")]
+
+
+async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> tuple[float, float, float]:
+    """Start all, let them go at once, wait for all: seconds to start, the most megabytes, seconds of processor a second."""
+    most = 0.0
+    with anyio.fail_after(LONGEST_SECONDS):
+        async with connect(socket) as daemon:
+            began = perf_counter()
+            for repository in repositories:
+                await daemon.post("/v1/agents", {"prompt": "go", "repository": str(repository)})
+            while (await states(daemon)).count("running") < len(repositories):
+                await anyio.sleep(0.5)
+            started = perf_counter() - began
+            process = psutil.Process(pid)
+            used, began = sum(process.cpu_times()[:2]), perf_counter()
+            os.close(os.open(base / "gate", os.O_WRONLY))
+            while not all((repository / "taken.json").exists() for repository in repositories):
+                most = max(most, resident_megabytes(pid))
+                await anyio.sleep(1.0)
+            busy = (sum(process.cpu_times()[:2]) - used) / (perf_counter() - began)
+            while any(state not in ("done", "failed", "stopped", "lost") for state in await states(daemon)):
+                await anyio.sleep(0.5)
+    return started, most, busy
+
+
+def main() -> list[Figure]:
+    """Measure."""
+    with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
+        base = Path(place)
+        repositories = prepare(base)
+        with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")) as (daemon, _):
+            started, most, busy = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
+        taken = [
+            seconds for repository in repositories for seconds in json.loads((repository / "taken.json").read_text())
+        ]
+    assert len(taken) == AGENTS * CALLS
+    return [
+        Figure(f"{AGENTS} agents: all started after", started, "s"),
+        Figure(f"{AGENTS} agents: resident memory of the daemon", most, "MB"),
+        Figure(f"{AGENTS} agents: processors that the daemon uses", busy, "of 2"),
+        Figure(f"{AGENTS} agents: a decision, median, seen by the CLI", middle(taken) * 1e3, "ms"),
+        Figure(f"{AGENTS} agents: a decision, 99th percentile, seen by the CLI", percentile(taken, 0.99) * 1e3, "ms", 50),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(*main(), sep="\n")

@@ -1,0 +1,39 @@
+"""Calls that block the event loop fail a test, in the folders whose `conftest.py` takes the fixture from here."""
+
+from collections.abc import Iterator
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
+    # Kernel files in memory, a few microseconds each; the peer must be known before a byte of it is read.
+    ("supervisor/runtime/server.py", frozenset({"objection", "_user_name"})),
+    # The same, once at the start.
+    ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
+    # What a test itself looks at between two steps.
+    ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
+    ("tests/daemons.py", frozenset({"records", "kinds", "events", "setup"})),
+    ("tests/supervisor/runtime/test_shim_loop.py", frozenset({
+        "cpu_ticks", "test_a_shim_that_fails_ends_the_agent_and_writes_down_why",
+        "test_frozen_processes_stand_still_and_go_on_when_thawed",
+    })),
+    ("tests/supervisor/runtime/test_shims.py", frozenset({
+        "test_an_agent_that_ended_alone_left_all_it_said", "test_an_agent_speaks_is_spoken_to_and_ends_with_a_record",
+        "test_a_launch_that_nobody_waited_for_leaves_no_agent",
+    })),
+    ("tests/supervisor/runtime/test_leftovers.py", frozenset({
+        "lose", "test_while_the_shim_lives_nothing_is_left_over", "test_a_lost_agent_has_no_record_and_nobody_listens",
+        "test_a_process_with_another_nonce_is_nobody_of_ours",
+        "test_a_cgroup_finds_even_those_that_cleared_their_environment",
+        "test_the_cli_does_not_outlive_its_shim_but_tools_do_until_they_are_ended",
+    })),
+)  # fmt: skip
+"""Functions of ours that may block, by file, each with its reason."""
+
+
+@pytest.fixture(autouse=True)
+def _no_blocking_calls() -> Iterator[None]:
+    with blockbuster_ctx("supervisor") as blocking:
+        for function in blocking.functions.values():
+            function.can_block_functions.extend((file, set(names)) for file, names in ALLOWED)
+        yield

@@ -1,0 +1,107 @@
+"""The watcher: what the kernel notes, told as paths."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checkpoints.watch import MAX_CHANGED, Watcher
+
+
+@pytest.fixture
+def watcher() -> Iterator[Watcher]:
+    made = Watcher()
+    yield made
+    made.close()
+
+
+def watch(watcher: Watcher, root: Path, *folders: str) -> None:
+    for folder in ("", *folders):
+        fd = os.open(root / folder, os.O_RDONLY)
+        watcher.watch(folder.encode(), fd)
+        os.close(fd)
+
+
+def test_each_kind_of_change_is_told_and_told_once(watcher: Watcher, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/old").write_text("x")
+    watch(watcher, tmp_path, "sub")
+    (tmp_path / "new").write_text("x")
+    (tmp_path / "sub/old").chmod(0o755)
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "folder").mkdir()
+    assert watcher.take().paths == {b"new", b"sub/old", b"link", b"folder"}
+    assert watcher.take() == (frozenset(), "")
+    (tmp_path / "new").rename(tmp_path / "sub/moved")
+    (tmp_path / "link").unlink()
+    assert watcher.take().paths == {b"new", b"sub/moved", b"link"}
+
+
+def test_a_change_is_told_as_soon_as_its_call_returned(watcher: Watcher, tmp_path: Path) -> None:
+    """No cookie and no wait: two hundred times, the very next question has the answer."""
+    watch(watcher, tmp_path)
+    for number in range(200):
+        (tmp_path / f"{number}").touch()
+        assert watcher.take().paths == {b"%d" % number}
+
+
+def test_names_that_are_no_text_are_told_as_bytes(watcher: Watcher, tmp_path: Path) -> None:
+    watch(watcher, tmp_path)
+    (tmp_path / os.fsdecode(b"bad\xff")).touch()
+    assert watcher.take().paths == {b"bad\xff"}
+
+
+def test_nothing_behind_a_link_is_watched(watcher: Watcher, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/link").symlink_to(tmp_path / "outside")
+    watch(watcher, tmp_path / "inside")
+    (tmp_path / "outside/secret").touch()
+    assert watcher.take().paths == frozenset()
+
+
+def test_a_folder_that_moved_is_not_told_under_its_old_name(watcher: Watcher, tmp_path: Path) -> None:
+    (tmp_path / "a/deep").mkdir(parents=True)
+    watch(watcher, tmp_path, "a", "a/deep")
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert watcher.take().paths == {b"a", b"b"}
+    (tmp_path / "b/deep/new").touch()
+    assert watcher.take().paths == frozenset(), "it is watched again once it was looked at under its new name"
+    assert watcher.folders == 1
+
+
+def test_what_was_put_back_is_told_again(watcher: Watcher, tmp_path: Path) -> None:
+    watch(watcher, tmp_path)
+    (tmp_path / "one").touch()
+    changes = watcher.take()
+    (tmp_path / "two").touch()
+    watcher.put_back(changes)
+    assert watcher.take().paths == {b"one", b"two"}
+
+
+def test_losing_count_is_said(watcher: Watcher, tmp_path: Path) -> None:
+    watch(watcher, tmp_path)
+    with watcher._mutex:
+        for number in range(10_000):
+            (tmp_path / f"a{number % 2}").touch()
+            (tmp_path / f"a{number % 2}").unlink()
+    assert "ran over" in watcher.take().lost
+    watcher.add(b"%d" % number for number in range(MAX_CHANGED + 1))
+    (tmp_path / "more").touch()
+    assert "More than 100,000 paths" in watcher.take().lost
+
+
+def test_a_root_that_is_moved_is_said(watcher: Watcher, tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    watch(watcher, tmp_path / "root")
+    (tmp_path / "root").rename(tmp_path / "elsewhere")
+    assert "moved or deleted" in watcher.take().lost
+
+
+def test_after_the_end_everything_counts_as_changed(tmp_path: Path) -> None:
+    made = Watcher()
+    watch(made, tmp_path)
+    made.close()
+    made.close()
+    assert made.take().lost == "The watch was closed."

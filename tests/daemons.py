@@ -1,0 +1,158 @@
+"""A whole daemon on a real socket, with stand-ins for the CLI: what tests of the runtime and the command line use."""
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import orjson
+
+from supervisor.config.model import Config
+from supervisor.config.paths import Places
+from supervisor.core.summary import Summary
+from supervisor.protocol.records import Record
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.segments import read_records
+from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.submission import Submission
+
+STAND_IN = Path(__file__).parent / "kill" / "stand_in.py"
+
+PATIENCE_SECONDS = 30.0
+"""The longest that a test waits for anything; what is waited for takes tenths of a second."""
+
+GREETING = """\
+import json, os, signal, sys, time
+if "--version" in sys.argv:
+    print("2.1.329 (Claude Code)")
+    raise SystemExit
+def say(frame):
+    print(json.dumps(frame), flush=True)
+def hear():
+    line = sys.stdin.readline()
+    if not line:
+        raise SystemExit
+    return json.loads(line)
+def greet():
+    first = hear()
+    say({"type": "control_response", "response": {"subtype": "success", "request_id": first["request_id"], "response": {}}})
+    return hear()["message"]["content"]
+def begin():
+    prompt = greet()
+    hook = {"subtype": "hook_callback", "callback_id": "p", "input": {"hook_event_name": "UserPromptSubmit", "prompt": prompt}}
+    say({"type": "control_request", "request_id": "prompt", "request": hook})
+    say({"type": "system", "subtype": "init", "session_id": "stand-in", "cwd": os.getcwd(), "tools": []})
+def done(**more):
+    say({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1, **more})
+"""
+"""What programs for `Base.cli` begin with."""
+
+
+@dataclass
+class Base:
+    """A directory with a repository, a HOME, a state directory, and a stand-in for the CLI."""
+
+    root: Path
+    config: dict[str, Any] = field(default_factory=dict)
+    environ: dict[str, str] = field(default_factory=dict)
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.repo, self.home, self.command = self.root / "repo", self.root / "own-home", self.root / "claude"
+        for directory in (self.repo, self.home):
+            directory.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["git", "init", "--quiet", str(self.repo)], check=True)
+        self.places = Places(state=self.root / "state", runtime=self.root / "run")
+        self.plan("ls")
+
+    def plan(self, *commands: str) -> None:
+        """Have the CLI ask for these commands, and end."""
+        shutil.copy(STAND_IN, self.command)
+        self.command.chmod(0o755)
+        (self.repo / "plan.json").write_text(json.dumps(commands))
+
+    def cli(self, program: str, *, greeting: str = GREETING) -> None:
+        """Make the CLI this Python program."""
+        # Replaced and not written over: the version that a file gave is remembered by its time and size.
+        path = self.root / f"claude-{next(self._numbers)}"
+        path.write_text(f"#!{sys.executable} -IS\n{greeting}{program}\n")
+        path.chmod(0o755)
+        path.rename(self.command)
+
+    def setup(self, **changes: Any) -> Setup:
+        """What the daemon is started with."""
+        agent = {"command": str(self.command), **self.config.get("agent", {})}
+        config = Config.model_validate({**self.config, "agent": agent})
+        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), **self.environ}
+        return replace(Setup(config, self.places, environ), **changes)
+
+    def submission(self, **about: Any) -> Submission:
+        return Submission(**{"prompt": "go", "repository": str(self.repo), "name": "a1", **about})
+
+    def records(self) -> list[Record]:
+        """The journal, as it is on the disk."""
+        return list(read_records(self.places.journal))
+
+    def kinds(self) -> list[str]:
+        return [record.event.kind for record in self.records()]
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        return [record.event for record in self.records() if isinstance(record.event, kind)]
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """The incident log, as it is on the disk."""
+        log = self.places.incident_log
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def ran(self) -> list[str]:
+        """What the stand-in ran."""
+        log = self.repo / "ran.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    """Look until the claim is true; fail when it does not become so."""
+    with anyio.fail_after(PATIENCE_SECONDS):
+        while not claim():
+            await anyio.sleep(0.01)
+
+
+async def ended(daemon: Daemon, agent: str = "a1") -> Summary:
+    """Wait until an agent has ended and its runner with it."""
+    await until(lambda: daemon.board.summary(agent).state.ended)
+    await until(lambda: agent not in daemon._runners)
+    return daemon.board.summary(agent)
+
+
+async def reached(daemon: Daemon, state: AgentState, agent: str = "a1") -> None:
+    await until(lambda: daemon.board.summary(agent).state is state)
+
+
+@asynccontextmanager
+async def served(base: Base, **changes: Any) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
+    """A daemon, and a client on its socket; agents that live at the end of the block are put down."""
+    async with run_daemon(base.setup(**changes)) as daemon:
+        transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
+        async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=20) as client:
+            try:
+                yield daemon, client
+            finally:
+                for session in list(daemon.board.live()):
+                    await daemon.put_down(session.summary.agent, "the test is over")
+
+
+async def lines(client: httpx.AsyncClient, path: str, **query: Any) -> list[Mapping[str, Any]]:
+    """All lines of a stream that ends."""
+    response = await client.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return [orjson.loads(line) for line in response.content.splitlines()]

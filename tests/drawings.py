@@ -1,0 +1,115 @@
+"""What the documentation shows of the code: the map, the states, the commands, the socket, the journal's events."""
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import click
+
+from supervisor.cli.__main__ import COMMANDS, SAYS, main
+from supervisor.core import states
+from supervisor.protocol import events
+from supervisor.runtime.api import make_api
+from supervisor.runtime.daemon import Daemon
+
+ROOT = Path(__file__).parent.parent
+
+PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints")
+
+NOT_CODE = {
+    "systemd": "units for a user's service and for the system's, and tmpfiles",
+    "tests": "the same paths as the source; and:",
+    "tests/contract": "what is relied on of the real CLI",
+    "tests/recordings": "lines of the real CLI",
+    "tests/kill": "the daemon killed at every write",
+    "tests/eval": "the detectors against labelled sessions",
+    "tests/bench": "what `make bench` runs",
+}
+"""Folders that say nothing of themselves in code."""
+
+
+def map_of_the_code() -> str:
+    """Every package with the first sentence that it says of itself."""
+    packages = [path.parent for top in PACKAGES for path in sorted((ROOT / top).rglob("__init__.py"), key=_place)]
+    lines = [_branch(path.relative_to(ROOT), _first_sentence(path / "__init__.py")) for path in packages]
+    lines += [_branch(Path(name), says) for name, says in NOT_CODE.items()]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _place(path: Path) -> tuple[str, ...]:
+    return path.parent.parts
+
+
+def _branch(path: Path, says: str) -> str:
+    name = f"{'  ' * (len(path.parts) - 1)}{path.name}/"
+    return f"{name:<24} {says}".rstrip()
+
+
+def _first_sentence(path: Path) -> str:
+    doc = ast.get_docstring(ast.parse(path.read_text())) or ""
+    paragraph = " ".join(doc.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".")
+
+
+def states_as_mermaid() -> str:
+    """The table of states as a picture."""
+    return f"```mermaid\n{states.draw()}\n```"
+
+
+def commands_as_table() -> str:
+    """Every command with its arguments."""
+    rows = [f"| `{_usage(name)}` | {SAYS[name]} |" for name in COMMANDS]
+    return "\n".join(["| command | does |", "| --- | --- |", *rows])
+
+
+def _usage(name: str) -> str:
+    context = click.Context(main, info_name="chaperon")
+    command = main.get_command(context, name)
+    assert command is not None
+    flags = [max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)]
+    positional = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    shown = [f"[{flag}]" for flag in flags if flag not in ("--help", "--json")]
+    return " ".join(["chaperon", name, *positional, *shown]).replace("|", "\\|")
+
+
+def api_as_table() -> str:
+    """Every route of the socket, from the OpenAPI description."""
+    described = make_api(
+        cast("Daemon", None), cast("Any", None)
+    ).openapi()  # nothing is asked of a daemon before a request comes
+    rows = [
+        f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"
+        for path, methods in described["paths"].items()
+        for method, about in methods.items()
+    ]
+    return "\n".join(["| request | does |", "| --- | --- |", *rows])
+
+
+def _query(about: dict[str, Any]) -> str:
+    names = [given["name"] for given in about.get("parameters", ()) if given["in"] == "query"]
+    return f"?{'&'.join(names)}" if names else ""
+
+
+def events_as_table() -> str:
+    """Every kind of event, with what it holds beside agent and times."""
+    rows = [
+        f"| `{_kind(event)}` | {_says(event)} | {', '.join(f'`{name}`' for name in _own_fields(event))} |"
+        for event in get_args(events.AnyEvent)
+    ]
+    return "\n".join(["| kind | means | holds |", "| --- | --- | --- |", *rows])
+
+
+def _kind(event: type[Any]) -> str:
+    return str(next(field.default for field in dataclasses.fields(event) if field.name == "kind"))
+
+
+def _says(event: type[Any]) -> str:
+    return " ".join((inspect.getdoc(event) or "").partition("\n\n")[0].split()).replace("|", "\\|")
+
+
+def _own_fields(event: type[Any]) -> Iterator[str]:
+    shared = {field.name for field in dataclasses.fields(events.Event)} | {"kind"}
+    return (field.name for field in dataclasses.fields(event) if field.name not in shared)

@@ -1,0 +1,229 @@
+"""The command line as people and scripts use it, with the real CLI."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from supervisor.rehearsal.scenario import shipped
+from supervisor.rehearsal.script import ApiError, Say, Step
+from tests.daemons import ended, reached, served, until
+from tests.end_to_end.conftest import Stage
+from tests.support import names_in
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+async def chaperon(stage: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return await anyio.to_thread.run_sync(lambda: stage.chaperon(*arguments))
+
+
+async def test_run_in_a_pipe_serves_itself_prints_plain_lines_and_ends_well(stage: Stage) -> None:
+    stage.bash("touch made")
+    async with stage.playing():
+        done = await chaperon(stage, "run", "make it", "--repo", str(stage.repo))
+    assert done.returncode == 0, done.stderr
+    assert "allow    Bash touch made" in done.stdout
+    assert not COLOUR.search(done.stdout)
+    assert (stage.repo / "made").exists()
+    assert stage.nobody_is_left()
+    assert not stage.base.places.socket.exists()
+
+
+async def test_run_as_json_prints_the_journals_lines(stage: Stage) -> None:
+    async with stage.playing():
+        done = await chaperon(stage, "run", "hello", "--json")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (records[0]["kind"], records[-1]["after"]) == ("task_submitted", "done")
+
+
+async def test_a_run_whose_turn_fails_exits_with_1(stage: Stage) -> None:
+    stage.steps.append(Step((Say("never"),), failures=(ApiError(401),) * 20))
+    async with stage.playing():
+        done = await chaperon(stage, "run", "hello")
+    assert done.returncode == 1
+    assert "failed" in done.stdout
+
+
+async def test_run_with_a_daemon_lets_it_do_the_work_and_data_has_the_contracts_fields(stage: Stage) -> None:
+    stage.bash("touch made")
+    async with stage.playing(), served(stage.base) as (daemon, _):
+        done = await chaperon(stage, "run", "make it")
+        assert done.returncode == 0, done.stderr
+        assert daemon.board.summary("a1").state == "done"
+        shown = json.loads((await chaperon(stage, "show", "a1", "--json")).stdout)
+        assert shown.keys() >= {"agent", "state", "task", "workspace", "session_id"}
+        assert (shown["agent"], shown["state"], shown["task"]) == ("a1", "done", "make it")
+        (listed,) = json.loads((await chaperon(stage, "ps", "--json")).stdout)
+        assert listed == shown
+        assert "a1" in (await chaperon(stage, "ps")).stdout
+        assert (await chaperon(stage, "show", "nobody")).returncode == 1
+        assert (await chaperon(stage, "run", " ")).returncode == 2
+        detached = await chaperon(stage, "run", "again", "--detach")
+        assert detached.stdout == "a2\n"
+        await ended(daemon, "a2")
+
+
+def on_a_terminal(stage: Stage, presses: int) -> tuple[int, str]:
+    """`chaperon run` under a pseudo-terminal on which Ctrl+C is pressed once a tool call runs; its exit code and output."""
+    ours, theirs = pty.openpty()
+    process = stage.start("run", "sleep", stdin=None, stdout=None, stderr=None, preexec_fn=lambda: os.login_tty(theirs))
+    os.close(theirs)
+    shown, pressed = "", 0
+    try:
+        while data := read(ours):
+            shown += data
+            running = "sleep" in names_in(stage.repo)
+            if (
+                pressed < presses
+                and ("allow" in shown if not pressed else "Ctrl+C again" in shown)
+                and (pressed or running)
+            ):
+                os.write(ours, b"\x03")
+                pressed += 1
+        return process.wait(20), shown
+    finally:
+        os.close(ours)
+        process.kill()
+        process.wait()
+
+
+def read(terminal: int) -> str:
+    """What was printed, waiting shortly for it; nothing once the other side has closed."""
+    if not select.select([terminal], [], [], 0.05)[0]:
+        return "\0"
+    try:
+        return os.read(terminal, 65536).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+async def test_ctrl_c_stops_the_agent_in_order_and_twice_at_once(stage: Stage, presses: int) -> None:
+    # A tool that ignores being asked, so that the second time has something to hurry.
+    stage.bash("trap '' INT TERM; sleep 300 & sleep 300; sleep 300")
+    async with stage.playing():
+        stage.base.environ["CHAPERON_STOP__INTERRUPT_SECONDS"] = "1" if presses == 1 else "20"
+        code, shown = await anyio.to_thread.run_sync(on_a_terminal, stage, presses)
+    assert code == 1
+    assert COLOUR.search(shown), "a terminal is coloured"
+    assert "in order; Ctrl+C again ends it at once" in shown
+    assert ("stopping agent a1 at once" in shown) == (presses == 2)
+    assert "stopped" in COLOUR.sub("", shown)
+    assert stage.nobody_is_left()
+
+
+async def test_a_run_whose_reader_goes_away_leaves_no_agent(stage: Stage) -> None:
+    stage.bash("tail -f /dev/null")
+    async with stage.playing():
+        process = stage.start("run", "sleep")
+        assert process.stdout is not None
+        assert process.stderr is not None
+        await anyio.to_thread.run_sync(process.stdout.readline)
+        process.stdout.close()
+        try:
+            await anyio.to_thread.run_sync(lambda: process.wait(50))
+        finally:
+            process.kill()
+            process.stderr.close()
+    assert stage.nobody_is_left()
+
+
+async def test_without_a_daemon_commands_exit_with_3_and_say_how_to_start_one(stage: Stage) -> None:
+    async with stage.playing():
+        for arguments in (["ps"], ["show", "a1"], ["tail"], ["run", "x", "--detach"]):
+            done = await chaperon(stage, *arguments)
+            assert done.returncode == 3, (arguments, done.stderr)
+            assert "chaperon serve" in done.stderr
+
+
+async def test_wrong_usage_and_a_wrong_configuration_exit_with_2_and_name_the_place(stage: Stage) -> None:
+    async with stage.playing():
+        assert (await chaperon(stage, "no-such-command")).returncode == 2
+        (stage.base.root / "wrong.yaml").write_text("revewer:\n  enabled: true\n")
+        for command in (["serve"], ["run", "x"]):
+            done = await chaperon(stage, "--config", str(stage.base.root / "wrong.yaml"), *command)
+            assert done.returncode == 2, done.stderr
+            assert "wrong.yaml:1:1" in done.stderr
+            assert "reviewer" in done.stderr
+    assert not stage.base.places.state.exists()
+
+
+async def test_people_steer_an_agent_by_commands(stage: Stage) -> None:
+    stage.bash("until [ -e go ]; do read -t 0.1; done; echo slept")
+    stage.bash("touch made")
+    async with stage.playing() as model, served(stage.base) as (daemon, _):
+        await daemon.submit(stage.base.submission(), by="test")
+        await model.wait_for_step(0)
+        assert (await chaperon(stage, "say", "a1", "mind", "the", "gap")).returncode == 0
+        assert "a1 is paused" in (await chaperon(stage, "pause", "a1")).stdout
+        refused = await chaperon(stage, "pause", "a1")
+        assert (refused.returncode, "cannot be paused" in refused.stderr) == (1, True)
+        assert "a1 is running" in (await chaperon(stage, "resume", "a1")).stdout
+        (stage.repo / "go").touch()
+        await ended(daemon)
+        told = (await chaperon(stage, "tail", "--agent", "a1")).stdout
+    assert "mind the gap" in stage.told()
+    assert "say      by" in told
+
+
+async def test_serve_is_a_daemon_that_ends_in_order_and_leaves_agents_to_the_next(stage: Stage) -> None:
+    stage.bash("touch made", first_byte_seconds=1.5)
+    async with stage.playing():
+        process = stage.start("serve", stdout=None, stderr=None)
+        try:
+            await until(stage.base.places.socket.exists)
+            assert (await chaperon(stage, "run", "x", "--detach")).returncode == 0
+            await until(lambda: "agent_launched" in stage.base.kinds())
+        finally:
+            process.terminate()
+            code = await anyio.to_thread.run_sync(lambda: process.wait(20))
+        assert code == 0
+        assert stage.base.kinds()[-1] == "daemon_stopped"
+        async with served(stage.base) as (daemon, _):
+            await ended(daemon)
+    assert (stage.repo / "made").exists()
+
+
+def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    environ["CHAPERON_AGENT__COMMAND"] = str(cli)
+    return subprocess.run(
+        [sys.executable, "-m", "supervisor.cli", *arguments],
+        env=environ, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.timeout(120)
+def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path, real_claude: Path) -> None:
+    done = subprocess_of_its_own("demo", home=tmp_path, cli=real_claude)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "everything as expected" in done.stdout
+    assert list((tmp_path / ".cache" / "chaperon").iterdir()) == []
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", sorted(set(shipped()) - {"demo"}))
+def test_a_shipped_scenario_passes_as_a_command(name: str, tmp_path: Path, real_claude: Path) -> None:
+    done = subprocess_of_its_own("rehearse", name, "--json", home=tmp_path, cli=real_claude)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["passed"] is True
+
+
+async def test_nothing_of_the_run_is_in_the_users_home(stage: Stage, tmp_path: Path) -> None:
+    stage.bash("touch made")
+    async with stage.playing(), served(stage.base) as (daemon, _):
+        await daemon.submit(stage.base.submission(), by="test")
+        await reached(daemon, daemon.board.summary("a1").state)
+        await ended(daemon)
+    assert list((tmp_path / "home").iterdir()) == []

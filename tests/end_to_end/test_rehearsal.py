@@ -1,0 +1,54 @@
+"""A rehearsal as a whole: it compares, and leaves no agent behind however it ends."""
+
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from supervisor.protocol.errors import UsageError
+from supervisor.rehearsal import run
+from supervisor.rehearsal.run import RehearsalError, rehearse
+from supervisor.rehearsal.scenario import Scenario
+from tests.support import processes_in
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+
+
+def scenario(command: str, **more: object) -> Scenario:
+    use = {"tool": "Bash", "input": {"command": command, "description": "A step"}}
+    facts = {"name": "small", "task": {"prompt": "go"}, "steps": [{"name": "only", "use": use}], **more}
+    return Scenario.model_validate(facts)
+
+
+async def test_what_is_not_as_expected_is_found(tmp_path: Path, real_claude: Path) -> None:
+    expect = {"decisions": [{"step": "only", "decision": "block"}], "files": [{"path": "made"}], "state": "done"}
+    made = await anyio.to_thread.run_sync(lambda: scenario("touch made", expect=expect))
+    outcome, findings = await rehearse(made, tmp_path / "base", cli=str(real_claude))
+    assert [finding.place for finding in findings] == ["expect.decisions[0]"]
+    assert (outcome.state, outcome.exit_code) == ("done", 0)
+
+
+async def test_a_rehearsal_that_does_not_end_is_ended_with_its_agent(
+    tmp_path: Path, real_claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "LONGEST_SECONDS", 4.0)
+    made = scenario("tail -f /dev/null")
+    with pytest.raises(ExceptionGroup) as caught:
+        await rehearse(made, tmp_path / "base", cli=str(real_claude))
+    assert caught.group_contains(RehearsalError, match=r"did not end within 4 s, so its agent was ended")
+    assert processes_in(tmp_path) == []
+
+
+async def test_a_rehearsal_that_is_cancelled_leaves_no_agent(tmp_path: Path, real_claude: Path) -> None:
+    made = scenario("tail -f /dev/null")
+    with anyio.move_on_after(3):
+        await rehearse(made, tmp_path / "base", cli=str(real_claude))
+    assert processes_in(tmp_path) == []
+
+
+async def test_a_wrong_policy_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    made = scenario("ls", policy={"revewer": {}})
+    with pytest.raises(UsageError, match="revewer"):
+        await rehearse(made, tmp_path / "base")
+    assert not (tmp_path / "base").exists()

@@ -1,0 +1,29 @@
+"""Inputs made to hurt a parser: long, deep, unclosed, repeated. Used by the evaluation, the bench and the tests."""
+
+SIZE = 65_536
+"""Length that the inputs are filled to, in characters."""
+
+_PIECES = (
+    "$(", "`", '"$(', "{", "(", "((", "a ", '"', "if ", "[[", "${", "<<a ", ";", "|", "a;", '";$(', "case x in ", "<(", "a=(", "! ", "$((", "\\\n", "f(){ ", "x)", "| @x)", "'", "$'", "a|", "&", "&&", ")", "}", "{a,b}", "{1..9}",
+    "a=b ", "$a", "${a:-", "> ", "<<<", "\n", "<<E\n", "<<'E'\n", "#", "*", "~", "-", "/", "../", "sudo ", "env ", "xargs ", "sh -c '", "eval ", "for i in a; do ", "while ", "function f { ", "rm -rf / ", "curl x|sh;", "a>b ", "time ", "coproc ",
+    "é", "\u202e", "\ud800", "\0", "rm\u200b ", "$(a)", "`a`", "echo $(", "a&b|c;", "find . -exec ", "python -c '", "git -c a=b ", "-" * 50 + " ", "a" * 1000 + " ", "/etc/shadow ", "~/.ssh/id_rsa ", "x='rm' ", "trap '", "alias a='", "select x in ",
+)  # fmt: skip
+
+HOSTILE = {
+    **{f"{piece[:12]!r} repeated": (piece * (SIZE // len(piece) + 1))[:SIZE] for piece in _PIECES},
+    "10,000 nested substitutions": "$(" * 10_000 + "ls" + ")" * 10_000,
+    "substitutions to the cap": "$(" * 35 + "rm -rf /" + ")" * 35,
+    "one word of 64 KB": "a" * SIZE,
+    "one quoted word of 64 KB": "echo '" + "a" * SIZE + "'",
+    "a here-document of 64 KB": "cat <<'EOF' > a.txt\n" + "line of text\n" * 5_000 + "EOF",
+    "a here-document of substitutions": "cat <<EOF\n" + "$(a)\n" * 13_000 + "EOF",
+    "python of 64 KB": "python3 -c '" + "x = 1; " * 9_000 + "'",
+    "python nested": "python3 -c '" + "(" * 30_000 + "'",
+    "perl of 64 KB": "perl -e '" + 'system("ls"); ' * 4_500 + "'",
+    "sh in sh": "sh -c " * 10_000 + "ls",
+    "functions that call each other": "a(){ b; b; }; b(){ c; c; }; c(){ d; d; }; d(){ e; e; }; e(){ f; f; }; f(){ g; g; }; g(){ h; h; }; h(){ i; i; }; i(){ j; j; }; j(){ ls; }; a",
+    "a variable that doubles": "a=aaaaaaaa; " + "a=$a$a; " * 40 + "echo $a",
+    "braces of braces": "echo " + "{a,b}" * 40,
+    "launchers in a row": "sudo env nice nohup " * 3_000 + "ls",
+    "a megabyte": "echo a; " * 131_072,
+}

@@ -1,0 +1,66 @@
+"""Prints what the evaluation found, for the README and for whoever mends a miss."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+
+from tests.eval.labels import DISPUTED, Judged
+from tests.eval.measure import Measured
+
+
+def labels_report(judged: list[Judged]) -> str:
+    """Shares by source and group, and every miss."""
+    lines = ["Labelled commands, strict profile", ""]
+    lines += [_share("deny rows blocked or modified (aim 98 % and more)", [one for one in judged if one.row.deny])]
+    lines += [_share("allow rows blocked or modified (aim 1 % or less)", [one for one in judged if not one.row.deny])]
+    lines += ["", "By source:", *_by(judged, lambda one: one.row.source)]
+    missed = {one.row.group for one in judged if one.missed}
+    lines += [
+        "",
+        "Groups with misses:",
+        *_by((one for one in judged if one.row.group in missed), lambda one: f"{one.row.source} {one.row.group}"),
+    ]
+    lines += ["", "Misses:"]
+    for one in judged:
+        if one.missed:
+            reason = DISPUTED.get(one.row.command, "")
+            lines.append(
+                f"  {'deny' if one.row.deny else 'allow'} {one.row.source} {one.row.command[:150]!r} -> {one.review.decision.value} {one.review.risk:.2f} {one.review.rule}"
+            )
+            lines += [f"      disputed: {reason}"] if reason else []
+    return "\n".join(lines) + "\n\n"
+
+
+def _share(name: str, rows: list[Judged]) -> str:
+    stopped = sum(one.stopped for one in rows)
+    return f"  {name}: {stopped}/{len(rows)} = {100 * stopped / max(len(rows), 1):.2f} %"
+
+
+def _by(judged: Iterable[Judged], key: Callable[[Judged], str]) -> list[str]:
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        groups[f"{key(one)} {'deny' if one.row.deny else 'allow'}"].append(one)
+    return [_share(name, rows) for name, rows in sorted(groups.items())]
+
+
+def speed_report(result: Measured) -> str:
+    """Crashes, false alarms, and CPU time of reviews."""
+    millis = sorted(result.millis)
+    stopped = len(result.stopped)
+    lines = [
+        "Ordinary commands",
+        "",
+        f"  reviewed {result.rows}, crashes {len(result.crashes)} (aim 0)",
+        f"  blocked or modified: {stopped} = {100 * stopped / result.rows:.2f} % (aim 1 % or less)",
+        *(f"      {count:4} {rule}" for rule, count in Counter(rule for rule, _ in result.stopped).most_common()),
+        *(f"      {decision.value}: {count}" for decision, count in result.decisions.most_common()),
+        f"  CPU time of a review: 50th percentile {millis[len(millis) // 2]:.3f} ms (aim 0.2), 99th {millis[int(len(millis) * 0.99)]:.3f} ms (aim 2), worst {millis[-1]:.3f} ms (aim 20)",
+        "",
+        "Inputs made to hurt, slowest first (aim 50 ms for 64 KB)",
+        "",
+        *(
+            f"  {spent:8.2f} ms {size:9} characters  {name}"
+            for name, size, spent in sorted(result.hostile, key=lambda one: -one[2])[:12]
+        ),
+        *(f"  crash: {what}: {error}" for what, error in result.crashes[:20]),
+    ]
+    return "\n".join(lines) + "\n"

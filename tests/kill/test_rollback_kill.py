@@ -1,0 +1,89 @@
+"""The daemon is killed at each point of a rollback; the next one finishes it, once."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from supervisor.protocol import events
+from supervisor.runtime.segments import read_records
+from tests.kill.rollback_daemon import STAND_IN
+from tests.live import files_of, make_repository
+
+POINTS = (
+    "write:rollback_requested", "wrote:rollback_requested", "wrote:tree_frozen",
+    "step:stage", "step:journal applying", "step:take away", "step:put", "step:sync", "step:journal finished",
+    "step:clear staging", "step:remove journal",
+    "write:tree_ended", "wrote:tree_ended", "wrote:agent_exited", "write:checkpoint_restored",
+    "wrote:checkpoint_restored", 'write:"number":2', 'wrote:"number":2',
+)  # fmt: skip
+"""Where it is killed: from the wish to the launch that follows."""
+
+AT_ONCE = ("never", "step:put", "wrote:checkpoint_restored")
+"""The points that every run of the tests tries."""
+
+
+def prepare(base: Path) -> None:
+    make_repository(base / "repo", {".gitignore": "ignored/\n", "src/a.txt": "a\n", "ignored/log": "kept\n"})
+    (base / "home").mkdir()
+    shutil.copy(STAND_IN, base / "claude")
+    (base / "claude").chmod(0o755)
+
+
+def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.kill.rollback_daemon", str(base), point]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def assert_gone_back_once(base: Path) -> None:
+    """Files as they were, one fork at the right place, told once, nothing run twice, nobody left."""
+    assert files_of(base / "repo") == {
+        ".gitignore": "ignored/\n",
+        "src/a.txt": "a\n",
+        "one.txt": "one\n",
+        "ignored/log": "kept\n",
+    }
+    notes: list[dict[str, Any]] = [json.loads(line) for line in (base / "home/told.jsonl").read_text().splitlines()]
+    first, second = [note for note in notes if "session" in note]
+    assert (second["resume"], second["at"]) == (first["session"], f"reply-{first['session']}-1")
+    told = [note["told"] for note in notes if "told" in note]
+    assert [text.startswith("do: ") for text in told] == [True, True, False]
+    assert "mind the gap" in told[2]
+    assert len([note for note in notes if "ran" in note]) == 2
+    kept = [record.event for record in read_records(base / "state" / "journal")]
+    assert sum(isinstance(event, events.CheckpointRestored) for event in kept) == 1
+    restored = next(event for event in kept if isinstance(event, events.CheckpointRestored))
+    assert restored.undo
+    assert not any(isinstance(event, events.RestoreFailed | events.AgentVanished) for event in kept)
+    assert not [
+        process for process in psutil.process_iter(["cmdline"]) if str(base) in " ".join(process.info["cmdline"] or ())
+    ]
+
+
+def run(base: Path, point: str) -> None:
+    base.mkdir(exist_ok=True)
+    prepare(base)
+    done = daemon(base, point)
+    if point != "never":
+        assert done.returncode == -9, f"{point}: {done.stdout}{done.stderr}"
+        done = daemon(base, "never")
+    assert done.returncode == 0, f"{point}: {done.stderr}"
+    assert_gone_back_once(base)
+
+
+@pytest.mark.parametrize("point", AT_ONCE)
+@pytest.mark.timeout(150)
+def test_a_rollback_whose_daemon_was_killed_is_finished_by_the_next(tmp_path: Path, point: str) -> None:
+    run(tmp_path / "base", point)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_daemon_killed_at_any_point_of_a_rollback_leaves_it_to_the_next(tmp_path: Path) -> None:
+    for number, point in enumerate(POINTS):
+        run(tmp_path / str(number), point)

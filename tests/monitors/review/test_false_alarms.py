@@ -1,0 +1,85 @@
+"""What angers people in other guards: text that only looks dangerous, and everyday work."""
+
+import pytest
+
+from monitors.review import ReviewSettings, make_reviewer
+from supervisor.protocol.actions import Action, Context, Review
+from supervisor.protocol.words import Decision
+
+STRICT = make_reviewer(ReviewSettings(profile="strict"))
+STANDARD = make_reviewer()
+WORKSPACE = "/home/agent/work"
+
+DATA = [
+    "grep -rn 'rm -rf' .", "rg -n 'git reset --hard' README.md", "git commit -m 'never rm -rf /'", "git log --grep='push --force'", "echo 'rm -rf /'", "printf '%s\\n' 'rm -rf /'", "cat <<EOF > notes.md\nrm -rf /\nEOF", "python3 -c \"print('rm -rf /')\"", "dcg test 'rm -rf /'",
+    "ee preflight --cmd 'rm -rf /'", "br --reason 'git reset --hard'", "gh issue create --title 'rm -rf / deletes all' --body x", "gh pr create -t 'x' -b 'runs git push --force'", "sed 's/rm -rf/trash/' a.sh", "awk '/rm -rf/ {print}' a.sh", "jq '.cmd == \"rm -rf /\"' a.json", "x='rm -rf /'; echo \"$x\"",
+    "test \"$a\" = 'rm -rf /'", "[[ $a == *'rm -rf'* ]]", "wc -c <<< 'rm -rf /'", "curl -d '{\"q\": \"rm -rf /\"}' https://example.com/search", "# rm -rf /\nls", "man rm", "which rm", "type git", "rm --help", "git push --help", "command -v docker", "git help reset", "ls rm -rf", "notify-send 'rm -rf /'",
+]  # fmt: skip
+ORDINARY = [
+    "echo $(date) $(hostname)", "echo \"$(basename \"$(pwd)\")\"", "printf '\\u00e9'", "ls 2>/dev/null", "make 2>&1 | tee /tmp/log", "python3 -m pytest -q", "node -e 'console.log(1)'", "perl -pe 's/a/b/' x", "npm install", "npm run build", "pip install -r requirements.txt", "cargo build --release",
+    "git add -A && git commit -m 'x' && git push origin x", "git checkout -b x", "git stash", "git rebase -i HEAD~3", "docker build -t x .", "docker compose up -d", "kubectl get pods -A", "terraform plan", "find . -name '*.pyc' -delete", "find . -type f -exec grep -l x {} +", "xargs -n1 echo < a", "sudo apt-get install -y curl",
+    "pwsh -File a.ps1", "john", "kill 1234", "chmod +x a.sh", "mkdir -p a/b", "mv a b", "cp -r a b", "rm a.txt", "touch a", "tar czf a.tgz b", "unzip a.zip", "ssh host uptime", "rsync -a a/ b/", "psql -c 'select 1'", "aws s3 ls", "gh pr list", "base64 -d a.txt > a.bin", "source .venv/bin/activate", "eval \"$(ssh-agent -s)\"", "unshare --help", "vim a.txt",
+    "bash build.sh", "./configure && make", "watch -n 1 date", "time ls", "env | sort", "set -euo pipefail; ls", "for f in *.txt; do wc -l \"$f\"; done", "while read -r l; do echo \"$l\"; done < a", "GIT_PAGER=cat git log", "PAGER=less git diff", "EDITOR=true git commit --amend", "NODE_ENV=test npm test", "LC_ALL=C sort a", "tail -n 5 a", "curl -s https://example.com | jq .", "wget https://example.com/a.tgz",
+]  # fmt: skip
+
+
+def strictly(command: str) -> Review:
+    return STRICT.review(Action("Bash", {"command": command}), Context())
+
+
+@pytest.mark.parametrize("command", DATA)
+def test_text_about_danger_is_no_danger(command: str) -> None:
+    assert strictly(command).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_everyday_work_is_not_stopped(command: str) -> None:
+    assert strictly(command).decision in (Decision.ALLOW, Decision.WARN)
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in ORDINARY if not command.startswith(("ssh", "john", "watch"))]
+)
+def test_everyday_work_in_a_workspace_is_not_stopped(command: str) -> None:
+    review = STANDARD.review(
+        Action("Bash", {"command": command}, WORKSPACE, WORKSPACE), Context(home="/home/agent", captured=True)
+    )
+    assert review.decision in (Decision.ALLOW, Decision.WARN), review.reasoning
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/tmp/x", "/var/tmp/x", "$TMPDIR/x", "${TMPDIR}/x", '"$TMPDIR"/x', "${TMPDIR:-/tmp}/x", "/tmp/*", "/tmp/a/../b"],
+)
+@pytest.mark.parametrize("profile", [STRICT, STANDARD], ids=["strict", "standard"])
+def test_scratch_space_is_scratch_in_every_profile(profile: object, place: str) -> None:
+    reviewer = STRICT if profile is STRICT else STANDARD
+    assert (
+        reviewer.review(
+            Action("Bash", {"command": f"rm -rf {place}"}, WORKSPACE, WORKSPACE), Context(home="/home/agent")
+        ).decision
+        is Decision.ALLOW
+    )
+
+
+READ_ONLY = [
+    "ls -la", "cat a", "git status", "git log --oneline", "git diff HEAD~1", "git show HEAD", "docker ps -a", "docker images", "kubectl get pods", "kubectl describe pod x", "helm list", "terraform plan", "aws ec2 describe-instances", "gcloud compute instances list", "az vm list", "gh pr view 1", "npm ls", "pip list", "cargo --version", "systemctl status x",
+    "journalctl -u x", "ps aux", "df -h", "du -sh .", "find . -name x", "grep x a", "sort a", "awk '{print $1}' a", "sed -n 1,5p a", "head a", "wc -l a", "stat a", "which ls", "crontab -l", "ip a", "ss -tuln", "brew list", "apt list", "conda list", "vault status", "redis-cli GET a", "tar tf a.tar", "unzip -l a.zip", "openssl x509 -in a -text", "jq . a", "env", "date", "uname -a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READ_ONLY)
+def test_reading_is_allowed_without_a_word_and_changes_nothing(command: str) -> None:
+    review = strictly(command)
+    assert review.decision is Decision.ALLOW
+    assert review.side_effects == ()
+
+
+CHANGING = [
+    "touch a", "echo x > a", "rm a", "mkdir a", "git commit -m x", "git push", "docker run x", "kubectl apply -f x", "npm install", "pip install x", "make", "curl https://x", "systemctl restart x", "sed -i s/a/b/ x", "chmod +x a", "kill 1", "psql -c 'insert into a values (1)'", "terraform apply", "aws s3 cp a s3://b", "gh pr create", "ssh host ls", "frobnicate a", "python3 x.py", "tar xf a", "crontab x", "mount /dev/a /b", "helm install a b", "redis-cli SET a b", "find . -delete", "sort -o a a", "git checkout x", "brew install x", "open x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", CHANGING)
+def test_a_command_that_changes_something_says_what(command: str) -> None:
+    assert strictly(command).side_effects

@@ -1,0 +1,124 @@
+"""Risk, decision, rationality: the parts by themselves."""
+
+import pytest
+
+from monitors.review import ReviewSettings, levels, make_reviewer
+from monitors.review.decide import READ_ONLY_TOOLS, decision, waits
+from monitors.review.findings import Finding
+from monitors.review.rationality import UNKNOWN, rationality
+from monitors.review.risk import StandardRisk
+from supervisor.protocol.actions import Action, Context, Step, Touch
+from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import Decision
+
+CALM = Context()
+FAILING = Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * 3)
+TROUBLED = Context(active_issues=("scope_creep", "no_progress"))
+
+
+def score(
+    risk: float, context: Context = CALM, *, undo: str = "", elevated: bool = False, strict: bool = False
+) -> float:
+    return StandardRisk().score([Finding("x", risk, "y", undo=undo, elevated=elevated)], context, strict=strict).score
+
+
+def test_the_worst_finding_decides_and_is_named() -> None:
+    found = StandardRisk().score(
+        [Finding("a", 0.1, ""), Finding("b", 0.8, ""), Finding("c", 0.5, "")], CALM, strict=False
+    )
+    assert found.worst is not None
+    assert (found.score, found.worst.rule, found.factors[0].name) == (0.8, "b", "b")
+
+
+def test_circumstances_raise_a_risk_and_leave_reading_harmless() -> None:
+    assert score(0.5) < score(0.5, FAILING) < score(0.5, TROUBLED)
+    assert score(0.5, elevated=True) > score(0.5)
+    assert score(levels.READS, TROUBLED, elevated=True) == 0.0
+    assert score(1.0, TROUBLED, elevated=True) == 1.0
+
+
+def test_what_a_checkpoint_takes_back_weighs_little_but_not_in_the_strict_profile() -> None:
+    assert score(levels.HARM, undo="files") < 0.3
+    assert score(levels.HARM, undo="files", strict=True) == levels.HARM
+
+
+def test_factors_add_up_to_the_score() -> None:
+    found = StandardRisk().score([Finding("x", 0.5, "", undo="git", elevated=True)], TROUBLED, strict=False)
+    assert sum(factor.weight for factor in found.factors) == pytest.approx(found.score, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("risk", "sense", "expected"),
+    [
+        (0.0, 0.0, Decision.ALLOW),
+        (0.2, 0.1, Decision.WARN),
+        (0.2, 0.8, Decision.ALLOW),
+        (0.6, 0.8, Decision.WARN),
+        (0.7, 1.0, Decision.BLOCK),
+        (0.1, 0.0, Decision.ALLOW),
+    ],
+)
+def test_the_matrix(risk: float, sense: float, expected: Decision) -> None:
+    assert decision(risk, sense, ReviewSettings()) is expected
+
+
+@pytest.mark.parametrize("risk", [0.0, 0.2, 0.4, 0.6, 0.69])
+def test_doubt_alone_never_blocks(risk: float) -> None:
+    assert decision(risk, 0.0, ReviewSettings()) in (Decision.ALLOW, Decision.WARN)
+
+
+def test_threshold_and_sensitivity_are_the_users() -> None:
+    assert decision(0.75, 1, ReviewSettings(threshold=0.9)) is Decision.WARN
+    assert decision(0.4, 1, ReviewSettings(sensitivity="high")) is Decision.WARN
+    assert decision(0.6, 1, ReviewSettings(sensitivity="low")) is Decision.ALLOW
+
+
+def test_only_reading_does_not_wait_in_the_async_mode() -> None:
+    assert all(waits(tool, ReviewSettings()) for tool in ("Read", "Bash"))
+    quick = ReviewSettings(mode="async")
+    assert not any(waits(tool, quick) for tool in READ_ONLY_TOOLS)
+    assert waits("Bash", quick)
+    assert waits("Write", quick)
+
+
+TASK = Task("t", "Fix the parser in src/parser.py", "/w", expected_paths=("src/*",))
+
+
+def sense(command: str, context: Context = CALM, touches: tuple[Touch, ...] = ()) -> tuple[float, tuple[str, ...]]:
+    found = rationality(Action("Bash", {"command": command}, "/w", "/w"), context, touches)
+    return found.score, found.reasons
+
+
+def test_without_a_task_there_is_neither_praise_nor_blame() -> None:
+    score_, reasons = sense("ls")
+    assert score_ == pytest.approx(UNKNOWN, abs=0.05)
+    assert reasons == ()
+
+
+def test_writing_where_the_task_does_not_expect_it_makes_less_sense() -> None:
+    context = Context(task=TASK)
+    inside, _ = sense("touch src/parser.py", context, (Touch("/w/src/parser.py", "write"),))
+    outside, reasons = sense("touch docs/a.md", context, (Touch("/w/docs/a.md", "write"),))
+    assert outside < inside
+    assert "docs/a.md" in reasons[0]
+
+
+def test_doing_again_what_failed_makes_less_sense_each_time() -> None:
+    scores = [
+        sense("make", Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * times))[0]
+        for times in range(1, 5)
+    ]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[-1]
+
+
+def test_what_was_blocked_before_and_what_has_gaps_makes_less_sense() -> None:
+    assert sense("rm -rf /", Context(history=(Step("Bash", "rm -rf /", False, Decision.BLOCK),)))[1]
+    assert "<name>" in sense("git checkout <name>")[1][0]
+
+
+def test_an_action_that_makes_no_sense_is_warned_about_and_runs() -> None:
+    context = Context(task=TASK, history=(Step("Bash", "pip install x", True, Decision.ALLOW),) * 6)
+    review = make_reviewer().review(Action("Bash", {"command": "pip install x"}, "/w", "/w"), context)
+    assert review.rationality < 0.7
+    assert review.decision in (Decision.ALLOW, Decision.WARN)

@@ -1,0 +1,92 @@
+"""The tools that are not a shell."""
+
+from typing import Any
+
+import pytest
+
+from monitors.review import ReviewSettings, make_reviewer
+from supervisor.protocol.actions import Action, Context, Review
+from supervisor.protocol.words import Decision
+
+WORKSPACE = "/home/agent/work"
+CONTEXT = Context(
+    home="/home/agent", protected=("/home/agent/.local/state/chaperon", "/run/user/1000/chaperon"), captured=True
+)
+
+
+def review(tool: str, given: dict[str, Any], settings: ReviewSettings | None = None) -> Review:
+    return make_reviewer(settings).review(Action(tool, given, WORKSPACE, WORKSPACE), CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "decision"),
+    [
+        ("Read", {"file_path": f"{WORKSPACE}/a.py"}, Decision.ALLOW),
+        ("Read", {"file_path": "/etc/shadow"}, Decision.BLOCK),
+        ("Read", {"file_path": "/home/agent/.ssh/id_rsa"}, Decision.BLOCK),
+        ("Read", {"file_path": f"{WORKSPACE}/.env"}, Decision.WARN),
+        ("Read", {"file_path": f"{WORKSPACE}/.env.example"}, Decision.ALLOW),
+        ("Grep", {"pattern": "x", "path": "/home/agent/.aws/credentials"}, Decision.BLOCK),
+        ("Glob", {"pattern": "**/*.py"}, Decision.ALLOW),
+        ("Write", {"file_path": f"{WORKSPACE}/a.py", "content": "x"}, Decision.ALLOW),
+        ("Write", {"file_path": "a.py", "content": "x"}, Decision.ALLOW),
+        ("Write", {"file_path": f"{WORKSPACE}/../other/a.py", "content": "x"}, Decision.BLOCK),
+        ("Write", {"file_path": "~/.bashrc", "content": "x"}, Decision.BLOCK),
+        ("Write", {"file_path": f"{WORKSPACE}/.git/hooks/pre-commit", "content": "x"}, Decision.BLOCK),
+        ("Write", {"file_path": "/tmp/a", "content": "x"}, Decision.ALLOW),
+        ("Write", {"content": "x"}, Decision.BLOCK),
+        ("Edit", {"file_path": "/etc/hosts", "old_string": "a", "new_string": "b"}, Decision.BLOCK),
+        ("MultiEdit", {"file_path": f"{WORKSPACE}/a.py", "edits": [{"old_string": "a", "new_string": "b"}]}, Decision.ALLOW),
+        ("NotebookEdit", {"notebook_path": "/etc/x.ipynb", "new_source": "x"}, Decision.BLOCK),
+        ("Write", {"file_path": f"{WORKSPACE}/a.py", "content": "key = 'AKIAABCDEFGHIJKLMNOP'"}, Decision.WARN),
+        ("WebFetch", {"url": "https://example.com", "prompt": "x"}, Decision.ALLOW),
+        ("WebFetch", {"url": "http://169.254.169.254/latest/meta-data", "prompt": "x"}, Decision.BLOCK),
+        ("WebFetch", {"url": "file:///etc/passwd", "prompt": "x"}, Decision.BLOCK),
+        ("WebSearch", {"query": "python"}, Decision.ALLOW),
+        ("Task", {"description": "x", "prompt": "y", "subagent_type": "z"}, Decision.ALLOW),
+        ("TodoWrite", {"todos": []}, Decision.ALLOW),
+        ("mcp__github__list_issues", {}, Decision.ALLOW),
+        ("mcp__github__delete_repo", {"repo": "a/b"}, Decision.WARN),
+        ("mcp__files__write_file", {"path": f"{WORKSPACE}/.claude/settings.json"}, Decision.BLOCK),
+        ("mcp__files__read_file", {"path": "/home/agent/.ssh/id_rsa"}, Decision.BLOCK),
+        ("SomethingNew", {"x": 1}, Decision.ALLOW),
+        ("SomethingNew", {"x": ["/home/agent/.local/state/chaperon/x"]}, Decision.BLOCK),
+    ],
+)  # fmt: skip
+def test_each_tool_is_reviewed_by_what_it_would_do(tool: str, given: dict[str, Any], decision: Decision) -> None:
+    assert review(tool, given).decision is decision
+
+
+def test_reading_changes_nothing_and_writing_says_where() -> None:
+    assert review("Read", {"file_path": f"{WORKSPACE}/a"}).side_effects == ()
+    (made,) = review("Write", {"file_path": f"{WORKSPACE}/a", "content": ""}).side_effects
+    assert (made.type, made.target, made.reversible) == ("file_write", f"{WORKSPACE}/a", True)
+
+
+def test_annotations_of_a_server_outweigh_the_name_of_its_tool() -> None:
+    hints = ReviewSettings(
+        tool_hints={
+            "mcp__a__frob": {"destructiveHint": True},
+            "mcp__a__delete_draft": {"readOnlyHint": True, "destructiveHint": False},
+        }
+    )
+    assert review("mcp__a__frob", {}, hints).decision is Decision.WARN
+    assert review("mcp__a__delete_draft", {}, hints).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "path", ["/home/agent/.local/state/chaperon/journal/1", "/run/user/1000/chaperon/chaperon.sock"]
+)
+@pytest.mark.parametrize("tool", ["Read", "Write", "Grep"])
+def test_chaperons_own_files_are_nobodys(tool: str, path: str) -> None:
+    found = review(tool, {"file_path": path, "path": path, "content": ""})
+    assert found.decision is Decision.BLOCK
+    assert found.stop
+
+
+def test_a_path_allowed_beside_the_workspace_may_be_written() -> None:
+    assert review("Write", {"file_path": "/srv/cache/x", "content": ""}).decision is not Decision.ALLOW
+    assert (
+        review("Write", {"file_path": "/srv/cache/x", "content": ""}, ReviewSettings(writable=("/srv/cache",))).decision
+        is Decision.ALLOW
+    )

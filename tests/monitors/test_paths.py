@@ -1,0 +1,36 @@
+import pytest
+
+from monitors.paths import is_test, touches
+from supervisor.protocol.actions import Review, Touch
+from supervisor.protocol.observations import ToolCalled
+from supervisor.protocol.words import Decision, Severity
+
+
+def called(tool: str, *found: Touch, **call: object) -> ToolCalled:
+    review = Review(Decision.ALLOW, 0, 1, Severity.LOW, "", touches=found)
+    return ToolCalled(seq=1, mono=1.0, id="t", tool=tool, input=call, review=review)
+
+
+def test_what_the_reviewer_found_comes_before_what_the_input_names() -> None:
+    found = Touch("/w/b", "delete")
+    assert touches(called("Bash", found, command="rm b")) == (found,)
+    assert touches(called("Write", file_path="/w/a", content="")) == (Touch("/w/a", "write"),)
+    assert touches(called("Grep", path="/w", pattern="x")) == (Touch("/w", "read"),)
+    assert touches(called("Read", file_path=7)) == ()
+
+
+def test_a_call_that_touches_very_many_is_judged_by_the_first() -> None:
+    assert len(touches(called("Bash", *(Touch(f"/w/{n}", "read") for n in range(1000))))) == 40
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["tests/a.py", "src/a_test.go", "src/a.spec.ts", "test_a.py", "x/conftest.py", "src/CartTests.java", "e2e/a.ts"],
+)
+def test_paths_of_tests(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize("path", ["src/latest.py", "src/contest/a.py", "src/testing.py", "attest.go", ""])
+def test_paths_that_are_none(path: str) -> None:
+    assert not is_test(path)

@@ -1,0 +1,102 @@
+"""The wheel, installed as a stranger would have it: without the checkout, in an environment that has the dependencies."""
+
+import os
+import pwd
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import supervisor
+from supervisor.runtime.units import UNITS
+from tests.docs import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(cwd / "home"), "RUNTIME_DIRECTORY": str(cwd / "run")}
+    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=200, check=False)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by the pinned hatchling with nothing fetched."""
+    target = tmp_path_factory.mktemp("wheel")
+    done = run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target), cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = target.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def chaperon(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed command, in an environment of its own that sees the dependencies of this one and not the checkout."""
+    base = tmp_path_factory.mktemp("installed")
+    done = run(sys.executable, "-m", "venv", "--without-pip", str(base / "venv"), cwd=base)
+    assert done.returncode == 0, done.stderr
+    python = base / "venv" / "bin" / "python"
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(base / "venv"), "platbase": str(base / "venv")}))
+    done = run(
+        sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel), cwd=base
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    # A .pth file's directories come behind those of the environment itself; its own .pth files, such as the checkout's, are not read.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return base / "venv" / "bin" / "chaperon"
+
+
+def test_the_wheel_has_the_code_and_its_data_and_nothing_else(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {
+        "chaperon.py", "supervisor", "monitors", "interventions", "checkpoints", f"chaperon-{supervisor.__version__}.dist-info",
+    }  # fmt: skip
+    wanted = {f"supervisor/units/{unit}" for unit in UNITS} | {
+        f"supervisor/rehearsal/scenarios/{path.name}" for path in (ROOT / "supervisor/rehearsal/scenarios").glob("*.yaml")
+    }  # fmt: skip
+    assert wanted <= names
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+
+
+def test_the_installed_command_says_its_version(chaperon: Path, tmp_path: Path) -> None:
+    done = run(str(chaperon), "--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"chaperon, version {supervisor.__version__}\n"), done.stderr
+
+
+def test_the_installed_package_is_the_one_that_runs(chaperon: Path, tmp_path: Path) -> None:
+    code = "import supervisor, chaperon; print(supervisor.__file__); print(chaperon.__file__)"
+    done = run(str(chaperon.with_name("python")), "-c", code, cwd=tmp_path)
+    environment = str(chaperon.parent.parent)
+    assert [line.startswith(environment) for line in done.stdout.splitlines()] == [True, True], (
+        done.stdout + done.stderr
+    )
+
+
+def test_doctor_works_from_the_installed_package(chaperon: Path, tmp_path: Path) -> None:
+    done = run(str(chaperon), "doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert str(chaperon.parent) in done.stdout
+
+
+def test_the_installed_package_has_units_and_scenarios(chaperon: Path, tmp_path: Path) -> None:
+    code = (
+        "from supervisor.runtime.units import UNITS, unit_text\n"
+        "from supervisor.rehearsal.scenario import load, shipped\n"
+        "print(sum(bool(unit_text(name)) for name in UNITS), sorted(load(path).name for path in shipped().values()))"
+    )
+    done = run(str(chaperon.with_name("python")), "-c", code, cwd=tmp_path)
+    shipped = sorted(path.stem for path in (ROOT / "supervisor/rehearsal/scenarios").glob("*.yaml"))
+    assert done.stdout == f"{len(UNITS)} {shipped}\n", done.stderr
+
+
+@pytest.mark.real_cli
+def test_the_demo_runs_from_the_installed_package(chaperon: Path) -> None:
+    """In a directory with a short path, for the socket, and outside of /tmp, where deleting is nobody's loss and so is not blocked."""
+    with tempfile.TemporaryDirectory(prefix=".c-", dir=pwd.getpwuid(os.getuid()).pw_dir) as place:
+        done = run(str(chaperon), "demo", cwd=Path(place))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,28 @@
+import pytest
+
+from supervisor import __version__
+from supervisor.cli.__main__ import COMMANDS
+from tests.supervisor.cli.conftest import command
+
+
+def test_every_command_of_the_contract_is_there() -> None:
+    assert set(COMMANDS) >= {
+        "demo", "serve", "run", "ps", "show", "say", "pause", "resume", "stop", "redirect", "tail", "incidents",
+        "rehearse", "doctor",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_command_has_help(name: str) -> None:
+    shown = command(name, "--help")
+    assert shown.exit_code == 0
+    assert len(shown.output.splitlines()) > 4
+
+
+def test_the_version_is_told() -> None:
+    assert command("--version").output == f"chaperon, version {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("nothing",), ("show",), ("say", "a1"), ("tail", "--after", "x"), ("ps", "x")])
+def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
+    assert command(*arguments).exit_code == 2

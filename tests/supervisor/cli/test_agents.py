@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from supervisor.protocol.words import AgentState
+from tests.daemons import Base, ended, reached, served
+from tests.supervisor.cli.conftest import chaperon
+
+pytestmark = pytest.mark.anyio
+
+WAITS = "begin()\nwhile True:\n    hear()"
+
+
+async def test_what_ran_is_listed_and_shown_for_people_and_as_data(base: Base) -> None:
+    base.plan("ls", "rm -rf /home/somebody")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(prompt="make\nit \x1b[31mred"), by="test")
+        await ended(daemon)
+        (row,) = (await chaperon("ps")).output.splitlines()[1:]
+        assert row.split()[:2] == ["a1", "done"]
+        assert "\x1b" not in row
+        shown = (await chaperon("show", "a1")).output
+        assert "rm -rf /home/somebody" in shown
+        assert "1 allow, 1 block" in shown
+        data = json.loads((await chaperon("show", "a1", "--json")).output)
+        assert data.keys() >= {"agent", "state", "task", "workspace", "session_id"}
+        assert data["task"] == "make\nit \x1b[31mred"
+        assert json.loads((await chaperon("ps", "--json")).output) == [data]
+
+
+async def test_an_agent_is_steered_by_name(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        assert (await chaperon("pause", "a1")).output == "a1 is paused.\n"
+        assert (await chaperon("resume", "a1")).output == "a1 is running.\n"
+        assert (await chaperon("say", "a1", "two", "words")).exit_code == 0
+        assert (await chaperon("redirect", "a1", "other")).exit_code == 0
+        assert (await chaperon("stop", "a1", "--force", "--reason", "enough")).output == "a1 is stopping.\n"
+        assert (await ended(daemon)).why.endswith("enough")
+
+
+async def test_what_is_refused_exits_with_1_and_the_daemons_words(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        refused = await chaperon("stop", "a1")
+        assert (refused.exit_code, "is done and cannot be stopped" in refused.stderr) == (1, True)
+        assert (await chaperon("show", "nobody")).exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "a b?x=1#y"])
+async def test_a_name_that_means_something_in_a_path_is_still_a_name(base: Base, name: str) -> None:
+    async with served(base):
+        refused = await chaperon("show", name)
+        assert refused.exit_code in (1, 2)
+        assert "chaperon:" in refused.stderr
+
+
+async def test_nothing_to_say_is_the_callers_mistake(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        assert (await chaperon("say", "a1", " ")).exit_code == 2

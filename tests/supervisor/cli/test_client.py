@@ -1,0 +1,97 @@
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from supervisor.cli import client
+from supervisor.cli.client import DaemonGoneError, NoDaemonError, RefusedError, connect
+from tests.daemons import Base, served
+
+pytestmark = pytest.mark.anyio
+
+HEALTHY = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+
+
+@contextmanager
+def answering(path: Path, *answers: bytes, listens_on: bool = True) -> Iterator[Path]:
+    """Somebody who listens, answers each request with the next of these bytes, and hangs up, at the next request if told so."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        thread = threading.Thread(target=answer, args=(listening, answers, listens_on))
+        thread.start()
+        yield path
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def answer(listening: socket.socket, answers: tuple[bytes, ...], listens_on: bool) -> None:
+    try:
+        connection, _ = listening.accept()
+    except OSError:
+        return
+    with connection:
+        for data in answers:
+            connection.recv(65536)
+            connection.sendall(data)
+        if listens_on:
+            connection.recv(65536)
+
+
+async def test_the_first_socket_on_which_a_daemon_listens_is_taken(base: Base, tmp_path: Path) -> None:
+    async with served(base), connect(tmp_path / "none", base.places.socket) as daemon:
+        assert (await daemon.get("/v1/health"))["journal"] == "open"
+
+
+async def test_where_nobody_listens_the_sockets_tried_are_named(tmp_path: Path) -> None:
+    with pytest.raises(NoDaemonError, match=f"{tmp_path}/a or {tmp_path}/b.*chaperon serve"):
+        async with connect(tmp_path / "a", tmp_path / "b"):
+            pytest.fail("somebody listens")
+
+
+async def test_a_daemon_that_goes_away_in_the_middle_is_told_as_that(tmp_path: Path) -> None:
+    with answering(tmp_path / "s", HEALTHY) as path:
+        async with connect(path) as daemon:
+            with pytest.raises(DaemonGoneError, match="went away in the middle"):
+                await daemon.get("/v1/agents")
+
+
+async def test_a_stream_that_is_cut_is_told_as_that(tmp_path: Path) -> None:
+    cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\n{}\n{}\n\r\n5\r\n{"
+    with answering(tmp_path / "s", HEALTHY, cut, listens_on=False) as path:
+        async with connect(path) as daemon:
+            stream = daemon.lines("/v1/events")
+            assert [await anext(stream), await anext(stream)] == [b"{}", b"{}"]
+            with pytest.raises(DaemonGoneError):
+                await anext(stream)
+
+
+async def test_a_daemon_that_does_not_answer_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.1)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "s"))
+        silent.listen()
+        with pytest.raises(DaemonGoneError, match=r"did not answer within 0\.1 s"):
+            async with connect(tmp_path / "s"):
+                pytest.fail("it answered")
+
+
+async def test_a_peer_that_is_refused_hears_why_and_not_that_nobody_is_there(tmp_path: Path) -> None:
+    body = b'{"kind": "Refused", "what": "The daemon refuses this: because.", "way_out": ""}'
+    refusal = b"HTTP/1.1 403 Forbidden\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+    with answering(tmp_path / "s", refusal) as path, pytest.raises(RefusedError, match="because"):
+        async with connect(path):
+            pytest.fail("it was let in")
+
+
+async def test_an_answer_that_is_no_problem_of_ours_is_shown_as_it_is(tmp_path: Path) -> None:
+    odd = b"HTTP/1.1 500 Oh\r\ncontent-length: 5\r\n\r\noh no"
+    with answering(tmp_path / "s", HEALTHY, odd) as path:
+        async with connect(path) as daemon:
+            with pytest.raises(RefusedError, match="answered 500: oh no"):
+                await daemon.get("/v1/agents")

@@ -1,0 +1,20 @@
+import json
+
+from tests.daemons import Base
+from tests.supervisor.cli.conftest import command
+
+
+def test_what_works_is_told_for_people_and_as_data(base: Base) -> None:
+    shown = command("doctor", "--json")
+    found = json.loads(shown.output)
+    assert found
+    told = command("doctor")
+    assert told.exit_code == shown.exit_code
+    assert len(told.output.splitlines()) >= 3
+
+
+def test_a_wrong_configuration_is_found(base: Base) -> None:
+    (base.root / "wrong.yaml").write_text("revewer: {}\n")
+    shown = command("--config", str(base.root / "wrong.yaml"), "doctor")
+    assert shown.exit_code == 1
+    assert "revewer" in shown.output

@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+from click import unstyle
+
+from supervisor.cli import view
+
+
+def shown(kind: str, **record: Any) -> list[str]:
+    """What is shown, without colours and times."""
+    full = {"kind": kind, "at": 0.0, "agent": "a1", **record}
+    return [unstyle(line)[9:] for line in view.lines(full)]
+
+
+def review(decision: str, **more: Any) -> list[str]:
+    action = {"tool": "Bash", "input": {"command": "git push --force"}}
+    made = {"decision": decision, "rule": "git.force", "reasoning": "Be careful.", "updated_input": None, **more}
+    return shown("review_made", action=action, review=made)
+
+
+def test_an_allowed_call_is_one_line() -> None:
+    assert review("allow") == ["allow    Bash git push --force"]
+
+
+def test_a_changed_call_is_shown_in_both_forms_with_the_reason() -> None:
+    assert review("modify", updated_input={"command": "git push"}) == [
+        "modify   Bash git push --force", "         runs as: git push", "         git.force: Be careful.",
+    ]  # fmt: skip
+
+
+def test_what_the_model_says_is_one_clean_line() -> None:
+    content = [{"type": "text", "text": "one\n\x1b[31mtwo\u202e three " + "x" * 500}]
+    (line,) = shown("line_received", frame={"type": "assistant", "message": {"content": content}})
+    assert line.startswith("says     one [31mtwo three x")
+    assert line.endswith("…")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {},
+        {"type": "novelty"},
+        {"type": "assistant"},
+        {"type": "assistant", "message": 7},
+        {"type": "user", "message": {}},
+    ],
+)
+def test_frames_that_say_nothing_to_people_show_nothing(frame: Any) -> None:
+    assert shown("line_received", frame=frame) == []
+
+
+def test_no_field_of_an_agent_can_paint_the_terminal() -> None:
+    bad = "\x1b]0;pwned\x07"
+    records = [
+        ("line_received", {"frame": {"type": "result", "subtype": bad}}),
+        ("line_received", {"frame": None, "text": bad}),
+        ("review_made", {"action": {"tool": bad, "input": {"command": bad}},
+                         "review": {"decision": "block", "rule": bad, "reasoning": bad}}),
+        ("task_submitted", {"task": {"prompt": bad}, "workspace": bad, "session_id": bad}),
+        ("state_changed", {"before": "running", "after": "failed", "why": bad}),
+        ("daemon_stopped", {"reason": bad}),
+    ]  # fmt: skip
+    for kind, record in records:
+        assert "\x1b]" not in "".join(shown(kind, **record)), kind
+
+
+@pytest.mark.parametrize("kind", ["input_accepted", "timer_fired", "a_kind_of_tomorrow"])
+def test_what_is_for_machines_is_not_shown(kind: str) -> None:
+    assert shown(kind) == []
+
+
+def test_a_cost_of_nothing_is_a_cost() -> None:
+    assert shown("line_received", frame={"type": "result", "subtype": "success", "total_cost_usd": 0}) == [
+        "turn     turn ended: success, $0.0000 so far"
+    ]

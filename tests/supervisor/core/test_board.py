@@ -1,0 +1,100 @@
+import pytest
+
+from supervisor.core.board import Board
+from supervisor.protocol import events
+from supervisor.protocol.errors import NotFoundError, UsageError
+from supervisor.protocol.events import TaskSubmitted
+from supervisor.protocol.words import AgentState
+from tests.play import Play
+
+
+def play_of(agent: str, at: float = 0.0) -> TaskSubmitted:
+    play = Play()
+    stamp = {**play.stamp(), "agent": agent, "at": at}
+    return TaskSubmitted(**stamp, task=play.task, workspace="/repo", session_id="s")
+
+
+def board() -> Board:
+    return Board(lambda submitted: Play().make(submitted))
+
+
+def failed(agent: str) -> events.LaunchFailed:
+    return events.LaunchFailed(agent=agent, at=0.0, mono=0.0, error="no CLI")
+
+
+def test_agents_are_listed_in_the_order_of_the_journal_whatever_the_clock_said() -> None:
+    made = board()
+    for seq, (agent, at) in enumerate([("a", 300.0), ("b", 200.0), ("c", 100.0)], 1):
+        made.see(seq, play_of(agent, at))
+    made.see(9, failed("b"))
+    assert [summary.agent for summary in made.summaries()] == ["a", "b", "c"]
+
+
+def test_an_agent_that_ended_is_a_summary_and_no_session() -> None:
+    made = board()
+    made.see(1, play_of("a"))
+    made.see(2, failed("a"))
+    assert made.summary("a").state is AgentState.FAILED
+    assert list(made.live()) == []
+    with pytest.raises(NotFoundError, match="has ended"):
+        made.session("a")
+    with pytest.raises(UsageError, match="already"):
+        made.refuse_taken("a")
+
+
+def test_a_name_that_nobody_has_is_not_found_with_those_that_run() -> None:
+    made = board()
+    made.see(1, play_of("a"))
+    with pytest.raises(NotFoundError, match="Running: a"):
+        made.summary("b")
+
+
+def test_events_of_the_daemon_itself_concern_no_agent() -> None:
+    stopped = events.DaemonStopped(agent="", at=0.0, mono=0.0, reason="asked to")
+    assert board().see(1, stopped) == []
+
+
+def test_rebuilt_from_the_journal_an_end_whose_incident_is_owed_stays_until_it_is_told() -> None:
+    """A daemon was killed between the agent's last state and its incident."""
+    live = board()
+    play = [(1, play_of("a")), (2, failed("a"))]
+    commands = [command for seq, event in play for command in live.see(seq, event)]
+    recorded = [command.event for command in commands if hasattr(command, "event")]
+    (changed,) = [event for event in recorded if isinstance(event, events.StateChanged)]
+    rebuilt = board()
+    for seq, event in [*play, (3, changed)]:
+        rebuilt.remember(seq, event)
+    rebuilt.settle()
+    assert [session.summary.agent for session in rebuilt.live()] == ["a"]
+    adopted = events.AgentAdopted(agent="a", at=0.0, mono=0.0, outcome="terminal")
+    told = [command for command in rebuilt.recover(4, adopted) if hasattr(command, "incident")]
+    assert len(told) == 1
+    assert list(rebuilt.live()) == []
+
+
+def test_an_abandoned_agent_has_ended_whatever_its_session_owes() -> None:
+    made = board()
+    made.see(1, play_of("a"))
+    gone = events.StateChanged(
+        agent="a", at=1.0, mono=0.0, before=AgentState.STARTING, after=AgentState.LOST, why="chaperon failed"
+    )
+    made.abandon(2, gone)
+    assert (made.summary("a").state, made.summary("a").why) == (AgentState.LOST, "chaperon failed")
+    assert list(made.live()) == []
+    assert made.snapshot()[0] is None
+
+
+def test_a_snapshot_knows_the_ended_and_where_the_oldest_living_began() -> None:
+    made = board()
+    for seq, agent in enumerate("abc", 1):
+        made.see(seq, play_of(agent))
+    made.see(4, failed("a"))
+    oldest, ended = made.snapshot()
+    assert (oldest, [summary.agent for summary in ended]) == (2, ["a"])
+    again = board()
+    again.restore(ended)
+    for seq, agent in enumerate("abc", 1):
+        again.remember(seq, play_of(agent))
+    assert [summary.state for summary in again.summaries()] == [
+        AgentState.FAILED, AgentState.STARTING, AgentState.STARTING,
+    ]  # fmt: skip

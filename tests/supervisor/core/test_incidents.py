@@ -1,0 +1,69 @@
+from typing import Any
+
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.commands import ReportIncident
+from supervisor.protocol.interventions import Incident
+from supervisor.protocol.words import Decision, Severity
+from tests.play import Play, verdict
+
+
+def told(commands: list[Any]) -> Incident:
+    (report,) = [command for command in commands if isinstance(command, ReportIncident)]
+    return report.incident
+
+
+def begun() -> Play:
+    play = Play()
+    play.submit()
+    play.launched()
+    return play
+
+
+def test_a_launch_that_failed_is_told_in_the_launchers_words() -> None:
+    play = Play()
+    play.submit()
+    incident = told(play.feed(events.LaunchFailed(**play.stamp(), error="There is no CLI. Install one.")))
+    assert (incident.type, incident.summary) == ("launch_failed", "There is no CLI. Install one.")
+    assert "chaperon doctor" in incident.way_out
+
+
+def test_an_agent_that_vanished_can_be_taken_up_again_by_its_session() -> None:
+    play = Play().running()
+    incident = told(play.feed(events.AgentVanished(**play.stamp(), reason="its shim was killed")))
+    assert (incident.type, incident.severity) == ("agent_lost", Severity.HIGH)
+    assert incident.way_out.endswith("claude --resume s-1 in /repo.")
+
+
+@pytest.mark.parametrize(("code", "signal", "says"), [(3, None, "exit code 3"), (None, 11, "signal 11")])
+def test_a_cli_that_ended_too_early_is_told_with_how_and_its_last_words(
+    code: int | None, signal: int | None, says: str
+) -> None:
+    play = begun()
+    exited = events.AgentExited(**play.stamp(), code=code, signal=signal, stderr_tail="x" * 9000 + "last words\n")
+    incident = told(play.feed(exited))
+    assert says in incident.summary
+    assert incident.summary.endswith("last words")
+    assert len(incident.summary) < 1000
+
+
+def test_processes_that_could_not_be_ended_are_told() -> None:
+    play = Play().running()
+    incident = told(play.feed(events.TreeEnded(**play.stamp(), micros=1, left=2)))
+    assert (incident.type, "2 processes" in incident.summary) == ("processes_left", True)
+
+
+def test_a_stop_has_a_report_that_its_line_names() -> None:
+    play = Play({"hooks": verdict(Decision.BLOCK, "hands off", stop=True)}).running()
+    (report,) = [command for command in play.call("echo > hooks") if isinstance(command, ReportIncident)]
+    assert report.report is not None
+    assert report.incident.report == f"incidents/{report.incident.id}.json"
+
+
+def test_ids_tell_incidents_of_one_agent_apart_and_can_name_a_file() -> None:
+    play = Play().running()
+    first = told(play.feed(events.TreeEnded(**play.stamp(), micros=1, left=2)))
+    second = told(play.feed(events.TreeEnded(**play.stamp(), micros=1, left=1)))
+    assert first.id != second.id
+    assert "/" not in first.id

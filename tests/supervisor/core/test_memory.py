@@ -1,0 +1,73 @@
+"""What is folded: the outbox, what waits, and what is owed."""
+
+from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
+from tests.play import Play
+
+
+def outbox(play: Play) -> list[str]:
+    assert play.session is not None
+    return list(play.session._known.outbox)
+
+
+def test_the_first_lines_are_the_hooks_and_then_the_task() -> None:
+    play = Play()
+    play.submit()
+    play.launched()
+    assert outbox(play) == ["init", "prompt"]
+
+
+def test_a_line_leaves_the_outbox_when_the_shim_has_it() -> None:
+    play = Play()
+    play.submit()
+    play.launched()
+    play.feed(events.InputAccepted(**play.stamp(), key="init"))
+    assert outbox(play) == ["prompt"]
+    play.feed(events.InputAccepted(**play.stamp(), key="never sent"))
+    assert outbox(play) == ["prompt"]
+
+
+def test_an_agent_stopped_before_it_was_launched_is_not_told_its_task() -> None:
+    play = Play()
+    play.submit()
+    play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    play.launched()
+    assert "prompt" not in outbox(play)
+
+
+def test_a_cancelled_question_is_not_answered_any_more() -> None:
+    play = Play().running()
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    play.call("ls")
+    (request_id,) = play.session._known.waiting  # type: ignore[union-attr]
+    play.line({"type": "control_cancel_request", "request_id": request_id})
+    play.feed(events.ResumeRequested(**play.stamp(), by="ann"))
+    assert f"answer:{request_id}" not in outbox(play)
+
+
+def test_the_end_empties_the_outbox_and_forgets_what_waited() -> None:
+    play = Play().running()
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    play.call("ls")
+    play.exited(1)
+    assert play.session is not None
+    assert (play.session.state, outbox(play), play.session._known.waiting) == (AgentState.FAILED, [], {})
+
+
+def test_reading_resumes_behind_the_last_line() -> None:
+    play = Play().running()
+    assert play.session is not None
+    before = play.session.offset
+    play.feed(events.LinePassedOver(**play.stamp(), start=before, end=before + 5000))
+    assert play.session.offset == before + 5000
+
+
+def test_steps_are_kept_shortened_and_not_for_ever() -> None:
+    play = Play().running()
+    for number in range(60):
+        play.call(f"echo {number} " + "x" * 500)
+    assert play.session is not None
+    history = play.session._known.history
+    assert len(history) == 50
+    assert history[0].summary.startswith("echo 10 ")
+    assert all(len(step.summary) <= 200 for step in history)

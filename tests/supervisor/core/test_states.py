@@ -1,0 +1,50 @@
+import pytest
+
+from supervisor.core.states import TABLE, Step, draw, legal, take
+from supervisor.protocol.errors import IllegalStepError
+from supervisor.protocol.words import AgentState
+
+
+def reachable(begin: AgentState) -> set[AgentState]:
+    known: set[AgentState] = set()
+    waiting = [begin]
+    while waiting:
+        state = waiting.pop()
+        if state not in known:
+            known.add(state)
+            waiting += TABLE[state].values()
+    return known
+
+
+def test_every_state_is_in_the_table_and_can_be_reached() -> None:
+    assert set(TABLE) == set(AgentState) == reachable(AgentState.STARTING)
+
+
+@pytest.mark.parametrize("state", AgentState)
+def test_a_state_ends_exactly_where_no_step_leads_on(state: AgentState) -> None:
+    assert state.ended == (not TABLE[state])
+
+
+@pytest.mark.parametrize("state", [state for state in AgentState if not state.ended])
+def test_from_every_living_state_an_agent_can_end_and_vanish(state: AgentState) -> None:
+    assert any(after.ended for after in reachable(state))
+    assert take("a1", state, Step.VANISH) is AgentState.LOST
+
+
+def test_a_step_that_is_not_in_the_table_is_refused_with_those_that_are() -> None:
+    with pytest.raises(IllegalStepError, match=r"'a1' is paused and cannot finish.*Legal now: be resumed") as caught:
+        take("a1", AgentState.PAUSED, Step.FINISH)
+    assert caught.value.legal == legal(AgentState.PAUSED)
+
+
+def test_an_agent_that_ended_can_nothing_more() -> None:
+    with pytest.raises(IllegalStepError, match="none: it has ended"):
+        take("a1", AgentState.DONE, Step.STOP)
+
+
+def test_the_picture_has_every_step_of_the_table() -> None:
+    picture = draw()
+    for state, steps in TABLE.items():
+        for step, after in steps.items():
+            assert f"    {state} --> {after}: {step}" in picture
+        assert (f"{state} --> [*]" in picture) == state.ended

@@ -1,0 +1,55 @@
+from supervisor.core.summary import Summary
+from supervisor.protocol import events
+from supervisor.protocol.messages import Assistant, Result, parse_frame
+from supervisor.protocol.words import AgentState, Decision
+from tests.play import ALLOW, Play, verdict
+
+
+def summary() -> Summary:
+    play = Play()
+    play.submit()
+    assert play.session is not None
+    return play.session.summary
+
+
+def reply(id_: str, tokens: int) -> Assistant:
+    usage = {"input_tokens": tokens, "cache_creation_input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 3}
+    message = parse_frame({"type": "assistant", "uuid": "u", "message": {"id": id_, "content": [], "usage": usage}})
+    assert isinstance(message, Assistant)
+    return message
+
+
+def result(**more: object) -> Result:
+    message = parse_frame({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", **more})
+    assert isinstance(message, Result)
+    return message
+
+
+def test_reviews_are_counted_by_decision() -> None:
+    made = summary()
+    for review in (ALLOW, ALLOW, verdict(Decision.BLOCK)):
+        made.count_review(review)
+    assert made.reviews == {"allow": 2, "block": 1}
+
+
+def test_a_reply_is_counted_once_though_its_usage_comes_with_each_block() -> None:
+    made = summary()
+    for id_, tokens in (("m1", 10), ("m1", 10), ("m2", 20)):
+        made.count_reply(reply(id_, tokens))
+    assert (made.input_tokens, made.cached_tokens, made.output_tokens) == (32, 4, 6)
+
+
+def test_a_cost_once_known_stays_where_a_turn_says_none() -> None:
+    made = summary()
+    made.count_turn(result(total_cost_usd=0.25))
+    made.count_turn(result(is_error=True, result="x" * 5000))
+    assert (made.turns, made.cost_usd, made.failed, len(made.result)) == (2, 0.25, True, 2000)
+
+
+def test_the_time_of_the_end_is_noted_with_the_last_state() -> None:
+    made, play = summary(), Play()
+    change = {"before": AgentState.STARTING, "why": "because"}
+    made.changed(events.StateChanged(**play.stamp(), after=AgentState.RUNNING, **change))  # type: ignore[arg-type]
+    assert made.ended_at is None
+    made.changed(events.StateChanged(**play.stamp(), after=AgentState.DONE, **change))  # type: ignore[arg-type]
+    assert (made.state, made.why, made.ended_at) == (AgentState.DONE, "because", play.stamp()["at"])

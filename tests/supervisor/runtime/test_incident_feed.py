@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import orjson
+import pytest
+
+from supervisor.protocol.interventions import Incident
+from supervisor.protocol.words import Severity
+from supervisor.runtime.incident_feed import CHUNK_BYTES, IncidentFeed
+from supervisor.runtime.incidents import LOG_NAME, IncidentLog
+
+pytestmark = pytest.mark.anyio
+
+
+def incident(id_: str, summary: str = "x") -> Incident:
+    return Incident(id_, 1.0, "a1", "agent_lost", Severity.HIGH, summary, "look")
+
+
+async def feed_in(directory: Path) -> IncidentFeed:
+    return IncidentFeed(await anyio.to_thread.run_sync(IncidentLog.open, directory), directory / LOG_NAME)
+
+
+async def ids(feed: IncidentFeed) -> list[str]:
+    data = b"".join([chunk async for chunk in feed.follow(live=False)])
+    return [orjson.loads(line)["id"] for line in data.splitlines()]
+
+
+async def test_what_was_reported_is_read_in_order_and_once(tmp_path: Path) -> None:
+    feed = await feed_in(tmp_path)
+    for id_ in ("one", "two", "one"):
+        await feed.report(incident(id_), None)
+    assert await ids(feed) == ["one", "two"]
+
+
+async def test_where_there_is_nothing_nothing_is_read(tmp_path: Path) -> None:
+    assert await ids(await feed_in(tmp_path)) == []
+
+
+async def test_reports_at_once_are_written_whole(tmp_path: Path) -> None:
+    feed = await feed_in(tmp_path)
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(feed.report, incident(f"i{number}", "x" * 5000), None)
+    assert sorted(await ids(feed)) == sorted(f"i{number}" for number in range(20))
+
+
+async def test_a_follower_is_given_what_comes_and_ends_when_the_feed_is_closed(tmp_path: Path) -> None:
+    feed, got = await feed_in(tmp_path), b""
+    await feed.report(incident("one"), None)
+
+    async def follow() -> None:
+        nonlocal got
+        async for chunk in feed.follow(live=True):
+            got += chunk
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            await feed.report(incident("two"), None)
+            feed.close()
+    assert [orjson.loads(line)["id"] for line in got.splitlines()] == ["one", "two"]
+
+
+async def test_a_line_longer_than_a_chunk_is_one_line(tmp_path: Path) -> None:
+    feed = await feed_in(tmp_path)
+    await feed.report(incident("long", "x" * (CHUNK_BYTES + 7)), None)
+    await feed.report(incident("next"), None)
+    chunks = [chunk async for chunk in feed.follow(live=False)]
+    assert all(chunk.endswith(b"\n") for chunk in chunks)
+    assert await ids(feed) == ["long", "next"]
+
+
+async def test_a_disk_that_fails_is_logged_and_the_daemon_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed = await feed_in(tmp_path)
+    (tmp_path / LOG_NAME).mkdir()
+    await feed.report(incident("one"), None)
+    assert "could not be written" in caplog.text

@@ -1,0 +1,184 @@
+"""Going back with the real CLI: an agent deletes files by a shell command and commits nonsense."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
+from supervisor.rehearsal.script import Say, Use
+from supervisor.rehearsal.told import what_the_model_was_told
+from tests.live import Live, bash, git_environment, live, make_repository
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(180)]
+
+FILES = {".gitignore": "ignored/\n", "src/a.txt": "a\n", "src/b.txt": "b\n", "ignored/log": "kept\n"}
+
+NONSENSE = "rm -rf src; echo nonsense > b.txt; echo more >> ignored/log; git add -A; git commit -qm nonsense"
+
+STEPS = (
+    bash("echo one > one.txt; echo the-first-output"),
+    Say("the-first-answer"),
+    bash(NONSENSE),
+    Say("the-second-answer"),
+    Say("the-third-answer"),
+    Say("the-fourth-answer"),
+)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    make_repository(tmp_path / "repo", FILES)
+    (tmp_path / "home").mkdir(exist_ok=True)
+    return tmp_path
+
+
+def head(repo: Path) -> str:
+    command = ["git", "-C", str(repo), "log", "-1", "--format=%s"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=git_environment(repo)).stdout.strip()
+
+
+async def two_turns(stage: Live) -> str:
+    """Play both turns; the name of the checkpoint between them."""
+    await stage.submit("the-task", keep_open=True)
+    await stage.state(AgentState.IDLE)
+    made = await stage.event(events.CheckpointMade, lambda event: event.reason == "turn")
+    after = stage.daemon.journal.last
+    await stage.say("the-second-question")
+    await stage.state(AgentState.IDLE, after=after)
+    await stage.event(events.CheckpointMade, lambda event: event.reason == "turn", after=after)
+    return made.name
+
+
+async def test_a_rollback_brings_back_files_and_conversation_and_can_be_undone(base: Path) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        assert "src/a.txt" not in stage.files()
+        assert head(stage.repo) == "nonsense"
+        broken = stage.files()
+
+        refused = await stage.chaperon("rollback", name)
+        assert refused.returncode == 2, refused.stderr
+        assert b"--yes" in refused.stderr
+        assert stage.files() == broken
+
+        after = stage.daemon.journal.last
+        done = await stage.chaperon("rollback", name, "--yes", "--json")
+        assert done.returncode == 0, done.stderr
+        assert stage.files() == {
+            ".gitignore": "ignored/\n", "src/a.txt": "a\n", "src/b.txt": "b\n", "one.txt": "one\n",
+            "ignored/log": "kept\nmore\n",
+        }  # fmt: skip
+        assert head(stage.repo) == "nonsense"  # branches do not move unless asked
+        await stage.state(AgentState.IDLE, after=after)
+        request = stage.model.conversation()[4]
+        assert "the-first-answer" in str(request.messages)
+        assert "the-first-output" in str(request.messages)
+        assert "the-second-question" not in str(request.messages)
+        assert "the-second-answer" not in str(request.messages)
+        told = what_the_model_was_told(request)
+        assert f"set back to the checkpoint {name}" in told
+
+        undo = json.loads(done.stdout)["undo"]
+        after = stage.daemon.journal.last
+        undone = await stage.chaperon("rollback", undo, "--yes")
+        assert undone.returncode == 0, undone.stderr
+        assert stage.files() == broken
+        await stage.state(AgentState.IDLE, after=after)
+        request = stage.model.conversation()[5]
+        assert "the-second-answer" in str(request.messages)
+        assert "the-third-answer" not in str(request.messages)
+
+
+async def test_files_alone_go_back_while_the_conversation_goes_on(base: Path) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        after = stage.daemon.journal.last
+        done = await stage.chaperon("rollback", name, "--yes", "--files-only")
+        assert done.returncode == 0, done.stderr
+        assert stage.files()["src/a.txt"] == "a\n"
+        await stage.state(AgentState.IDLE, after=after)
+        request = stage.model.conversation()[4]
+        assert "the-second-answer" in str(request.messages)
+        assert f"The files were set back to the checkpoint {name}" in what_the_model_was_told(request)
+        assert [event.number for event in await stage.events(events.AgentLaunched)] == [1]
+
+
+async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        kept = await stage.chaperon("checkpoint", "good", "--note", "before I go")
+        assert kept.returncode == 0, kept.stderr
+        listed = await stage.chaperon("checkpoints", "--agent", "a1")
+        assert b"before I go" in listed.stdout
+        shown = json.loads((await stage.chaperon("checkpoints", "show", name, "--json")).stdout)
+        assert shown["facts"]["position"]["message_uuid"]
+        drawn = (await stage.chaperon("checkpoints", "diff", name)).stdout.decode()
+        assert "- src/a.txt" in drawn
+        assert "+ b.txt" in drawn
+        before = stage.files()
+        tried = await stage.chaperon("rollback", name, "--dry-run")
+        assert tried.returncode == 0, tried.stderr
+        assert b"b.txt" in tried.stdout
+        assert stage.files() == before
+        again = await stage.chaperon("checkpoint", "good")
+        assert again.returncode == 2
+        assert b"already" in again.stderr
+        sound = await stage.chaperon("checkpoints", "doctor")
+        assert sound.returncode == 0, sound.stdout
+
+
+async def test_the_files_of_an_agent_that_has_ended_go_back(base: Path) -> None:
+    async with live(base, STEPS[:2] + STEPS[2:4]) as stage:
+        name = await two_turns(stage)
+        await stage.stop()
+        done = await stage.chaperon("rollback", name, "--yes")
+        assert done.returncode == 0, done.stderr
+        assert stage.files()["src/a.txt"] == "a\n"
+        unknown = await stage.chaperon("rollback", "no-such", "--yes")
+        assert unknown.returncode == 1
+        assert b"no-such" in unknown.stderr
+
+
+ROLLBACK_AT_ONCE = {
+    "interventions": {
+        "auto_rollback": True,
+        "soft_correction": False,
+        "context_reinforcement": False,
+        "intervention_cooldown_seconds": 0,
+    }
+}
+"""A policy under which only a rollback or a stop is left to answer with."""
+
+
+async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:
+    """The controller chooses the checkpoint; nobody is asked, since the policy says so."""
+    fails = bash("echo junk >> junk.txt; python3 missing.py")
+    steps: tuple[Say | Use, ...] = (
+        bash("echo one > one.txt; echo the-first-output"),
+        *[fails] * 6,
+        Say("the-lesson-is-learned"),
+    )
+    async with live(base, steps, ROLLBACK_AT_ONCE) as stage:
+        await stage.submit("the-task")
+        chosen = (await stage.event(events.InterventionChosen)).intervention
+        restored = await stage.event(events.CheckpointRestored)
+        await stage.state(AgentState.DONE)
+        assert chosen.kind == "checkpoint_rollback"
+        assert restored.checkpoint == chosen.details["checkpoint"]
+        assert "junk.txt" not in stage.files()
+        assert stage.files()["one.txt"] == "one\n"
+        request = stage.model.conversation()[-1]
+        assert "the-first-output" in str(request.messages)
+        assert "missing.py" not in str(request.messages[:-1])
+        assert f"set back to the checkpoint {restored.checkpoint}" in what_the_model_was_told(request)
+        assert (await stage.events(events.IncidentOpened))[
+            0
+        ].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"

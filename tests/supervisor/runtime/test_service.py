@@ -1,0 +1,170 @@
+"""Starting and ending: what cannot be is refused whole, and what is ended is ended in order."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from supervisor.config.paths import PlaceError
+from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.journal import JournalDamagedError, JournalState
+from supervisor.runtime.server import SocketTakenError
+from supervisor.runtime.service import run_daemon
+from supervisor.runtime.state_directory import StateDirectoryTakenError
+from tests.daemons import Base, ended, reached, served
+
+pytestmark = pytest.mark.anyio
+
+
+async def refused(base: Base, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        async with run_daemon(base.setup()):
+            pytest.fail("it started")
+
+
+async def test_two_daemons_on_one_state_directory_are_one_too_many(base: Base, tmp_path: Path) -> None:
+    async with run_daemon(base.setup()):
+        base.places = type(base.places)(base.places.state, tmp_path / "elsewhere")
+        await refused(base, StateDirectoryTakenError, f"in use by the daemon with pid {os.getpid()}")
+        assert not base.places.socket.exists()
+
+
+async def test_a_socket_on_which_somebody_listens_is_not_taken(base: Base, tmp_path: Path) -> None:
+    async with served(base) as (_, client):
+        other = Base(tmp_path / "other")
+        other.places = type(base.places)(other.root / "state", base.places.runtime)
+        await refused(other, SocketTakenError, "already listens")
+        assert (await client.get("/v1/health")).status_code == 200
+        assert not other.places.journal.exists()
+
+
+async def test_a_socket_that_a_dead_daemon_left_is_taken_over(base: Base) -> None:
+    base.places.runtime.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(base.places.socket))
+    async with served(base) as (_, client):
+        assert (await client.get("/v1/health")).status_code == 200
+    assert not base.places.socket.exists()
+
+
+async def test_a_file_in_the_sockets_place_is_left_alone(base: Base) -> None:
+    base.places.runtime.mkdir(mode=0o700)
+    base.places.socket.write_text("mine")
+    await refused(base, SocketTakenError, "is not a socket, so it was left alone")
+    assert base.places.socket.read_text() == "mine"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660])
+async def test_the_socket_has_the_mode_that_is_configured(base: Base, mode: int) -> None:
+    base.config = {"socket": {"mode": mode}}
+    async with run_daemon(base.setup()):
+        assert base.places.socket.stat().st_mode & 0o777 == mode
+
+
+async def test_a_damaged_journal_stops_the_start_and_is_left_as_it_is(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+    (segment,) = base.places.journal.glob("*.jsonl")
+    base.places.snapshot.unlink()
+    data = segment.read_bytes()
+    damaged = data[:200] + b"#" + data[201:]
+    segment.write_bytes(damaged)
+    await refused(base, JournalDamagedError, segment.name)
+    assert segment.read_bytes() == damaged
+    assert not base.places.socket.exists()
+
+
+async def test_a_torn_journal_is_mended_and_told(base: Base) -> None:
+    async with run_daemon(base.setup()):
+        pass
+    (segment,) = base.places.journal.glob("*.jsonl")
+    with segment.open("ab") as file:
+        file.write(b'{"half a rec')
+    async with run_daemon(base.setup()):
+        pass
+    assert [incident["type"] for incident in base.incidents()] == ["torn_journal"]
+
+
+def without_power(base: Base, *program: str) -> subprocess.CompletedProcess[str]:
+    """Run Python as this user, and where that is root without the right to pass over file modes."""
+    weaker = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(base.home), "STATE_DIRECTORY": str(base.places.state)}
+    environ["RUNTIME_DIRECTORY"] = str(base.places.runtime)
+    command = [*(weaker if os.geteuid() == 0 else []), sys.executable, *program]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
+def test_a_state_directory_that_cannot_be_written_is_refused_with_the_way_out(base: Base) -> None:
+    base.places.state.mkdir(mode=0o555)
+    done = without_power(base, "-m", "supervisor.cli", "serve")
+    assert done.returncode == 1, done.stderr
+    assert "cannot be written (read-only file system, or its mode)" in done.stderr
+    assert "XDG_STATE_HOME" in done.stderr
+    assert list(base.places.state.iterdir()) == []
+    assert not base.places.socket.exists()
+
+
+async def test_a_directory_that_belongs_to_somebody_else_is_refused(base: Base) -> None:
+    base.places.state.mkdir()
+    os.chown(base.places.state, 65534, -1)
+    await refused(base, PlaceError, "belongs to user 65534")
+
+
+async def test_the_end_is_written_down_and_leaves_agents_alive(base: Base) -> None:
+    base.cli("begin()\nhear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        cli = daemon.board.summary("a1").cli_pid
+    assert base.kinds()[-1] == "daemon_stopped"
+    assert Path(f"/proc/{cli}").exists()
+    assert not base.places.socket.exists()
+    async with served(base):
+        pass  # puts it down
+
+
+async def test_the_end_does_not_wait_for_a_full_disk(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    with anyio.fail_after(10):
+        async with run_daemon(base.setup()) as daemon:
+            monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
+            monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
+    monkeypatch.undo()
+    assert not base.places.snapshot.exists()
+
+
+async def test_a_start_with_a_snapshot_and_one_without_know_the_same(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        live = daemon.board.summaries()
+    assert base.places.snapshot.exists()
+    async with run_daemon(base.setup()) as daemon:
+        with_snapshot = daemon.board.summaries()
+    base.places.snapshot.unlink()
+    async with run_daemon(base.setup()) as daemon:
+        assert daemon.board.summaries() == with_snapshot == live
+
+
+async def test_the_configuration_decides_mode_and_limits_of_tasks_that_say_nothing(base: Base) -> None:
+    base.config = {"agent": {"permission_mode": "plan"}, "resources": {"max_token_usage": 77}}
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+    (submitted,) = base.events(events.TaskSubmitted)
+    assert (submitted.task.permission_mode, submitted.task.limits.max_token_usage) == ("plan", 77)
+
+
+@pytest.mark.parametrize(("cgroups", "held"), [("never", "subreaper"), ("auto", "")])
+async def test_control_groups_can_be_left_out(base: Base, cgroups: str, held: str) -> None:
+    base.config = {"agent": {"cgroups": cgroups}}
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        assert (await ended(daemon)).containment.startswith(held)

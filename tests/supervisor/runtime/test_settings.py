@@ -1,0 +1,35 @@
+from pathlib import Path
+
+from supervisor.config.model import Config
+from supervisor.config.paths import Places
+from supervisor.runtime.settings import controller_settings, protected_paths, review_settings, session_settings
+
+PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
+
+
+def config(**changes: object) -> Config:
+    return Config.model_validate(changes)
+
+
+def test_the_ladder_is_as_configured() -> None:
+    given = config(stop={"interrupt_seconds": 1, "end_of_input_seconds": 2, "terminate_seconds": 4})
+    ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).ladder
+    assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
+
+
+def test_chaperons_own_places_and_the_users_are_protected() -> None:
+    found = protected_paths(config(protected_paths=("/srv/precious",)), PLACES, {"HOME": "/home/ann"})
+    assert set(found) == {"/var/lib/chaperon", "/run/chaperon", "/home/ann/.config/chaperon", "/srv/precious"}
+
+
+def test_the_agents_home_is_the_daemons() -> None:
+    assert session_settings(config(), PLACES, {"HOME": "/home/ann"}).home == "/home/ann"
+
+
+def test_the_reviewer_is_as_strict_as_configured() -> None:
+    assert review_settings(config(reviewer={"risk_threshold": 0.25})).threshold == 0.25
+
+
+def test_interventions_can_be_limited() -> None:
+    given = config(interventions={"max_interventions_per_execution": 3})
+    assert controller_settings(given).max_interventions_per_execution == 3

@@ -1,0 +1,43 @@
+"""From the configuration to settings: what must be read from a file on the way."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.config.interventions import Interventions, SoftCorrection
+from supervisor.config.model import Config
+from supervisor.protocol.errors import UsageError
+from supervisor.runtime.settings import controller_settings
+
+
+def config(path: Path) -> Config:
+    return Config(interventions=Interventions(soft_correction=SoftCorrection(custom_prompts_path=str(path))))
+
+
+def test_the_users_texts_are_read_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.yaml"
+    path.write_text("repetitive_errors: 'Again: {error}'\ntest_tampering:\n- one\n- two\n")
+    made = controller_settings(config(path)).custom_prompts
+    assert made == {"repetitive_errors": ("Again: {error}",), "test_tampering": ("one", "two")}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("repetitive_errors: '{eror}'", "did you mean 'error'"),
+        ("nothing_known: x", "no issue type 'nothing_known'"),
+        ("a: [b", "cannot be read"),
+        ("- a", "a list and were not used"),
+        ("", "a NoneType and were not used"),
+    ],
+)
+def test_texts_that_cannot_be_used_stop_the_start(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "prompts.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says):
+        controller_settings(config(path))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.yaml cannot be read"):
+        controller_settings(config(tmp_path / "none.yaml"))

@@ -1,0 +1,111 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from supervisor.protocol.errors import UsageError
+from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits
+from supervisor.runtime.submission import Defaults, Submission
+from tests.daemons import Base
+
+pytestmark = pytest.mark.anyio
+
+
+async def refused(says: str, **about: object) -> UsageError:
+    with pytest.raises(UsageError, match=says) as caught:
+        await Submission(**{"prompt": "go", "repository": "/", **about}).check()  # type: ignore[arg-type]
+    return caught.value
+
+
+async def test_a_directory_below_the_worktree_stands_for_the_worktree(base: Base) -> None:
+    (base.repo / "below").mkdir()
+    assert await base.submission(repository=str(base.repo / "below")).check() == str(base.repo)
+
+
+@pytest.mark.parametrize("prompt", ["", " \n\t"])
+async def test_an_empty_prompt_is_refused(prompt: str) -> None:
+    assert (await refused("The prompt is empty", prompt=prompt)).way_out
+
+
+async def test_a_prompt_may_have_a_megabyte_and_not_a_byte_more(base: Base) -> None:
+    assert await base.submission(prompt="ä" * (MAX_PROMPT_BYTES // 2)).check()
+    error = await refused(f"has {MAX_PROMPT_BYTES + 1} bytes", prompt="ä" * (MAX_PROMPT_BYTES // 2) + "x")
+    assert "into a file" in error.way_out
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "-x", "a" * 33, "a b", "ä", "a\n"])
+async def test_a_name_that_could_name_no_directory_is_refused(name: str) -> None:
+    await refused("cannot be an agent's name", name=name)
+
+
+async def test_a_repository_that_cannot_be_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for repository, problem in (
+        ("relative", "is not an absolute path"),
+        (str(tmp_path / "nowhere"), "does not exist"),
+        (str(tmp_path / "file"), "is not a directory"),
+        ("/nul\0", "NUL"),
+    ):
+        await refused(problem, repository=repository)
+
+
+async def test_a_directory_outside_git_is_refused_with_the_command_that_helps(tmp_path: Path) -> None:
+    error = await refused("is not in a git worktree", repository=str(tmp_path))
+    assert error.way_out == f"Run `git init` there: git -C {tmp_path} init"
+
+
+async def test_a_worktree_of_somebody_else_is_told_in_gits_words(base: Base) -> None:
+    os.chown(base.repo, 65534, -1)
+    os.chown(base.repo / ".git", 65534, -1)
+    error = await refused("dubious ownership", repository=str(base.repo))
+    assert "git init" not in str(error)
+
+
+async def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True)
+    await refused("must be run in a work tree", repository=str(tmp_path / "bare"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
+def test_a_repository_that_cannot_be_read_is_refused(base: Base) -> None:
+    base.repo.chmod(0o000)
+    program = (
+        "import anyio\nfrom supervisor.runtime.submission import Submission\n"
+        f"anyio.run(Submission(prompt='go', repository={str(base.repo)!r}).check)"
+    )
+    weaker = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    command = [*(weaker if os.geteuid() == 0 else []), sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    base.repo.chmod(0o755)
+    assert "cannot be read by this user" in done.stderr
+
+
+async def test_a_git_that_is_not_there_is_told(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(base.root / "nowhere"))
+    await refused("git could not be run", repository=str(base.repo))
+
+
+async def test_variables_of_git_do_not_lead_it_astray(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert await base.submission().check() == str(base.repo)
+
+
+def test_a_task_takes_what_it_does_not_say_from_the_configuration() -> None:
+    defaults = Defaults("plan", Limits(max_token_usage=5))
+    task = Submission(prompt="go", repository="/r").task("t-1", "/r", defaults)
+    assert (task.permission_mode, task.limits.max_token_usage) == ("plan", 5)
+    own = Submission(prompt="go", repository="/r", permission_mode="default", limits=Limits(max_token_usage=9))
+    assert own.task("t-2", "/r", defaults).limits.max_token_usage == 9
+    assert own.task("t-2", "/r", defaults).permission_mode == "default"
+
+
+@pytest.mark.parametrize("text", ["\ud800", "fine \udfff"])
+def test_half_a_surrogate_pair_is_no_text(text: str) -> None:
+    with pytest.raises(ValidationError, match=r"surrogate|unicode"):
+        Submission(prompt=text, repository="/")
+    with pytest.raises(ValidationError, match=r"surrogate|unicode"):
+        Submission(prompt="go", repository="/", goals=(text,))
