@@ -161,7 +161,9 @@ class Places:
         if inside:
             return Place.WORKSPACE
         bare = path.rstrip("*").rstrip("/") or "/"
-        if any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/"):  # noqa: S108
+        if not self._at_home(path) and (
+            any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/")  # noqa: S108
+        ):
             return Place.SCRATCH
         if bare in _TOPS or path in ("~", "$HOME") or bare in ("~", self.home) or (bare == path[:-2] and bare in _TOPS):
             return Place.TOP
@@ -173,13 +175,17 @@ class Places:
             return Place.WORKSPACE
         if _CACHE.search(path):
             return Place.CACHE
-        if path[:1] == "~" or (self.home and _below(path, self.home)) or _OWN_HOME.match(path):
+        if path[:1] == "~" or self._at_home(path) or _OWN_HOME.match(path):
             return Place.HOME
         if path.startswith(_SYSTEM) and any(_below(path, top) for top in _SYSTEM):
             return Place.SYSTEM
         if not self.workspace and _below(path, self.cwd):
             return Place.HERE
         return Place.OTHER
+
+    def _at_home(self, path: str) -> bool:
+        """Whether the path is in the agent's home, which is no scratch space even where it lies in /tmp."""
+        return bool(self.home) and _below(path, self.home)
 
     def is_protected(self, path: str) -> bool:
         """Whether the path is chaperon's own, or the hook settings of the CLI."""

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from supervisor.cli import common, view
-from supervisor.config.paths import cache_home
+from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import Finding, Outcome
 from supervisor.rehearsal.scenario import Scenario, load, shipped
 
@@ -65,8 +65,8 @@ async def _play(scenario: Scenario, keep: bool, as_json: bool) -> int:
 
 
 def _scratch_directory() -> Path:
-    """A new directory below the user's cache: not in /tmp, where deleting is nobody's loss and so is reviewed as such."""
-    parent = cache_home(environ) / "chaperon"
+    """A new directory among the user's data: in /tmp or a cache deleting is nobody's loss, and so is reviewed as such."""
+    parent = data_home(environ) / "chaperon"
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
 

@@ -177,9 +177,9 @@ def config_home(environ: Mapping[str, str]) -> Path:
     return _xdg(environ, "XDG_CONFIG_HOME", ".config")
 
 
-def cache_home(environ: Mapping[str, str]) -> Path:
-    """Where what can be made again is kept."""
-    return _xdg(environ, "XDG_CACHE_HOME", ".cache")
+def data_home(environ: Mapping[str, str]) -> Path:
+    """Where a user's data are kept."""
+    return _xdg(environ, "XDG_DATA_HOME", ".local/share")
 
 
 def home(environ: Mapping[str, str]) -> Path:

@@ -209,7 +209,7 @@ def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path, real_claude: Path
     done = subprocess_of_its_own("demo", home=tmp_path, cli=real_claude)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "everything as expected" in done.stdout
-    assert list((tmp_path / ".cache" / "chaperon").iterdir()) == []
+    assert list((tmp_path / ".local/share" / "chaperon").iterdir()) == []
 
 
 @pytest.mark.timeout(120)
