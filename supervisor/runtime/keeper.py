@@ -103,6 +103,8 @@ class Keeper:
         """By workspace."""
         self.stores: dict[Path, Store] = {}
         """By folder."""
+        self.tidied_at: dict[Path, float] = {}
+        """When each store was last looked after, on the clock that never goes back."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()

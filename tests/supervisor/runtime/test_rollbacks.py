@@ -121,7 +121,7 @@ async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
         shown = json.loads((await stage.chaperon("checkpoints", "show", name, "--json")).stdout)
         assert shown["facts"]["position"]["message_uuid"]
         drawn = (await stage.chaperon("checkpoints", "diff", name)).stdout.decode()
-        assert "- src/a.txt" in drawn
+        assert "  - a.txt" in drawn
         assert "+ b.txt" in drawn
         before = stage.files()
         tried = await stage.chaperon("rollback", name, "--dry-run")
