@@ -72,6 +72,7 @@ KINDS = {
         Kind("time per step", "s a step", 60),
         Kind("calls", "calls a minute", 60),
         Kind("run time", "s", float("inf")),
+        Kind("cost", "US dollars", float("inf")),
     )
 }
 """Floors are well above what real runs have: a CLI with a build beside it holds about 1 GiB in 10 to 20 processes."""
@@ -148,6 +149,7 @@ class ResourceSpiral:
         self._meters["tokens"].limit = limits.max_token_usage
         self._meters["file operations"].limit = limits.max_file_operations
         self._meters["run time"].limit = limits.max_execution_time_seconds
+        self._meters["cost"].limit = limits.max_cost_usd
         self._streaks = Streaks(len(KINDS))
         self._step = 0
         self._tokens = self._operations = 0
@@ -168,6 +170,10 @@ class ResourceSpiral:
                 return self._called(observation)
             case ToolReturned():
                 return self._returned(observation)
+            case TurnEnded() if observation.cost_usd is not None:
+                meter = self._meters["cost"]
+                meter.use(observation.cost_usd, self._step)
+                return self._judge(meter, observation.seq)
             case _:
                 return ()
 
@@ -261,7 +267,8 @@ class ResourceSpiral:
                 f"grew {meter.looks[-1] / meter.looks[0]:.1f} fold in {LOOKS} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
             )
         if pressure >= self._threshold:
-            parts.append(f"{meter.used:.0f} of {meter.limit:.0f} are used ({pressure:.0%})")
+            digits = 2 if meter.kind.name == "cost" else 0
+            parts.append(f"{meter.used:.{digits}f} of {meter.limit:.{digits}f} are used ({pressure:.0%})")
         if left is not None:
             parts.append(f"{left} steps are left at this pace")
         return Issue(

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -116,7 +116,7 @@ class Play:
     def say(self, text: str) -> list[Command]:
         return self.feed(events.SayRequested(**self.stamp(), id=f"s{len(self.journal)}", text=text, by="ann"))
 
-    def running(self) -> "Play":
+    def running(self) -> Self:
         """The session in its first turn."""
         self.submit()
         self.launched()

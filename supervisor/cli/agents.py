@@ -9,8 +9,10 @@ import click
 from supervisor.cli import common
 from supervisor.cli.view import clean
 
-COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "task")
-ROW = "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9}  {task}"
+COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "mem", "cpu", "procs", "task")
+ROW = (
+    "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9} {mem:>8} {cpu:>7} {procs:>5}  {task}"
+)
 
 
 @click.command()
@@ -110,6 +112,9 @@ def _row(agent: Mapping[str, Any]) -> str:
         actions=sum(reviews.values()),
         blocked=reviews.get("block", 0),
         incidents=len(agent["incidents"]),
+        mem=f"{agent['memory_mb']:.0f} MiB",
+        cpu=f"{agent['cpu_seconds']:.1f} s",
+        procs=agent["processes"],
         task=clean(agent["task"]["prompt"], 60),
     )
 
@@ -126,6 +131,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "processes": f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}",
         "tokens": f"{agent['input_tokens']} in, {agent['cached_tokens']} from cache, {agent['output_tokens']} out",
         "cost": "not known yet" if agent["cost_usd"] is None else f"${agent['cost_usd']:.4f}",
+        "resources": _resources(agent),
         "reviews": _counts(agent["reviews"]),
         "issues": _counts(agent["issues"]),
         "answers": _counts(agent["interventions"]),
@@ -140,6 +146,14 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "last steps",
         *(steps or ["  none"]),
     ]
+
+
+def _resources(agent: Mapping[str, Any]) -> str:
+    disk = f", {agent['disk_mb']:.0f} MiB in the workspace" if agent["disk_mb"] else ""
+    return (
+        f"{agent['memory_mb']:.0f} MiB (peak {agent['peak_memory_mb']:.0f}), {agent['cpu_seconds']:.1f} s of CPU, "
+        f"{agent['processes']} processes, {agent['open_files']} open files{disk}"
+    )
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -88,6 +88,20 @@ def _reviewed(record: Record) -> Shown:
         yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}"), dim=True)
 
 
+def _asked(record: Record) -> Shown:
+    action = record["action"]
+    yield _mark("waits", "yellow", bold=True), f"{action['tool']} {_what(action['input'])}"
+    told = (
+        f"{clean(record['why'])}; chaperon approve {record['agent']}, or deny, within {record['deadline_seconds']:g} s"
+    )
+    yield _mark("", "yellow"), style(told, dim=True)
+
+
+def _answered(record: Record) -> Shown:
+    word = "granted" if record["granted"] else "denied"
+    yield _mark(word, "magenta"), f"by {record['by']}: {clean(record['note'])}"
+
+
 def _issue(record: Record) -> Shown:
     issue = record["issue"]
     word = "over" if issue["closed"] else "issue"
@@ -126,6 +140,8 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "task_submitted": _submitted,
     "line_received": _line,
     "review_made": _reviewed,
+    "approval_asked": _asked,
+    "approval_given": _answered,
     "issue_seen": _issue,
     "intervention_chosen": _intervention,
     "incident_opened": _incident,

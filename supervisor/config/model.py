@@ -209,6 +209,10 @@ class Resources(Section):
     """Tokens in and out, cached ones counted."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """What the CLI says that the run cost, in US dollars. Empty, because behind proxies that figure is wrong."""
+    at_limit: Literal["block", "hold", "tell"] = "block"
+    """At a limit. `block`: calls that change something are refused. `hold`: they wait for a person. `tell`: they run, and the issue alone speaks."""
+    stop_at: Annotated[float, Field(ge=1, le=1_000)] | None = 2.0
+    """How many times a limit of time or cost may be used up before the run is stopped. Empty: it never is."""
 
     @model_validator(mode="before")
     @classmethod
@@ -219,7 +223,58 @@ class Resources(Section):
 
     def limits(self) -> Limits:
         """The same as the protocol's type."""
-        return Limits(**self.model_dump(exclude={"profile"}))
+        return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at"}))
+
+
+class Approval(Section):
+    """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
+
+    mode: Literal["off", "risky", "ask"] = "off"
+    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the listed types."""
+    require_approval_for: Texts = ("file_write", "file_delete", "system_call", "network")
+    """Types of side effects that wait in mode `ask`; a type that begins with one of these and a dot or underscore counts as well."""
+    auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
+    """Tools that never wait."""
+    tools: Texts = ()
+    """Tools whose every call waits, whatever it would do."""
+    deadline_seconds: Seconds = 600
+    """How long an action waits before it is denied, in seconds."""
+
+
+def _loopback(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if host not in ("127.0.0.1", "localhost", "[::1]") or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(
+            f"{value!r} is no port of this machine alone: write 127.0.0.1:PORT, localhost:PORT or [::1]:PORT"
+        )
+    return value
+
+
+class Metrics(Section):
+    """What Prometheus may read. The socket serves it at `/metrics` always."""
+
+    listen: Annotated[str, AfterValidator(_loopback)] | None = None
+    """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example: `127.0.0.1:9464`. Empty: none. Every user of the machine can read it there."""
+
+
+class Channel(Section):
+    """A way to tell people of incidents."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits, hyphens and underscores."""
+    url: Annotated[str, Field(min_length=3)] = Field(repr=False)
+    """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples: `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
+    min_severity: Literal["low", "medium", "high", "critical"] = "high"
+    """Incidents below this are not told."""
+    group_seconds: Pause = 10
+    """How long after an incident others are gathered into the same message, in seconds."""
+
+
+class Notify(Section):
+    """Who is told of incidents, beside the incident log."""
+
+    channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
+    """The channels."""
 
 
 class Audit(Section):
@@ -286,6 +341,9 @@ class Config(Section):
     progress: Progress = Progress()
     interventions: Interventions = Interventions()
     resources: Resources = Resources()
+    approval: Approval = Approval()
+    metrics: Metrics = Metrics()
+    notify: Notify = Notify()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()

@@ -10,9 +10,10 @@ from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
 from interventions.controller import Controller, Easing
-from supervisor.core import gate, incidents
+from supervisor.core import gate, incidents, limits
 from supervisor.core.captures import RISKY, CaptureRules
 from supervisor.core.ladder import Ladder
+from supervisor.core.limits import LimitSettings
 from supervisor.core.memory import Memory
 from supervisor.core.states import Step, legal, take
 from supervisor.protocol import messages
@@ -38,6 +39,7 @@ from supervisor.protocol.events import (
     StateChanged,
 )
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
+from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import AgentState, Decision, Rung
 
 NOT_CAPTURED = "chaperon.not-captured"
@@ -60,6 +62,8 @@ class SessionSettings:
     """Chaperon's own paths, which no agent touches."""
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     """Which actions wait for a person."""
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    """What happens at a limit of the task."""
     captures: CaptureRules = field(default_factory=CaptureRules)
     """When checkpoints are made."""
 
@@ -99,7 +103,7 @@ class Decider:
         return (
             self._rejection(known, now)
             or self._review(known, now)
-            or self._issue(known, now)
+            or self._issue(known, now, seq)
             or self._intervention(known, now, seq)
             or self._step(known, now)
             or self._rung(known, now)
@@ -143,7 +147,10 @@ class Decider:
             return self._made(now, request, action, gate.used_up(over))
         review = gate.review(self._reviewer, action, self._context(known))
         settings = self._settings.approval
-        why = approval.needs_person(action, review, settings)
+        used_up = self._used_up(action, review, now)
+        if used_up and self._settings.limits.at_limit == "block":
+            return self._made(now, request, action, limits.refused(review, used_up))
+        why = used_up or approval.needs_person(action, review, settings)
         if not why:
             return self._unless_captured(known, request, action, review, now)
         return ApprovalAsked(
@@ -156,6 +163,12 @@ class Decider:
             why=why,
             deadline_seconds=settings.deadline_seconds,
         )
+
+    def _used_up(self, action: Action, review: Review, now: Event) -> str:
+        """Why a limit that is reached forbids the action; empty where none does."""
+        if self._settings.limits.at_limit == "tell":
+            return ""
+        return limits.forbidden(action, review, self._controller.usage(now.mono), self._controller.limits.limits)
 
     def _unless_captured(
         self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
@@ -198,10 +211,16 @@ class Decider:
 
     # ── what goes wrong, and what is done about it ────────────────────────────────────────────────────────────────
 
-    def _issue(self, known: Memory, now: Event) -> AnyEvent | None:
-        if not known.fresh_issues:
+    def _issue(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        fresh = known.fresh_issues[0] if known.fresh_issues else self._limit(known, now, seq)
+        return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
+
+    def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
+        """What is to be said about the task's limits."""
+        if known.state is AgentState.STOPPING or not known.usage_seen:
             return None
-        return IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=known.fresh_issues[0])
+        usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
+        return limits.due(usage, in_force, known.open_issues, seq, self._settings.limits)
 
     def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
@@ -216,8 +235,8 @@ class Decider:
                 return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
             case PersonNeed() as need:
                 return PersonNeeded(agent=now.agent, at=now.at, mono=now.mono, need=need)
-            case Easing(intervention=ended, limits=limits):
-                return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=limits)
+            case Easing(intervention=ended, limits=eased):
+                return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
 
     def _situation(self, known: Memory, now: Event, seq: int) -> Situation:
         stopped = known.state is AgentState.STOPPED and known.emergency is not None

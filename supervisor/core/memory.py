@@ -15,7 +15,7 @@ from interventions.controller import EASED, Controller
 from supervisor.core import gate
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.going_back import GoingBack
-from supervisor.core.observe import Observer
+from supervisor.core.observe import Observer, sampled
 from supervisor.core.summary import Summary
 from supervisor.protocol import control, messages
 from supervisor.protocol.actions import Step
@@ -42,6 +42,7 @@ from supervisor.protocol.events import (
     PauseRequested,
     PersonNeeded,
     RedirectRequested,
+    ResourcesSeen,
     RestoreFailed,
     ResumeRequested,
     ReviewMade,
@@ -56,7 +57,7 @@ from supervisor.protocol.events import (
     TreeFrozen,
 )
 from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
 from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severity
 
 HISTORY = 50
@@ -64,10 +65,13 @@ HISTORY = 50
 
 HELLO, SETTLE, LADDER, INTERVENE = "hello", "settle", "ladder", "intervene"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
-cooldown."""
+cooldown or of the wait for the next call that a throttling lets through."""
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
+
+USES = (TokensUsed, ToolReturned, TurnEnded, ResourcesSampled)
+"""What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})
 """Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
@@ -123,6 +127,9 @@ class Memory:
         self.approvals: dict[str, ApprovalAsked] = {}
         self.approved: dict[str, ApprovalGiven] = {}
         self.overdue: set[str] = set()
+        self.usage_seen = False
+        """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
+        self.effort: str | None = None
         self.rung: Rung | None = None
         self.rung_over = False
         self.ending: Ending | None = None
@@ -156,6 +163,7 @@ class Memory:
             or self.ending is not None
             or self.wish is not None
             or self.rejected is not None
+            or self.usage_seen
         )
 
     def remember(self, seq: int, event: AnyEvent) -> None:
@@ -206,6 +214,7 @@ class Memory:
     def _line(self, seq: int, event: LineReceived | LinePassedOver) -> None:
         self.offset = event.end
         self.fresh_issues.clear()
+        self.usage_seen = False
         if isinstance(event, LinePassedOver) or event.frame is None:
             return
         try:
@@ -282,6 +291,7 @@ class Memory:
                 self.steps[observation.id] = replace(self.steps[observation.id], failed=True)
                 self.summary.recent = self.history
             self.controller.observed(observation)
+            self.usage_seen = self.usage_seen or isinstance(observation, USES)
             self.captures.observed(observation.seq, observation)
             for detector in self._detectors:
                 self.fresh_issues += detector.see(observation)
@@ -323,6 +333,8 @@ class Memory:
         self.summary.interventions[chosen.kind] = self.summary.interventions.get(chosen.kind, 0) + 1
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
+        self._effort(chosen.id)
+        self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
             self.going_back.begin(seq, event)  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
@@ -338,6 +350,7 @@ class Memory:
                 if event.need.hold:
                     self.wish = PauseRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon")
             case LimitsEased():
+                self._effort(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
 
     def _restored(self, seq: int, event: CheckpointRestored) -> None:
@@ -360,6 +373,13 @@ class Memory:
         self.launched = self.greeted = self.begun = self.settled = self.woken = False
         self.offset = 0
         self.summary.session_id = event.session_id
+
+    def _effort(self, id_: str) -> None:
+        """Have the CLI go to the effort that the limits in force ask for, where that changed."""
+        effort = self.controller.limits.effort
+        if effort != self.effort:
+            self.effort = effort
+            self.outbox[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
 
     def _approval_over(self, request_id: str) -> None:
         self.approvals.pop(request_id, None)
@@ -415,6 +435,9 @@ class Memory:
                 self.rung_over = self.rung is Rung.FREEZE
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
+            case ResourcesSeen():
+                self.summary.sampled(event)
+                self._feed([sampled(seq, event)])
             case AgentExited() | AgentVanished() if self.going_back.cause is not None:
                 self.going_back.ended = event
             case AgentExited() | AgentVanished() | LaunchFailed():

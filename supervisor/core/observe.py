@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.events import ResourcesSeen
 from supervisor.protocol.messages import Assistant, Compacted, Json, Message, Result, Usage, User
 from supervisor.protocol.observations import (
     AgentSpoke,
     ContextCompacted,
     Observation,
+    ResourcesSampled,
     TokensUsed,
     ToolCalled,
     ToolReturned,
@@ -192,6 +194,20 @@ class Observer:
         replies = list(self._replies.values())
         self._replies.clear()
         return [_tokens(reply, seq, mono) for reply in replies]
+
+
+def sampled(seq: int, event: ResourcesSeen) -> ResourcesSampled:
+    """The observation of a look at the process tree."""
+    return ResourcesSampled(
+        seq=seq,
+        mono=event.mono,
+        memory_mb=event.memory_mb,
+        cpu_seconds=event.cpu_seconds,
+        processes=event.processes,
+        open_files=event.open_files,
+        io_bytes=event.io_bytes,
+        disk_mb=event.disk_mb,
+    )
 
 
 def text_of(content: object) -> str:

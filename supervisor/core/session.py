@@ -28,6 +28,7 @@ from supervisor.protocol.commands import (
     StartTimer,
     StopTimer,
     Terminate,
+    Thaw,
 )
 from supervisor.protocol.control import interrupt
 from supervisor.protocol.errors import IllegalStepError, NotFoundError
@@ -49,6 +50,7 @@ from supervisor.protocol.events import (
     StopRequested,
     TaskSubmitted,
 )
+from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
@@ -120,6 +122,16 @@ class Session:
     def approvals(self) -> tuple[ApprovalAsked, ...]:
         """The actions that wait for a person, oldest first."""
         return tuple(self._known.approvals.values())
+
+    @property
+    def open_issues(self) -> tuple[str, ...]:
+        """The types of the issues that are open, one for each."""
+        return tuple(type_ for type_, _ in self._known.open_issues)
+
+    @property
+    def answers_due(self) -> bool:
+        """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
+        return bool(self._known.waiting or self._known.outbox)
 
     @property
     def controller(self) -> Controller:
@@ -213,7 +225,14 @@ class Session:
         if known.going_back.cause is not None and not known.state.ended:
             commands += self._effects(known.going_back.cause)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
+        if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
+            # The daemon before may have ended while the tree stood still for its share of processor time.
+            thaw = [] if known.state is AgentState.STOPPING else [Thaw()]
+            commands += [*thaw, self._apply_limits()]
         return commands + self._wake(event.mono)
+
+    def _apply_limits(self) -> ApplyLimits:
+        return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
@@ -235,7 +254,7 @@ class Session:
         chosen = event.intervention
         match chosen.kind:
             case InterventionKind.RESOURCE_THROTTLING:
-                return [ApplyLimits(self._controller.limits)]
+                return [self._apply_limits()]
             case InterventionKind.CHECKPOINT_ROLLBACK:
                 return [self._restore(chosen.id, event, fresh=bool(chosen.details.get("fresh")))]
             case _:
@@ -292,7 +311,7 @@ class Session:
                 how = {"fresh": event.fresh, "files_only": event.files_only, "with_branch": event.with_branch}
                 return [self._restore(event.id, event, unusual=event.unusual, **how)]
             case LimitsEased():
-                return [ApplyLimits(event.limits)]
+                return [self._apply_limits()]
             case ApprovalAsked():
                 return [self._deadline(event, event.mono)]
             case RungReached():

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
-from supervisor.protocol.events import StateChanged, TaskSubmitted
+from supervisor.protocol.events import ResourcesSeen, StateChanged, TaskSubmitted
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState
 
@@ -38,6 +38,15 @@ class Summary:
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    memory_mb: float = 0.0
+    """Resident memory of its process tree when last seen, in MiB."""
+    peak_memory_mb: float = 0.0
+    cpu_seconds: float = 0.0
+    processes: int = 0
+    open_files: int = 0
+    io_bytes: int = 0
+    disk_mb: float = 0.0
+    """What its workspace holds beyond git's own, in MiB; 0 until it was measured."""
     reviews: dict[str, int] = field(default_factory=dict)
     """How many of each decision."""
     issues: dict[str, int] = field(default_factory=dict)
@@ -71,6 +80,15 @@ class Summary:
         self.state, self.why = event.after, event.why
         if event.after.ended:
             self.ended_at = event.at
+            self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
+
+    def sampled(self, seen: ResourcesSeen) -> None:
+        """Note what its process tree holds and used."""
+        self.memory_mb, self.processes, self.open_files = seen.memory_mb, seen.processes, seen.open_files
+        self.peak_memory_mb = max(self.peak_memory_mb, seen.memory_mb)
+        self.cpu_seconds = max(self.cpu_seconds, seen.cpu_seconds)
+        self.io_bytes = max(self.io_bytes, seen.io_bytes)
+        self.disk_mb = seen.disk_mb or self.disk_mb
 
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""

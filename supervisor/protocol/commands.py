@@ -98,6 +98,8 @@ class ApplyLimits:
     """Put limits in force on the agent's tree: cgroup files where delegated, else priorities, rlimits and freezing in turns."""
 
     limits: LimitsInForce
+    usual_memory_mb: int | None = None
+    """The task's own memory limit, in MiB: at this one nothing is tightened."""
 
 
 @dataclass(frozen=True, slots=True)

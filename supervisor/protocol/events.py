@@ -179,6 +179,23 @@ class TreeEnded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcesSeen(Event):
+    """A look at the agent's process tree that told something new; see `supervisor.runtime.sampling` for how often."""
+
+    memory_mb: float
+    """Resident memory of the tree, in MiB."""
+    cpu_seconds: float
+    """CPU time of the tree since it was first looked at or, where its group counts, since it started."""
+    processes: int
+    open_files: int
+    io_bytes: int
+    """Bytes read and written by those processes."""
+    disk_mb: float = 0.0
+    """What the workspace holds beyond git's own, in MiB, at the last time that was measured; 0 before."""
+    kind: Literal["resources_seen"] = "resources_seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimerFired(Event):
     """A time that the core had asked for has come."""
 
@@ -475,6 +492,7 @@ AnyEvent = (
     | AgentAdopted
     | TreeFrozen
     | TreeEnded
+    | ResourcesSeen
     | TimerFired
     | CheckpointRestored
     | RestoreFailed

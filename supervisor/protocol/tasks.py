@@ -1,6 +1,8 @@
 """What somebody wants done."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 MAX_PROMPT_BYTES = 1024 * 1024
 """Longest prompt accepted, in bytes of UTF-8. The model's own context ends well before; a longer text belongs in a file."""
@@ -52,3 +54,5 @@ class Task:
     """A session of the CLI to continue, or None for a new one."""
     keep_open: bool = False
     """Whether the agent waits for more to be said after a turn, instead of finishing."""
+    approval: Mapping[str, Any] | None = None
+    """Which of its actions wait for a person, by the keys of the configuration's section; None leaves the configured."""

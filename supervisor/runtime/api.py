@@ -46,6 +46,31 @@ class Stopping(Asked):
     """End the tree at once instead of asking first."""
 
 
+class Answer(Asked):
+    """What a person says to an action that waits."""
+
+    granted: bool
+    note: str = ""
+    """What the model is told with the answer."""
+
+
+class Waiting(BaseModel):
+    """An action that waits for a person."""
+
+    agent: str
+    request_id: str
+    tool: str
+    input: dict[str, Any]
+    why: str
+    risk: float
+    reasoning: str
+    """What the review says of it."""
+    asked_at: float
+    """Unix time, in seconds."""
+    deadline_seconds: float
+    """How long after that it is denied."""
+
+
 class ToReview(Asked):
     """An action that is only thought of."""
 
@@ -92,6 +117,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
     _errors(api)
     _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
+    _approval_routes(api, daemon)
     checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api
@@ -158,6 +184,34 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
         how = how or Stopping()
         facts = {"by": _who(request), "reason": how.reason, "force": how.force}
         return await daemon.wish(agent, events.StopRequested, **facts)
+
+
+def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/approvals")
+    async def approvals() -> list[Waiting]:
+        """The actions of all agents that wait for a person, oldest first."""
+        asked = [each for session in daemon.board.live() for each in session.approvals]
+        return [_waiting(each) for each in sorted(asked, key=lambda each: each.at)]
+
+    @api.post("/v1/agents/{agent}/approvals/{request_id}")
+    async def answer(agent: str, request_id: str, given: Answer, request: Request) -> Summary:
+        """Let an action that waits run, or turn it down."""
+        facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": _who(request)}
+        return await daemon.wish(agent, events.ApprovalGiven, **facts)
+
+
+def _waiting(asked: events.ApprovalAsked) -> Waiting:
+    return Waiting(
+        agent=asked.agent,
+        request_id=asked.request_id,
+        tool=asked.action.tool,
+        input=dict(asked.action.input),
+        why=asked.why,
+        risk=asked.review.risk,
+        reasoning=asked.review.reasoning,
+        asked_at=asked.at,
+        deadline_seconds=asked.deadline_seconds,
+    )
 
 
 def _streams(api: FastAPI, daemon: Daemon) -> None:

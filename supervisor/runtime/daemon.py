@@ -5,6 +5,7 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +29,8 @@ from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
 
@@ -58,6 +61,8 @@ class Daemon:
         clock: Tells the time that events carry.
         tasks: Where runners live.
         defaults: What holds for tasks that do not say otherwise.
+        metrics: Counts every event.
+        channels: By which people are told of incidents.
     """
 
     def __init__(
@@ -70,7 +75,11 @@ class Daemon:
         clock: Clock,
         tasks: TaskGroup,
         defaults: Defaults | None = None,
+        metrics: Metrics | None = None,
+        channels: Sequence[ChannelSettings] = (),
     ) -> None:
+        self.metrics = metrics or Metrics()
+        self.notifications = Notifications(channels, self.fault, self._count_message)
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -86,7 +95,16 @@ class Daemon:
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
         self._tools = Tools(
-            journal, incidents, launcher, clock, self.happened, keeper, self.capture, self.fault, self._reattached
+            journal,
+            incidents,
+            launcher,
+            clock,
+            self.happened,
+            keeper,
+            self.capture,
+            self.fault,
+            self._answers_due,
+            self._reattached,
         )
         self._numbers = itertools.count(1)
 
@@ -94,8 +112,16 @@ class Daemon:
 
     def happened(self, event: events.AnyEvent) -> int:
         """Journal an event, decide, and have the commands performed; returns the event's sequence number."""
-        seq = self.journal.append(event)
+        seq = self._journal(event)
         self._hand_over(event.agent, seq, self.board.see(seq, event))
+        return seq
+
+    def _journal(self, event: events.AnyEvent) -> int:
+        """Journal an event and count it; returns its sequence number."""
+        seq = self.journal.append(event)
+        self.metrics.saw(seq, event)
+        if isinstance(event, events.IncidentOpened | events.FaultSeen):
+            self.notifications.tell(event.incident)
         return seq
 
     def fault(
@@ -106,7 +132,7 @@ class Daemon:
         incident = Incident(
             id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
         )
-        self.journal.append(events.FaultSeen(**self.stamp(agent), incident=incident))
+        self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
         log.error("%s: %s %s", type_, summary, way_out)
         self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
 
@@ -115,16 +141,23 @@ class Daemon:
         with anyio.move_on_after(REPORT_SECONDS, shield=True):
             await self.incidents.report(incident, None)
 
+    def _count_message(self, channel: str, result: str) -> None:
+        self.metrics.add("chaperon_notifications_total", channel, result)
+
     def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
         last = seq
         for command in commands:
             if isinstance(command, Record):
-                last = self.journal.append(command.event)
+                last = self._journal(command.event)
         if (runner := self._runners.get(agent)) is not None and commands:
             runner.perform(Batch(last, commands))
 
+    def mono(self) -> float:
+        """Seconds on the clock that decisions use."""
+        return self._clock.mono()
+
     def stamp(self, agent: str) -> dict[str, Any]:
-        """What every event of this agent carries now."""
+        """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
 
     # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,6 +233,8 @@ class Daemon:
         """
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         refuse_illegal(agent, self.board.summary(agent).state, event)
+        if isinstance(event, events.ApprovalGiven):
+            self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
 
@@ -214,10 +249,28 @@ class Daemon:
                 await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
             if runner is not None:
                 await runner.done.wait()
+            if not self.board.summary(agent).state.ended:
+                await self._end_directly(agent)  # its runner was cancelled together with our caller
+
+    async def _end_directly(self, agent: str) -> None:
+        """End an agent's tree without a runner; the next daemon here reads how it ended."""
+        try:
+            shim = await shims.Shim.attach(self._launcher.directory(agent), self.board.session(agent).offset)
+        except (shims.ShimGoneError, shims.ShimSilentError, OSError) as error:
+            log.error("agent %s could not be ended: %s", agent, error)
+            return
+        shim.end_tree()
+        async for heard in shim.events():
+            if isinstance(heard, shims.Exited):
+                break
+        shim.close()
 
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
         return next(name for number in self._numbers if (name := f"a{number}") not in taken)
+
+    def _answers_due(self, agent: str) -> bool:
+        return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
 
     def shim_pids(self) -> frozenset[int]:
         """The process ids of all living shims: what is below one is an agent's."""
@@ -264,7 +317,7 @@ class Daemon:
             gone = events.StateChanged(
                 **self.stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
             )
-            self.board.abandon(self.journal.append(gone), gone)
+            self.board.abandon(self._journal(gone), gone)
 
     # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -322,7 +375,7 @@ class Daemon:
 
     def _note_adoption(self, agent: str, outcome: Outcome) -> tuple[int, events.AgentAdopted]:
         event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)
-        seq = self.journal.append(event)
+        seq = self._journal(event)
         self.board.remember(seq, event)
         return seq, event
 

@@ -67,6 +67,13 @@ class ProcessLauncher:
                 raise shims.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
             raise
 
+    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
+        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        _, _, group = containment.partition("cgroup:")
+        if not group or not isinstance(self._containment, Containment):
+            return tuple(ceiling.settings())
+        return self._containment.limit(Path(group), ceiling)
+
     def clear(self, containment: str) -> None:
         """Give back the control group of an agent that has ended, where it had one."""
         _, _, group = containment.partition("cgroup:")

@@ -40,12 +40,18 @@ from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode
 from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.containment import Ceiling
+from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.leftovers import end_leftovers
+from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
+
+NOT_STILL = "made to stand still"
+"""In what the shim says where a freeze left processes moving."""
 
 FIND_AGAIN_SECONDS = 1.0
 """Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
@@ -68,6 +74,10 @@ class Launcher(Protocol):
         """
         ...
 
+    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
+        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        ...
+
     def clear(self, containment: str) -> None:
         """Give back what an agent that has ended held of the machine: its control group. Blocks."""
         ...
@@ -88,6 +98,8 @@ class Tools:
     """Has a checkpoint made, and its outcome told; returns at once."""
     fault: Callable[[str, str, str], object]
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
+    answers_due: Callable[[str], bool]
+    """Whether the CLI of the agent waits for something from us."""
     reattached: Callable[[str], object]
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
 
@@ -130,6 +142,8 @@ class Runner:
         self._ended = ended
         self._shim = shim
         self._held = held
+        self._enforcer: Enforcer | None = None
+        self._limited: ApplyLimits | None = None
         self._still = self._gone = anyio.Event()
         self._dealt_with: set[str] = set()
         self._splitter = LineSplitter(offset)
@@ -138,6 +152,8 @@ class Runner:
     def perform(self, batch: Batch) -> None:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
+            if self._enforcer is not None:
+                self._enforcer.stand_back(thaw=False)
             self._shim.freeze()
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
@@ -181,10 +197,9 @@ class Runner:
             case Launch():
                 await self._launch(command, tasks)
             case ApplyLimits():
-                what = (
-                    f"The limits of agent {self.agent} were lowered, but this version cannot enforce them; it was told."
-                )
-                self._tools.fault(self.agent, "limits_not_enforced", what)
+                self._limited = command
+                if self._enforcer is not None:
+                    await self._enforcer.apply(command.limits, command.usual_memory_mb)
             case Capture():
                 self._tools.capture(self.agent, command)
             case RestoreCheckpoint():
@@ -196,8 +211,12 @@ class Runner:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
         if self._shim is None:
             return
+        if self._enforcer is not None and not isinstance(command, SendLine | Thaw):
+            self._enforcer.stand_back(thaw=True)
         match command:
             case SendLine():
+                if self._enforcer is not None:
+                    self._enforcer.answering()
                 self._shim.send_line(command.key, command.line)
             case CloseInput():
                 self._shim.close_input()
@@ -205,6 +224,8 @@ class Runner:
                 self._shim.terminate()
             case Thaw():
                 self._shim.thaw()
+                if self._enforcer is not None:
+                    self._enforcer.go_on()
             case EndTree():
                 self._shim.end_tree()
 
@@ -238,6 +259,8 @@ class Runner:
         if self._shim is None:
             return
         self._still = anyio.Event()
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
         self._shim.freeze()
         with anyio.move_on_after(STANDSTILL_SECONDS):
             await self._still.wait()
@@ -275,7 +298,21 @@ class Runner:
     def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
         self._shim, self._held = shim, shim.containment
         self._gone = anyio.Event()
+        self._enforce(tasks, shim)
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
+
+    def _enforce(self, tasks: TaskGroup, shim: shims.Shim) -> None:
+        """Keep limits on this shim's tree, and those that were in force on the one before it."""
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        enforcer = self._enforcer = Enforcer(
+            shim,
+            lambda ceiling: self._tools.launcher.limit(shim.containment, ceiling),
+            lambda: self._tools.answers_due(self.agent),
+        )
+        tasks.start_soon(enforcer.run, name=f"limits of {self.agent}")
+        if self._limited is not None:
+            tasks.start_soon(enforcer.apply, self._limited.limits, self._limited.usual_memory_mb)
 
     async def _hear(self, shim: shims.Shim) -> None:
         """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
@@ -286,6 +323,8 @@ class Runner:
                 await self.read_what_is_left(shim.directory)
                 break
             self._shim = shim = again
+            if self._enforcer is not None:
+                self._enforcer.reattached(again)
             self._tools.reattached(self.agent)
         shim.close()
         self._shim = None
@@ -315,6 +354,8 @@ class Runner:
                     await self.read(heard.data)
                 case shims.Accepted():
                     self._tell(events.InputAccepted, key=heard.key)
+                case shims.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
+                    pass
                 case shims.Frozen():
                     self._still.set()
                     self._tell(events.TreeFrozen, micros=heard.micros)
@@ -323,6 +364,10 @@ class Runner:
                 case shims.Exited():
                     exited = True
                     self.exited(heard.record)
+                case shims.Fault() if (
+                    self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
+                ):
+                    log.info("agent %s: %s It is tried again.", self.agent, heard.text)
                 case shims.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
         return exited

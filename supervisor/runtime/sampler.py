@@ -57,7 +57,9 @@ class Sampler:
         self._known: dict[tuple[int, float], _Used] = {}
         self._ended = _Used()
 
-    def sample(self, root_pid: int, cgroup: Path | None = None, workspace: Path | None = None) -> Figures:
+    def sample(
+        self, root_pid: int, cgroup: Path | None = None, workspace: Path | None = None, *, spare_root: bool = False
+    ) -> Figures:
         """Look once. A tree that is gone gives no memory and no processes, and what it had used.
 
         Args:
@@ -66,10 +68,12 @@ class Sampler:
             cgroup: Its control group, if it has one of its own.
             workspace: The directory whose size is wanted; None gives 0. It takes about a second for 100,000 files, so
                 a caller asks for it seldom.
+            spare_root: Whether the root is left out, as a shim is: it is none of the agent's.
         """
         look = _Look()
         for process in _processes(root_pid, cgroup):
-            _add(look, process)
+            if not (spare_root and process.pid == root_pid):
+                _add(look, process)
         self._remember(look)
         memory = _number(cgroup, "memory.current")
         cpu = sum(used.cpu_seconds for used in look.used.values()) + self._ended.cpu_seconds

@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
+from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
@@ -40,9 +41,14 @@ from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.metrics_api import listen_for_metrics, metrics_routes, serve_metrics
+from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import make_gate_reviewer
+from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
     capture_settings,
+    channels,
     controller_settings,
     detector_settings,
     retention,
@@ -63,6 +69,7 @@ LAST_SNAPSHOT_SECONDS = 5.0
 SNAPSHOT_VERSION = f"{__version__}/2"
 
 SUMMARIES = TypeAdapter(list[Summary])
+APPROVAL = TypeAdapter(ApprovalSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
+        address = setup.config.metrics.listen
+        port = stack.enter_context(listen_for_metrics(address)) if address else None
         record = Record()
         board = Board(await anyio.to_thread.run_sync(_session_maker, setup, record), record)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
@@ -114,6 +123,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             serving.start_soon(_serve, daemon, listening, setup, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            daemon.notifications.start(tasks)
+            tasks.start_soon(Sampling(daemon).run, name="sampling")
+            if port is not None:
+                serving.start_soon(serve_metrics, daemon, port, name="metrics")
             tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
             yield daemon
             daemon.ending = True
@@ -180,8 +193,20 @@ def _make_daemon(
     keeper: Keeper,
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
-    defaults = Defaults(setup.config.agent.permission_mode, setup.config.resources.limits())
-    return Daemon(board, opened.journal, opened.feed, launcher, keeper, setup.clock, tasks, defaults)
+    config = setup.config
+    defaults = Defaults(config.agent.permission_mode, config.resources.limits())
+    return Daemon(
+        board,
+        opened.journal,
+        opened.feed,
+        launcher,
+        keeper,
+        setup.clock,
+        tasks,
+        defaults,
+        Metrics(board.record),
+        channels(config),
+    )
 
 
 def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
@@ -204,7 +229,9 @@ def _session_maker(setup: Setup, record: Record) -> MakeSession:
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(detector_settings(config), submitted.task)
         controller = Controller(interventions, submitted.task, record)
-        return Session(submitted, reviewer, detectors, controller, about)
+        own = submitted.task.approval
+        settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
+        return Session(submitted, reviewer, detectors, controller, settings)
 
     return make
 
@@ -236,12 +263,20 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 
 
 async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
+    from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
+    from supervisor.runtime.recovery_api import recovery_routes
 
     reviewer = make_gate_reviewer(setup.config, setup.clock)
     about = session_settings(setup.config, setup.places, setup.environ)
     nobody = Context(home=about.home, protected=about.protected)
     api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
+    metrics_routes(api, daemon)
+
+    async def restore(agent: str, checkpoint: str, by: str) -> object:
+        return await rollbacks.roll_back(daemon, agent, rollbacks.Going(checkpoint, files_only=True), by)
+
+    recovery_routes(api, Recovering(daemon, setup.places.state, restore))
     await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
 
 

@@ -12,6 +12,7 @@ from checkpoints.capture import CaptureSettings
 from checkpoints.choose import SafeCriteria
 from checkpoints.retention import RetentionPolicy
 from interventions import texts
+from interventions.approval import ApprovalSettings
 from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
@@ -23,7 +24,10 @@ from supervisor.config.paths import Places, config_home, home
 from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
+from supervisor.core.limits import LimitSettings
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.words import Severity
+from supervisor.runtime.notifications import ByApprise, ByJournal, ChannelSettings
 
 
 def session_settings(config: Config, places: Places, environ: Mapping[str, str]) -> SessionSettings:
@@ -37,6 +41,8 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
+        approval=ApprovalSettings(**config.approval.model_dump()),
+        limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
         captures=capture_rules(config),
     )
 
@@ -71,6 +77,21 @@ def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) 
     """What no agent may touch: chaperon's own state, socket and configuration, and what the user named."""
     own = (places.state, places.runtime, config_home(environ) / "chaperon")
     return (*map(str, own), *config.protected_paths)
+
+
+def channels(config: Config) -> list[ChannelSettings]:
+    """The channels by which people are told; the stop's own are told of every stop."""
+    told_of_stops = config.interventions.emergency_stop.notification_channels
+    return [
+        ChannelSettings(
+            name=each.name,
+            send=ByJournal() if each.url.startswith("journal:") else ByApprise(each.url),
+            min_severity=Severity(each.min_severity),
+            stops=each.name in told_of_stops,
+            group_seconds=each.group_seconds,
+        )
+        for each in config.notify.channels
+    ]
 
 
 _INTERVENTIONS = TypeAdapter(InterventionSettings)

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from interventions.approval import ApprovalSettings
 from supervisor.config.model import PermissionMode
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
@@ -64,6 +65,8 @@ class Submission(Asked):
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
     keep_open: bool = False
+    approval: ApprovalSettings | None = None
+    """Which of its actions wait for a person; None: those of the configuration."""
 
     async def check(self) -> str:
         """Look whether it can be done; returns the workspace: the top of the git worktree.

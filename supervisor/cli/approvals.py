@@ -1,0 +1,110 @@
+"""Commands about what waits for a person: approvals, approve, deny, recover."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from supervisor.cli import common
+from supervisor.cli.client import Client
+from supervisor.cli.view import clean
+from supervisor.protocol.errors import NotFoundError, UsageError
+
+
+@click.command()
+@common.json_option
+def approvals(as_json: bool) -> None:
+    """List the actions that wait for a person."""
+
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            waiting = await daemon.get("/v1/approvals")
+        if as_json:
+            common.echo_json(waiting)
+            return
+        if not waiting:
+            click.echo("Nothing waits for a person.")
+        for each in waiting:
+            click.echo("\n".join(_waiting(each)))
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("request", required=False)
+@click.option("--note", default="", help="What the model is told with the answer.")
+def approve(agent: str, request: str | None, note: str) -> None:
+    """Let an action of AGENT that waits run; REQUEST says which, where several wait."""
+    _answer(agent, request, note, granted=True)
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("request", required=False)
+@click.option("--note", default="", help="What the model is told with the answer.")
+def deny(agent: str, request: str | None, note: str) -> None:
+    """Turn an action of AGENT that waits down; REQUEST says which, where several wait."""
+    _answer(agent, request, note, granted=False)
+
+
+@click.command()
+@click.argument("incident")
+@click.argument("option", required=False)
+@common.json_option
+def recover(incident: str, option: str | None, as_json: bool) -> None:
+    """List the ways back from a stop, or carry one out: the OPTION."""
+
+    async def work() -> None:
+        path = f"/v1/incidents/{incident}/recovery"
+        async with common.daemon() as daemon:
+            found = await daemon.get(path) if option is None else await daemon.post(path, {"option": option})
+        if as_json:
+            common.echo_json(found)
+        elif option is None:
+            click.echo("\n".join(f"{row['description']}\n  {row['command'] or '-'}" for row in found))
+        else:
+            click.echo(found["says"])
+
+    common.run(work)
+
+
+def _answer(agent: str, request: str | None, note: str, *, granted: bool) -> None:
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            id_ = request or await _only_one(daemon, agent)
+            await daemon.post(f"/v1/agents/{agent}/approvals/{id_}", {"granted": granted, "note": note})
+        click.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
+
+    common.run(work)
+
+
+async def _only_one(daemon: Client, agent: str) -> str:
+    """The request that waits, where there is just one.
+
+    Raises:
+        NotFoundError: None waits.
+        UsageError: Several wait.
+    """
+    waiting = [str(each["request_id"]) for each in await daemon.get("/v1/approvals") if each["agent"] == agent]
+    if not waiting:
+        raise NotFoundError(
+            f"No action of agent {agent!r} waits for a person.", way_out="chaperon approvals lists all."
+        )
+    if len(waiting) > 1:
+        raise UsageError(
+            f"{len(waiting)} actions of agent {agent!r} wait; nothing was answered.",
+            way_out=f"Say which: {', '.join(waiting)}. chaperon approvals shows them.",
+        )
+    return waiting[0]
+
+
+def _waiting(each: Mapping[str, Any]) -> list[str]:
+    ends = datetime.fromtimestamp(each["asked_at"] + each["deadline_seconds"], UTC).astimezone().strftime("%H:%M:%S")
+    given = each["input"]
+    telling = next((given[name] for name in ("command", "file_path", "url", "prompt") if given.get(name)), given)
+    return [
+        f"{each['agent']} {each['request_id']}  until {ends}  {each['tool']} {clean(str(telling))}",
+        f"    {clean(each['why'])}",
+    ]

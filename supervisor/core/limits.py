@@ -1,0 +1,131 @@
+"""What a task may use, held at the gate: issues where a limit is reached, and the refusal of calls that change something.
+
+Nothing is kept here: what is due follows from usage, from the limits in force, and from the issues that are open. Near a
+limit the detector of resources speaks; here is what happens at it.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from interventions.contract import Usage
+from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.tasks import Limits
+from supervisor.protocol.words import Decision, Severity
+
+LIMIT_REACHED = "limit_reached"
+"""The issue's type; its key is the limit's name."""
+
+OVERRUN = "critical_action"
+"""The type whose only answer is a stop, for a limit that was passed by far."""
+
+RULE = "chaperon.limit-reached"
+
+EASED = 0.9
+"""Share of a limit below which it counts as kept again: memory goes up and down around a limit."""
+
+FILE_EFFECTS = frozenset({"file_write", "file_delete"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """What happens at a limit."""
+
+    at_limit: str = "block"
+    """`block`: calls that change something are refused. `hold`: they wait for a person, as for approval. `tell`: they run, and
+    the issue alone speaks."""
+    stop_at: float | None = 2.0
+    """How many times a limit of time or cost may be used up before the run is stopped; None never stops it. Twice is beyond
+    what a run needs to end well after its first word about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """One limit."""
+
+    limit: str
+    """Its field in `Limits`."""
+    used: str
+    """Its field in `Usage`."""
+    says: str
+    """Its name and unit, for a person: filled with what is used and the limit."""
+    stops: bool = False
+    """Whether passing it by far stops the run: these two cost the user for as long as it goes on."""
+
+
+LIMITED = (
+    Limited("max_execution_time_seconds", "seconds", "time limit is reached: {used:.0f} of {limit:g} s", stops=True),
+    Limited("max_cost_usd", "cost_usd", "cost limit is reached: {used:.2f} of {limit:g} US dollars", stops=True),
+    Limited("max_token_usage", "tokens", "token limit is reached: {used:.0f} of {limit:g} tokens"),
+    Limited("max_memory_mb", "memory_mb", "memory limit is reached: {used:.0f} of {limit:g} MiB"),
+    Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
+)
+
+OpenIssues = Mapping[tuple[str, str], Issue]
+
+
+def share(each: Limited, usage: Usage, limits: Limits) -> float:
+    """How much of a limit is used; 0 where there is no limit or nothing is known."""
+    used, limit = getattr(usage, each.used), getattr(limits, each.limit)
+    return used / limit if used and limit else 0.0
+
+
+def due(usage: Usage, limits: Limits, issues: OpenIssues, seq: int, settings: LimitSettings) -> Issue | None:
+    """The issue that is to be raised or closed, one at a time; None where all is said."""
+    for each in LIMITED:
+        part = share(each, usage, limits)
+        known = issues.get((LIMIT_REACHED, each.limit))
+        over = each.stops and settings.stop_at is not None and part >= max(1.0, settings.stop_at)
+        if over and (OVERRUN, each.limit) not in issues:
+            return _issue(each, usage, limits, seq, OVERRUN, Severity.CRITICAL)
+        if part >= 1 and known is None:
+            return _issue(each, usage, limits, seq, LIMIT_REACHED, Severity.HIGH)
+        if part < EASED and known is not None:
+            return _issue(each, usage, limits, known.began, LIMIT_REACHED, Severity.HIGH, closed=True)
+    return None
+
+
+def forbidden(action: Action, review: Review, usage: Usage, limits: Limits) -> str:
+    """Why a call may not run at the limits in force; empty where it may. What only reads may always."""
+    kinds = {effect.type for effect in review.side_effects}
+    if review.decision is Decision.BLOCK or not (kinds or action.tool.startswith("mcp__")):
+        return ""
+    for each in LIMITED:
+        if share(each, usage, limits) >= 1 and _bears_on(each, kinds):
+            return f"The {_said(each, usage, limits)} are used."
+    return ""
+
+
+def refused(review: Review, why: str) -> Review:
+    """The review of a call that a limit forbids."""
+    told = (
+        f"{why} So calls that change something are not run any more. Say where the work stands and what is left to do, and "
+        "end; a person can go on with higher limits."
+    )
+    return Review(Decision.BLOCK, review.risk, review.rationality, Severity.HIGH, told, RULE, review.side_effects)
+
+
+def _bears_on(each: Limited, kinds: Collection[str]) -> bool:
+    return each.used != "file_operations" or not FILE_EFFECTS.isdisjoint(kinds)
+
+
+def _said(each: Limited, usage: Usage, limits: Limits) -> str:
+    return each.says.format(used=getattr(usage, each.used) or 0, limit=getattr(limits, each.limit) or 0)
+
+
+def _issue(
+    each: Limited, usage: Usage, limits: Limits, seq: int, type_: str, severity: Severity, *, closed: bool = False
+) -> Issue:
+    used, limit = getattr(usage, each.used), getattr(limits, each.limit)
+    return Issue(
+        type=type_,
+        severity=severity,
+        confidence=1.0,
+        impact_factor=0.3,
+        began=seq,
+        sentence=f"The {_said(each, usage, limits)} are used.",
+        evidence=(seq,),
+        details={"resource": each.used, "limit": limit, "used": used},
+        key=each.limit,
+        closed=closed,
+    )

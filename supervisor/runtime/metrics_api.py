@@ -1,0 +1,96 @@
+"""Serving the metrics: on the socket, and where it is configured on a TCP port of this machine alone."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+
+from supervisor.core.limits import LIMITED, share
+from supervisor.protocol.errors import ChaperonError
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.metrics import CONTENT_TYPE, Sample
+from supervisor.runtime.server import Server
+
+
+class MetricsPortError(ChaperonError):
+    """The port for metrics could not be had."""
+
+
+def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
+    """Add the route."""
+
+    @api.get("/metrics", response_class=PlainTextResponse)
+    def metrics() -> PlainTextResponse:
+        """All metrics, in the text format of Prometheus."""
+        return PlainTextResponse(exposition(daemon), media_type=CONTENT_TYPE)
+
+
+def exposition(daemon: Daemon) -> str:
+    """What is served."""
+    return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon)))
+
+
+def listen_for_metrics(address: str) -> socket.socket:
+    """Listen on an address like `127.0.0.1:9464`, which the configuration has checked.
+
+    Raises:
+        MetricsPortError: Somebody else does already, or this machine has no such address.
+    """
+    host, _, port = address.rpartition(":")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host.strip("[]"), int(port)))
+        listening.listen(16)
+    except OSError as error:
+        listening.close()
+        raise MetricsPortError(
+            f"The metrics cannot be served on {address} ({error.strerror}); nothing was started.",
+            way_out="Change metrics.listen, or leave it out: the socket serves /metrics too.",
+        ) from error
+    return listening
+
+
+async def serve_metrics(daemon: Daemon, listening: socket.socket) -> None:
+    """Serve the metrics and nothing else on a TCP port until cancelled: no one who reaches it can steer an agent."""
+    api = FastAPI(title="chaperon metrics", docs_url=None, redoc_url=None, openapi_url=None)
+    metrics_routes(api, daemon)
+    config = uvicorn.Config(api, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+    server = Server(config)
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        for each in getattr(server, "servers", ()):
+            each.close()
+        listening.close()
+
+
+def _of_agents(daemon: Daemon) -> Iterator[Sample]:
+    for session in daemon.board.live():
+        known, agent = session.summary, session.summary.agent
+        yield "chaperon_agents", (known.state,), 1
+        yield "chaperon_agent_memory_bytes", (agent,), known.memory_mb * 2**20
+        yield "chaperon_agent_cpu_seconds_total", (agent,), known.cpu_seconds
+        yield "chaperon_agent_processes", (agent,), known.processes
+        yield from (("chaperon_issues_open", (type_,), 1) for type_ in session.open_issues)
+        usage, limits = session.controller.usage(daemon.mono()), session.controller.limits.limits
+        for each in LIMITED:
+            if part := share(each, usage, limits):
+                yield "chaperon_limit_used_ratio", (agent, each.limit), round(part, 4)
+
+
+def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
+    waiting = sum(len(session.approvals) for session in daemon.board.live())
+    yield "chaperon_approvals_waiting", (), waiting
+    yield "chaperon_daemon_memory_bytes", (), _own_memory()
+    yield "chaperon_journal_bytes", (), sum(path.stat().st_size for path in daemon.journal.directory.glob("*.jsonl"))
+    yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
+
+
+def _own_memory() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,185 @@
+"""The ways back from an incident, carried out: from its report alone, on another day, and by another daemon than wrote it."""
+
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import orjson
+
+from interventions.recovery_options import Resumption, carry_out
+from supervisor.protocol.errors import NotFoundError, UsageError
+from supervisor.runtime.daemon import Daemon, UnavailableError
+from supervisor.runtime.incidents import REPORTS_NAME
+from supervisor.runtime.submission import NAME, Submission
+
+INCIDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+"""What an incident's id looks like; it names a file."""
+
+LONGEST_NAME = 28
+"""Of an agent's 32 characters, those that its successor's name keeps before `-r1`."""
+
+Restore = Callable[[str, str, str], Awaitable[object]]
+"""Sets the files of an agent's workspace back to a checkpoint: the agent, the checkpoint, and who asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was done."""
+
+    option: str
+    agent: str
+    """The agent that goes on; empty where none does."""
+    says: str
+    """The same for a person."""
+
+
+class Recovering:
+    """Carries out recovery options.
+
+    Args:
+        daemon: Starts the agents that go on.
+        state: The state directory, with the reports and the agents' directories.
+        restore: Sets files back; None where this daemon cannot.
+    """
+
+    def __init__(self, daemon: Daemon, state: Path, restore: Restore | None = None) -> None:
+        self._daemon = daemon
+        self._state = state
+        self._restore = restore
+
+    async def report(self, incident: str) -> dict[str, Any]:
+        """The report of an incident.
+
+        Raises:
+            NotFoundError: There is none, or it cannot be read.
+        """
+        path = self._state / REPORTS_NAME / f"{incident}.json"
+        if not INCIDENT.fullmatch(incident):
+            raise NotFoundError(
+                f"{incident!r} is no incident's id.", way_out="chaperon incidents lists them, with their ids as --json."
+            )
+        try:
+            read = orjson.loads(await anyio.Path(path).read_bytes())
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"The incident {incident!r} has no report, so there is nothing to recover from.",
+                way_out="chaperon incidents says what can be done about it; only stops have reports.",
+            ) from None
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise NotFoundError(
+                f"The report {path} cannot be read ({error}); nothing was done.",
+                way_out="The journal has it too: chaperon tail --json.",
+            ) from None
+        if not isinstance(read, dict):
+            raise NotFoundError(f"The report {path} is no object; nothing was done.")
+        return read
+
+    async def carry_out(self, incident: str, option: str, by: str) -> Recovered:
+        """Carry one option out.
+
+        Raises:
+            NotFoundError: There is no such incident.
+            UsageError: There is no such option, it is not possible, or its agent still runs.
+            UnavailableError: This daemon cannot restore checkpoints.
+        """
+        wanted = carry_out(await self.report(incident), option)
+        self._refuse_running(wanted)
+        if wanted.clean_up:
+            return await self._clean_up(wanted)
+        if wanted.checkpoint:
+            if self._restore is None:
+                raise UnavailableError(
+                    f"This daemon cannot set files back to checkpoint {wanted.checkpoint!r}; nothing was done.",
+                    way_out=f"Go on without: chaperon recover {incident} resume-with-limits",
+                )
+            await self._restore(wanted.agent, wanted.checkpoint, by)
+        return await self._go_on(wanted, by)
+
+    def _refuse_running(self, wanted: Resumption) -> None:
+        """A Claude session has one owner, and a workspace that is cleaned up has none."""
+        session = wanted.task.resume_session if wanted.task else None
+        for live in self._daemon.board.live():
+            known = live.summary
+            if known.agent == wanted.agent or known.session_id == session or known.workspace == wanted.workspace:
+                raise UsageError(
+                    f"Agent {known.agent!r} is {known.state} there, so nothing was done.",
+                    way_out=f"Stop it first: chaperon stop {known.agent}",
+                )
+
+    async def _go_on(self, wanted: Resumption, by: str) -> Recovered:
+        assert wanted.task is not None
+        task = wanted.task
+        name = self._successor(wanted.agent)
+        submission = Submission(
+            prompt=task.prompt,
+            repository=wanted.workspace,
+            name=name,
+            expected_paths=task.expected_paths,
+            constraints=task.constraints,
+            goals=task.goals,
+            limits=task.limits,
+            model=task.model,
+            permission_mode=task.permission_mode,
+            resume_session=task.resume_session,
+            approval=wanted.approval,
+        )
+        await self._daemon.submit(submission, by)
+        how = "in the same session" if task.resume_session else "in a new session"
+        back = f", with its files set back to {wanted.checkpoint}" if wanted.checkpoint else ""
+        return Recovered(wanted.option, name, f"Agent {name} goes on {how}{back}. Follow it: chaperon tail -f {name}")
+
+    def _successor(self, agent: str) -> str:
+        taken = {summary.agent for summary in self._daemon.board.summaries()}
+        base = re.sub(r"-r\d+$", "", agent)[:LONGEST_NAME]
+        number = 1
+        while (name := f"{base}-r{number}") in taken:
+            number += 1
+        return name
+
+    async def _clean_up(self, wanted: Resumption) -> Recovered:
+        kept = await _remove_worktree(Path(wanted.workspace))
+        if NAME.fullmatch(wanted.agent):
+            directory = self._state / "agents" / wanted.agent
+            await anyio.to_thread.run_sync(lambda: shutil.rmtree(directory, ignore_errors=True))
+        what = f"Its workspace was left: {kept}." if kept else f"Its workspace {wanted.workspace} was removed."
+        return Recovered(wanted.option, "", f"The task of agent {wanted.agent} is given up. {what}")
+
+
+async def _remove_worktree(workspace: Path) -> str:
+    """Remove a worktree in which nothing would be lost; why it was left, where it was."""
+    if not await anyio.Path(workspace).is_dir():
+        return ""
+    if not await anyio.Path(workspace / ".git").is_file():
+        return "it is a repository of its own, and not a worktree that was made beside one"
+    changed = await _git(workspace, "status", "--porcelain", "--ignored")
+    if changed is None or changed:
+        return "it has changes that are not committed, or files that git ignores"
+    if not await _git(workspace, "for-each-ref", "--contains=HEAD", "--count=1", "refs/heads", "refs/remotes"):
+        return "it has commits that no branch has"
+    if await _git(workspace, "worktree", "remove", str(workspace)) is None:
+        return "git would not remove it"
+    return ""
+
+
+async def _git(workspace: Path, *arguments: str) -> str | None:
+    """What git says, or None where it fails."""
+    try:
+        done = await anyio.run_process(["git", "-C", str(workspace), *arguments], check=False)
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout.decode(errors="replace").strip()
+
+
+def listed(report: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The options of a report, for people: name, description and command."""
+    rows = report.get("recovery_options")
+    return [
+        {name: str(row.get(name, "")) for name in ("option", "description", "command")}
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, Mapping)
+    ]

@@ -1,0 +1,37 @@
+"""The routes of the socket's API that are about ways back from an incident."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel, ConfigDict
+
+from supervisor.runtime.recovering import Recovered, Recovering, listed
+
+
+class Wanted(BaseModel):
+    """Which way back is wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    option: str
+    """An option's name, with dashes or underscores. Example: `resume-with-limits`."""
+
+
+def recovery_routes(api: FastAPI, recovering: Recovering) -> None:
+    """Add the routes."""
+
+    @api.get("/v1/incidents/{incident}")
+    async def report(incident: str) -> dict[str, Any]:
+        """The full report of an incident."""
+        return await recovering.report(incident)
+
+    @api.get("/v1/incidents/{incident}/recovery")
+    async def options(incident: str) -> list[dict[str, str]]:
+        """The ways back from an incident; one without a command is not possible."""
+        return listed(await recovering.report(incident))
+
+    @api.post("/v1/incidents/{incident}/recovery")
+    async def recover(incident: str, wanted: Wanted, request: Request) -> Recovered:
+        """Carry one way back out."""
+        by = request.client.host if request.client else "unknown"
+        return await recovering.carry_out(incident, wanted.option, by)

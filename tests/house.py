@@ -1,0 +1,166 @@
+"""A whole daemon around the real CLI and a scripted model, for tests of what only the whole shows."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import psutil
+
+from interventions.resource_throttling import as_json
+from supervisor.config.model import Config
+from supervisor.config.paths import Places
+from supervisor.core.summary import Summary
+from supervisor.protocol import events
+from supervisor.protocol.interventions import Intervention, LimitsInForce
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.records import decode
+from supervisor.protocol.words import InterventionKind, Severity
+from supervisor.rehearsal import scratch
+from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.submission import Submission
+from tests.support import kill_tree, real_claude_path
+
+SECONDS = 30.0
+"""The longest that a test waits for anything; a run takes two seconds on an idle machine."""
+
+E = TypeVar("E", bound=events.Event)
+
+
+def bash(command: str, **more: Any) -> Step:
+    """The model calls the shell."""
+    return Step((Use("Bash", {"command": command, "description": "A step", **more}),))
+
+
+def say(text: str) -> Step:
+    """The model writes text."""
+    return Step((Say(text),))
+
+
+@dataclass
+class House:
+    """A daemon with its agents."""
+
+    daemon: Daemon
+    model: ScriptedModel
+    base: Path
+    setup: Setup
+
+    @property
+    def workspace(self) -> Path:
+        return self.base / "workspace"
+
+    async def submit(self, name: str = "a1", **wanted: Any) -> Summary:
+        about = {"prompt": "Do the task.", "repository": str(self.workspace), "permission_mode": "bypassPermissions"}
+        return await self.daemon.submit(Submission(name=name, **{**about, **wanted}), by="test")
+
+    async def until(self, kind: type[E], fits: Callable[[E], bool] = lambda _: True, agent: str = "a1") -> E:
+        """Wait for an event of the agent's."""
+        with anyio.fail_after(SECONDS):
+            async for line in self.daemon.journal.follow():
+                event = decode(line.data).event
+                if isinstance(event, kind) and event.agent in (agent, "") and fits(event):
+                    return event
+        raise AssertionError("the journal ended")
+
+    async def ended(self, agent: str = "a1") -> events.StateChanged:
+        """Wait for the end of the agent."""
+        return await self.until(events.StateChanged, lambda event: event.after.ended, agent)
+
+    def events(self, kind: type[E]) -> list[E]:
+        """All events of a kind so far."""
+        everything = [record.event for record in self.daemon.journal.read(0)]
+        return [event for event in everything if isinstance(event, kind)]
+
+    def tree(self, agent: str = "a1") -> list[psutil.Process]:
+        """The agent's processes, its shim left out."""
+        return psutil.Process(self.daemon.board.summary(agent).shim_pid).children(recursive=True)
+
+    async def process(self, words: str, agent: str = "a1") -> psutil.Process:
+        """Wait for a process without children whose command line has these words."""
+        with anyio.fail_after(SECONDS):
+            while True:
+                with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                    for process in self.tree(agent):
+                        if words in " ".join(process.cmdline()) and not process.children():
+                            return process
+                state = self.daemon.board.summary(agent).state
+                assert not state.ended, f"the agent is {state}; it runs no {words!r}"
+                await anyio.sleep(0.02)
+
+    def stamp(self, agent: str = "a1") -> dict[str, Any]:
+        return self.daemon.stamp(agent)
+
+    def throttle(self, agent: str = "a1", **changes: Any) -> None:
+        """Have the session take in a throttling, as the controller would choose it; `max_…` are limits of the task."""
+        task = self.daemon.board.summary(agent).task
+        inner = {name: value for name, value in changes.items() if name.startswith("max_")}
+        outer = {name: value for name, value in changes.items() if name not in inner}
+        limits = LimitsInForce(replace(task.limits, **inner), **outer)
+        issue = Issue("resource_spiral", Severity.HIGH, 1.0, 0.3, 1, "It grows.", key="memory")
+        details = {"limits": as_json(limits)}
+        chosen = Intervention(
+            "i-1", InterventionKind.RESOURCE_THROTTLING, issue, 1.0, "because", "[chaperon] Slower.", details
+        )
+        self.daemon.happened(events.InterventionChosen(**self.stamp(agent), intervention=chosen))
+
+    def ease(self, agent: str = "a1") -> None:
+        """Have the session take in that the throttling ended."""
+        limits = LimitsInForce(self.daemon.board.summary(agent).task.limits)
+        self.daemon.happened(events.LimitsEased(**self.stamp(agent), intervention="i-1", limits=limits))
+
+    async def chaperon(self, *arguments: str) -> str:
+        """Run a command as a person would; what it printed."""
+        here = {"RUNTIME_DIRECTORY": str(self.base / "run"), "STATE_DIRECTORY": str(self.base / "state")}
+        command = [sys.executable, "-m", "supervisor.cli", *arguments]
+        with anyio.fail_after(SECONDS):
+            done = await anyio.run_process(command, check=False, env={**os.environ, **here})
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    def told(self) -> str:
+        """All that the model was sent."""
+        return "\n".join(str(request.body) for request in self.model.requests)
+
+
+def make_workspace(base: Path) -> None:
+    for name in ("workspace", "home"):
+        (base / name).mkdir(parents=True, exist_ok=True)
+    for arguments in (["init", "--quiet", "-b", "main"], ["commit", "--quiet", "--allow-empty", "-m", "start"]):
+        identity = ["-c", "user.name=T", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", "-C", str(base / "workspace"), *identity, *arguments], check=True)
+
+
+@asynccontextmanager
+async def house(base: Path, *steps: Step, policy: Mapping[str, Any] | None = None) -> AsyncIterator[House]:
+    """A daemon, a scripted model that plays these steps, and a workspace; whatever runs at the end is ended."""
+    if not (base / "workspace").exists():
+        make_workspace(base)
+    agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}}
+    config = Config.model_validate({**(policy or {}), "agent": agent})
+    async with ScriptedModel([Script(steps)]) as model:
+        environ = scratch.environment(base / "home", model.url, os.environ["PATH"])
+        setup = Setup(config, Places(state=base / "state", runtime=base / "run"), environ)
+        async with run_daemon(setup) as daemon:
+            made = House(daemon, model, base, setup)
+            try:
+                yield made
+            finally:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(10):
+                    for session in daemon.board.live():
+                        await daemon.wish(session.summary.agent, events.StopRequested, by="test", force=True)
+                        await made.ended(session.summary.agent)
+                    while daemon._runners:
+                        await anyio.sleep(0.01)
+                for summary in daemon.board.summaries():
+                    if not summary.state.ended and summary.shim_pid:
+                        kill_tree(summary.shim_pid, base)

@@ -1,0 +1,127 @@
+"""Each way back from a stop, by its command, from the report, with another daemon than wrote it."""
+
+import subprocess
+from pathlib import Path
+
+import orjson
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon import UnavailableError
+from supervisor.runtime.recovering import Recovering
+from tests.house import House, bash, house, say
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+
+
+async def stopped(base: Path) -> str:
+    """An agent that was stopped after its first step, and the incident's id; the daemon has ended since."""
+    async with house(base, bash("echo first"), bash(f"echo x > {base}/state/journal/x"), say("Done.")) as made:
+        await made.submit(prompt="Count to two.")
+        assert (await made.ended()).after is AgentState.STOPPED
+        opened = await made.until(events.IncidentOpened, lambda event: event.report is not None)
+        return opened.incident.id
+
+
+async def resumed(made: House, incident: str, option: str) -> str:
+    """Carry an option out; the name of the agent that goes on."""
+    done = orjson.loads(await made.chaperon("recover", incident, option, "--json"))
+    return str(done["agent"])
+
+
+async def test_the_options_are_listed_with_their_commands(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path) as made:
+        said = await made.chaperon("recover", incident)
+    assert f"chaperon recover {incident} resume-with-limits" in said
+    assert "Not possible: there is no safe checkpoint." in said
+
+
+async def test_on_another_day_the_session_goes_on_with_stricter_limits(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path, say("I know.")) as made:
+        before = made.daemon.board.summary("a1")
+        name = await resumed(made, incident, "resume-with-limits")
+        assert name == "a1-r1"
+        assert (await made.ended(name)).after is AgentState.DONE
+        after = made.daemon.board.summary(name)
+        assert after.session_id == before.session_id
+        assert after.task.limits.max_token_usage is not None
+        assert after.task.limits.max_token_usage <= 10_000_000
+        assert "Count to two." in made.told(), "the conversation goes on"
+        assert "You were stopped: " in made.told()
+
+
+async def test_on_another_day_the_session_goes_on_with_each_action_approved(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path, bash("echo 1 > made.txt"), say("I know.")) as made:
+        name = await resumed(made, incident, "manual-approval")
+        asked = await made.until(events.ApprovalAsked, agent=name)
+        await made.chaperon("approve", name, asked.request_id)
+        assert (await made.ended(name)).after is AgentState.DONE
+        assert (made.workspace / "made.txt").exists()
+
+
+async def test_a_rollback_needs_a_safe_checkpoint_and_somebody_who_restores_it(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path, say("Again.")) as made:
+        with pytest.raises(UsageError, match="not possible"):
+            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
+        path = made.base / "state" / "incidents" / f"{incident}.json"
+        report = orjson.loads(path.read_bytes())
+        row = next(row for row in report["recovery_options"] if row["option"] == "rollback_and_retry")
+        row |= {"checkpoint": "c-3", "command": "chaperon recover"}
+        path.write_bytes(orjson.dumps(report))
+        with pytest.raises(UnavailableError, match="c-3"):
+            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
+        restored = []
+
+        async def restore(*what: str) -> None:
+            restored.append(what)
+
+        done = await Recovering(made.daemon, made.base / "state", restore).carry_out(
+            incident, "rollback-and-retry", "ann"
+        )
+        assert restored == [("a1", "c-3", "ann")]
+        assert (await made.ended(done.agent)).after is AgentState.DONE
+        assert made.daemon.board.summary(done.agent).task.resume_session is None
+        assert "An earlier attempt was stopped" in made.told()
+
+
+async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_no_other(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    path = tmp_path / "state" / "incidents" / f"{incident}.json"
+    beside = tmp_path / "beside"
+    subprocess.run(
+        ["git", "-C", str(tmp_path / "workspace"), "worktree", "add", "-q", "-b", "work", str(beside)], check=True
+    )
+    async with house(tmp_path) as made:
+        recovering = Recovering(made.daemon, made.base / "state")
+        assert "a repository of its own" in (await recovering.carry_out(incident, "abort", "ann")).says
+        assert made.workspace.exists()
+        assert not (made.base / "state" / "agents" / "a1").exists()
+        path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "workspace": str(beside)}))
+        (beside / "work.txt").write_text("not committed")
+        assert "not committed" in (await recovering.carry_out(incident, "abort", "ann")).says
+        (beside / "work.txt").unlink()
+        assert "was removed" in (await recovering.carry_out(incident, "abort", "ann")).says
+        assert not beside.exists()
+
+
+async def test_nothing_is_done_while_an_agent_has_the_session_or_for_what_is_no_incident(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path, bash("sleep 20"), say("Done.")) as made:
+        recovering = Recovering(made.daemon, made.base / "state")
+        name = (await recovering.carry_out(incident, "resume-with-limits", "ann")).agent
+        with pytest.raises(UsageError, match=f"Agent '{name}' is .* there, so nothing was done"):
+            await recovering.carry_out(incident, "manual-approval", "ann")
+        with pytest.raises(UsageError, match="no recovery option 'fly'"):
+            await recovering.carry_out(incident, "fly", "ann")
+        for wrong in ("no-such", "../../etc/passwd", ""):
+            with pytest.raises(NotFoundError):
+                await recovering.carry_out(wrong, "abort", "ann")
+        (made.base / "state" / "incidents" / "torn.json").write_text('{"half')
+        with pytest.raises(ChaperonError, match="cannot be read"):
+            await recovering.carry_out("torn", "abort", "ann")
