@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tests.bench import (
     bench_added,
+    bench_checkpoint_live,
     bench_core,
     bench_fleet,
     bench_journal,
@@ -31,6 +32,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "start": bench_start.main,
     "fleet": bench_fleet.main,
     "added": bench_added.main,
+    "checkpoint_live": bench_checkpoint_live.main,
 }
 """By name, the quick ones first; all of them take under ten minutes."""
 
