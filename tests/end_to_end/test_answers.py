@@ -91,12 +91,12 @@ async def test_what_is_said_in_the_middle_of_a_turn_comes_with_the_next_result(s
 
 
 async def test_a_redirected_agent_leaves_what_it_does_and_does_the_other(stage: Stage) -> None:
-    stage.bash("tail -f /dev/null; touch too-late")
+    stage.bash("python3 -c 'import time; time.sleep(300)'; touch too-late")
     stage.write(stage.repo / "other.txt")
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
-        await until(lambda: "tail" in names_in(stage.repo))
+        await until(lambda: "python3" in names_in(stage.repo))
         await daemon.wish("a1", events.RedirectRequested, id="1", text="do the other", by="test")
         assert (await ended(daemon)).state is AgentState.DONE
     assert "do the other" in stage.told()
