@@ -55,6 +55,9 @@ class SessionSettings:
     settle_seconds: float = 10.0
     """How long a message that came as the turn ended may go untaken before the agent finishes all the same: the CLI takes
     one within milliseconds."""
+    finish_seconds: float = 660.0
+    """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
+    itself, and a minute is for the rest."""
     ladder: Ladder = field(default_factory=Ladder)
     home: str = ""
     """The agent's home directory, for reviews."""
@@ -256,7 +259,7 @@ class Decider:
     def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if not known.incidents_due:
             return None
-        incident, report = incidents.describe(known.incidents_due[0], known, seq)
+        incident, report = incidents.describe(known.incidents_due[0], known, now.at, seq)
         return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
 
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from typing import Any
 
 from interventions import stop_report
+from monitors.guarded import DetectorFailure
 from supervisor.core.memory import IncidentCause, Memory
 from supervisor.protocol.events import (
     AgentExited,
@@ -17,13 +18,14 @@ from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.words import InterventionKind, Severity
 
 
-def describe(cause: IncidentCause, known: Memory, seq: int) -> tuple[Incident, dict[str, Any] | None]:
+def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
-    agent, workspace = cause.agent, known.submitted.workspace
+    agent, workspace = known.submitted.agent, known.submitted.workspace
+    at = at if isinstance(cause, DetectorFailure) else cause.at
     resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
-        return Incident(f"{agent}-{seq}-{type_}", cause.at, agent, type_, severity, summary, way_out, seq=seq), None
+        return Incident(f"{agent}-{seq}-{type_}", at, agent, type_, severity, summary, way_out, seq=seq), None
 
     match cause:
         case InterventionChosen():
@@ -45,6 +47,11 @@ def describe(cause: IncidentCause, known: Memory, seq: int) -> tuple[Incident, d
                 f" It said: {tail}" if tail else ""
             )
             return incident("agent_failed", Severity.HIGH, what, resume)
+        case DetectorFailure():
+            what = f"Detector {cause.detector} failed and was switched off for the rest of this run: {cause.sentence}"
+            return incident(
+                f"detector_failed-{cause.detector}", Severity.MEDIUM, what, "Please report it, or the plugin's author."
+            )
         case TimerFired():
             what = f"The CLI of agent {agent} did not answer its first line in time; its processes were ended."
             return incident("agent_silent", Severity.HIGH, what, "chaperon doctor says whether the CLI works here.")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from interventions.controller import EASED, Controller
+from monitors.guarded import DetectorFailure, Guarded
 from supervisor.core import gate
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.going_back import GoingBack
@@ -63,7 +64,7 @@ from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severi
 HISTORY = 50
 """Steps kept for reviews, reports and `show`: as many last actions as an incident report carries."""
 
-HELLO, SETTLE, LADDER, INTERVENE = "hello", "settle", "ladder", "intervene"
+HELLO, SETTLE, FINISH, LADDER, INTERVENE = "hello", "settle", "finish", "ladder", "intervene"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
 cooldown or of the wait for the next call that a throttling lets through."""
 
@@ -80,7 +81,16 @@ may run for ever and are left out: waiting for them would never end."""
 WORK_ENDED = frozenset({"completed", "failed", "stopped", "killed"})
 
 Ending = AgentExited | AgentVanished | LaunchFailed
-IncidentCause = InterventionChosen | PersonNeeded | AgentExited | AgentVanished | LaunchFailed | TimerFired | TreeEnded
+IncidentCause = (
+    InterventionChosen
+    | PersonNeeded
+    | AgentExited
+    | AgentVanished
+    | LaunchFailed
+    | TimerFired
+    | TreeEnded
+    | DetectorFailure
+)
 
 
 class Memory:
@@ -135,6 +145,7 @@ class Memory:
         self.ending: Ending | None = None
         self.incidents_due: deque[IncidentCause] = deque()
         self._detectors = detectors
+        self._switched_off: set[str] = set()
         self.controller = controller
         self._observer = Observer()
 
@@ -295,6 +306,9 @@ class Memory:
             self.captures.observed(observation.seq, observation)
             for detector in self._detectors:
                 self.fresh_issues += detector.see(observation)
+                if isinstance(detector, Guarded) and detector.failure and detector.name not in self._switched_off:
+                    self._switched_off.add(detector.name)
+                    self.incidents_due.append(detector.failure)
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -459,6 +473,9 @@ class Memory:
             self.stop = StopRequested(
                 agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why, force=True
             )
+        elif event.name == FINISH and self.state is AgentState.FINISHING and not self.stop:
+            why = "the CLI did not end after its input was closed"
+            self.stop = StopRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why)
         elif event.name == SETTLE:
             self.settled = True
         elif event.name == LADDER:

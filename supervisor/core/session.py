@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.memory import APPROVAL, HELLO, INTERVENE, LADDER, SETTLE, Memory
+from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, SETTLE, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
@@ -217,7 +217,7 @@ class Session:
             case AgentState.RUNNING if known.owed_a_turn:
                 commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
             case AgentState.FINISHING:
-                commands.append(CloseInput())
+                commands += [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case AgentState.STOPPING if known.rung is not None:
                 commands += self._climb(known.rung)
             case _:
@@ -300,9 +300,9 @@ class Session:
             case AgentLaunched():
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case StateChanged(after=AgentState.FINISHING):
-                return [CloseInput()]
+                return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(HELLO), StopTimer(SETTLE), StopTimer(LADDER), StopTimer(INTERVENE)]
+                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE)]
             case StateChanged(after=AgentState.STARTING):
                 return [StopTimer(SETTLE), self._launch()]
             case InterventionChosen():

@@ -20,9 +20,6 @@ WIRE = (
 )  # fmt: skip
 """What makes the CLI speak the wire, with both gates."""
 
-SUPERVISED: Mapping[str, str] = {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "0"}
-"""The CLI's own patience with background work, switched off: how long a run may last is chaperon's to say."""
-
 
 class ProcessLauncher:
     """Starts shims for agents.
@@ -100,7 +97,7 @@ class ProcessLauncher:
             directory=directory,
             argv=[str(cli.path), *arguments(command), *self._settings.arguments, *GATE_ARGUMENTS],
             cwd=Path(command.workspace),
-            env={**agent_environment(self._environ, self._settings.environment, own), **SUPERVISED},
+            env=agent_environment(self._environ, self._settings.environment, own),
             launcher=self._settings.launcher,
             cgroup=self._group(agent, command.task.limits, again=command.number > 1),
         )

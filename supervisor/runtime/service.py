@@ -21,6 +21,7 @@ from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
+from monitors.review.refusals import Refusals
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
@@ -227,7 +228,8 @@ def _session_maker(setup: Setup, record: Record) -> MakeSession:
     interventions = controller_settings(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
-        detectors = make_detectors(detector_settings(config), submitted.task)
+        watching = detector_settings(config)
+        detectors = make_detectors(watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(),))
         controller = Controller(interventions, submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))

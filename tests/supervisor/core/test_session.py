@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from monitors.guarded import Guarded
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
     CloseInput,
@@ -16,6 +17,7 @@ from supervisor.protocol.commands import (
     Terminate,
 )
 from supervisor.protocol.errors import IllegalStepError
+from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import AgentState, Decision, Rung
 from tests.play import Play, answers, lines, recorded, verdict
 
@@ -177,6 +179,26 @@ def test_a_message_that_is_never_taken_does_not_keep_the_agent_for_ever() -> Non
     play.say("hello?")
     play.result()
     assert CloseInput() in play.fired("settle")
+
+
+def test_a_cli_that_does_not_end_after_its_input_was_closed_is_stopped() -> None:
+    play = Play().running()
+    assert StartTimer("finish", 660.0) in play.result()
+    (changed,) = recorded(play.fired("finish"), events.StateChanged)
+    assert changed.after is AgentState.STOPPING
+    assert "did not end" in changed.why
+
+
+def test_a_detector_that_fails_is_switched_off_with_one_incident() -> None:
+    class Broken:
+        name = "broken"
+
+        def see(self, observation: object) -> list[Issue]:  # noqa: ARG002 - the protocol's
+            raise ZeroDivisionError("oh")
+
+    play = Play(detectors=[Guarded(Broken())])
+    reports = [c for c in (*play.submit(), *play.launched(), *play.say("hm")) if isinstance(c, ReportIncident)]
+    assert [report.incident.type for report in reports] == ["detector_failed-broken"]
 
 
 def test_background_work_keeps_the_input_open() -> None:

@@ -10,7 +10,7 @@ from supervisor.protocol.commands import Launch
 from supervisor.protocol.tasks import Limits, Task
 from supervisor.runtime import shims
 from supervisor.runtime.containment import Containment, Uncontained
-from supervisor.runtime.launcher import SUPERVISED, WIRE, ProcessLauncher, arguments
+from supervisor.runtime.launcher import WIRE, ProcessLauncher, arguments
 from tests.daemons import Base
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ def test_the_gates_arguments_come_last_and_the_environment_is_clean(base: Base) 
     spec = launcher(base, arguments=("--effort", "low"), environment={"MORE": "1"})._spec("a1", launch(base))
     assert spec.argv[0] == str(base.command)
     assert tuple(spec.argv[-len(GATE_ARGUMENTS) :]) == GATE_ARGUMENTS
-    assert spec.env.items() >= {"MORE": "1", "ANTHROPIC_API_KEY": "k", **SUPERVISED}.items()
+    assert spec.env.items() >= {"MORE": "1", "ANTHROPIC_API_KEY": "k"}.items()
     assert "SECRET" not in spec.env
 
 
