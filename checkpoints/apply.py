@@ -101,6 +101,7 @@ class Application:
                     os.mkdir(folder, 0o700, dir_fd=self._root)
         with Folders(self._root) as folders:
             for job in self._jobs:
+                folders.trim()
                 if job.after is not None and not self._is_placed(folders, job):
                     self._stage_one(folders, job)
 
@@ -151,12 +152,14 @@ class Application:
         """
         with Folders(self._root) as folders:
             for job in self._jobs:
+                folders.trim()
                 if job.before is not None and not self._is_placed(folders, job):
                     self._take_away(folders, job)
         self._remove_folders(self._folders_going)
         self._make_folders(self._folders_coming)
         with Folders(self._root) as folders:
             for job in self._jobs:
+                folders.trim()
                 if job.after is not None and not self._is_placed(folders, job):
                     self._put(folders, job)
 
@@ -223,13 +226,18 @@ class Application:
         """
         with Folders(self._root) as folders:
             for job in self._jobs:
+                folders.trim()
                 if job.after is not None:
                     self._take_back(folders, job)
         self._remove_folders(list(reversed(self._folders_coming)))
         self._make_folders_again()
         with Folders(self._root) as folders:
-            going = [job for job in self._jobs if job.before is not None]
-            return [job.path for job in going if not self._give_back(folders, job)]
+            stuck = []
+            for job in self._jobs:
+                folders.trim()
+                if job.before is not None and not self._give_back(folders, job):
+                    stuck.append(job.path)
+            return stuck
 
     def _take_back(self, folders: Folders, job: Job) -> None:
         """Move what was put back aside, unless it was changed since: then it stays."""

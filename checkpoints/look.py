@@ -24,6 +24,7 @@ _ATTEMPTS = 3
 
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 _MAX_OPEN_FOLDERS = 256
+"""Of 1,024 descriptors that a process usually has."""
 
 
 class Content(NamedTuple):
@@ -100,6 +101,11 @@ class Folders:
             os.close(fd)
         self._open.clear()
 
+    def trim(self) -> None:
+        """Close all if there are many; called between paths, where nobody holds a descriptor of this object."""
+        if len(self._open) > _MAX_OPEN_FOLDERS:
+            self.forget()
+
     def get(self, path: bytes) -> int | None:
         """Return the descriptor of a folder; None where there is none or it may not be read. Owned by this object."""
         if not path:
@@ -108,8 +114,6 @@ class Folders:
         if found is not None:
             return found
         above, _, name = path.rpartition(b"/")
-        if len(self._open) > _MAX_OPEN_FOLDERS:
-            self.forget()
         parent = self.get(above)
         if parent is None:
             return None

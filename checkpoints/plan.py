@@ -72,6 +72,7 @@ def work_out(store: Store, root: int, present: Checkpoint, target: Checkpoint) -
     blocks = _skipped_paths(present, target)
     with Folders(root) as folders:
         for pair in pairs:
+            folders.trim()
             if not any(is_within(pair.path, blocked) for blocked in blocks):
                 why = _in_the_way(store, folders, pair)
                 if why:

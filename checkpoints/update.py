@@ -47,6 +47,7 @@ class Update:
             if not any(above in paths for above in self_and_above(folder)) and self._is_known(folder):
                 self._scan(folder, trusting=paths)
         for path in sorted(paths):
+            self._folders.trim()
             if not self._is_done(path) and not _is_ours(path):
                 self._look_at(path)
         return self._edits

@@ -68,7 +68,7 @@ def make_detectors(
         learned: What outcomes taught; used only where learning is enabled.
     """
     task = replace(task, repository=workspace) if workspace else task
-    board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress))
+    board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress), task.repository)
 
     def own(pattern: Settings, name: str) -> Settings:
         factor = learned.factor(name) if learned and settings.learning.enabled else pattern.learned

@@ -65,9 +65,11 @@ class Facts:
 
     Args:
         patterns: Regular expressions for test output of one's own; see `monitors.testruns.tally`.
+        root: Where the agent works, absolute; empty where nobody knows.
     """
 
-    def __init__(self, patterns: tuple[re.Pattern[str], ...] = ()) -> None:
+    def __init__(self, patterns: tuple[re.Pattern[str], ...] = (), root: str = "") -> None:
+        self.root = root
         self._patterns = patterns
         self._step: ToolReturned | None = None
         self._fingerprint: Fingerprint | None = None

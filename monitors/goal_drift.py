@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitors.facts import Facts
-from monitors.paths import SCRATCH
+from monitors.paths import is_scratch
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -108,7 +108,9 @@ class GoalDrift:
     def _words_of(self, call: ToolCalled) -> set[str]:
         """The words of where it acts and what it looks for; what it writes counts by its first lines."""
         places = [
-            touch.path.removeprefix(self._root) for touch in self._facts.touches(call) if not SCRATCH.search(touch.path)
+            touch.path.removeprefix(self._root)
+            for touch in self._facts.touches(call)
+            if not is_scratch(touch.path, self._root)
         ]
         asked = [
             str(call.input.get(field) or "")[:400]

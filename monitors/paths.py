@@ -19,7 +19,7 @@ _TEST_PATH = re.compile(
 _MOST_TOUCHES = 40
 """Paths of one call that are looked at, to bound the work; a call that touches more is judged by these."""
 
-SCRATCH = re.compile(r"^/(?:private/)?(?:tmp|var/tmp|var/folders|dev)(?:/|$)|/\.claude(?:/|$)|/\.cache(?:/|$)")
+_SCRATCH = re.compile(r"^/(?:private/)?(?:tmp|var/tmp|var/folders|dev)(?:/|$)|/\.claude(?:/|$)|/\.cache(?:/|$)")
 """Places that no task is about and that anybody may use."""
 
 
@@ -30,6 +30,11 @@ def touches(call: ToolCalled) -> tuple[Touch, ...]:
     access = "write" if call.tool in CHANGING_TOOLS else "read"
     values = (call.input.get(field) for field in _PATH_FIELDS)
     return tuple(Touch(value, access) for value in values if isinstance(value, str) and value)
+
+
+def is_scratch(path: str, root: str) -> bool:
+    """Whether a path is in a place for scratch, and not within the root: a workspace may well lie below `/tmp` itself."""
+    return bool(_SCRATCH.search(path)) and relative(path, root) is None
 
 
 def is_test(path: str) -> bool:

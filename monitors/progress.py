@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitors.facts import Facts
-from monitors.paths import CHANGING_TOOLS, is_test
+from monitors.paths import CHANGING_TOOLS, is_scratch, is_test
 from monitors.recent import Recent
 from monitors.testruns import Tally
 from supervisor.protocol.observations import ToolReturned
@@ -23,7 +23,7 @@ MAX_SUITES = 64
 
 _COMMIT = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
 _SCRATCH = re.compile(
-    r"^/(?:private/)?(?:tmp|var/tmp)/|/\.claude/|/node_modules/|\.(?:log|tmp|bak|orig|out)$|/(?:scratch|debug|temp|tmp)[^/]*$",
+    r"/node_modules/|\.(?:log|tmp|bak|orig|out)$|/(?:scratch|debug|temp|tmp)[^/]*$",
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(
@@ -74,7 +74,7 @@ class Progress:
             strong=self._better(run, step.input) or _committed(step) or self._matters(step),
             new=self._calls.add(self._facts.of(step).call),
             waits=self._facts.waits(step),
-            changed=_changed(step),
+            changed=self._changed(step),
             run=run,
         )
 
@@ -102,22 +102,23 @@ class Progress:
         if not isinstance(path, str) or not self._paths.add(path) or step.tool != "Write" or step.failed:
             return ""
         created = "created" in step.text[:80]
-        return f"{path} was created" if created and not _SCRATCH.search(path) else ""
+        return f"{path} was created" if created and not self._is_scratch(path) else ""
 
+    def _is_scratch(self, path: str) -> bool:
+        return bool(_SCRATCH.search(path)) or is_scratch(path, self._facts.root)
 
-def _changed(step: ToolReturned) -> bool:
-    if step.failed:
-        return False
-    if step.tool in CHANGING_TOOLS:
-        return not is_test(str(step.input.get("file_path") or step.input.get("notebook_path") or ""))
-    return step.tool == "Bash" and _changes(str(step.input.get("command") or "")[:4_000])
+    def _changed(self, step: ToolReturned) -> bool:
+        if step.failed:
+            return False
+        if step.tool in CHANGING_TOOLS:
+            return not is_test(str(step.input.get("file_path") or step.input.get("notebook_path") or ""))
+        return step.tool == "Bash" and self._changes(str(step.input.get("command") or "")[:4_000])
 
-
-def _changes(command: str) -> bool:
-    """Whether a command writes to something that is neither a test nor scratch."""
-    targets = ("".join(groups).strip("\"'") for groups in _WRITTEN.findall(command))
-    written = any(not is_test(target) and not _SCRATCH.search(target) and target != "/dev/null" for target in targets)
-    return written or bool(_CHANGING_COMMAND.search(command))
+    def _changes(self, command: str) -> bool:
+        """Whether a command writes to something that is neither a test nor scratch."""
+        targets = ("".join(groups).strip("\"'") for groups in _WRITTEN.findall(command))
+        written = any(not is_test(target) and not self._is_scratch(target) for target in targets)
+        return written or bool(_CHANGING_COMMAND.search(command))
 
 
 def _committed(step: ToolReturned) -> str:

@@ -14,7 +14,7 @@ from posixpath import dirname
 from typing import NamedTuple
 
 from monitors.facts import Facts
-from monitors.paths import SCRATCH, matches_any, relative
+from monitors.paths import is_scratch, matches_any, relative
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -132,7 +132,7 @@ class ScopeCreep:
     def _weigh(self, paths: Iterable[str], seq: int) -> Sequence[Issue]:
         new = [path for path in paths if path not in self._touched]
         for path in new:
-            if SCRATCH.search(path) and relative(path, self._root) is None:
+            if is_scratch(path, self._root):
                 continue
             self._touched[path] = self._place(path, seq)
             if len(self._touched) > self._settings.window:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from monitors.facts import Facts
-from monitors.paths import is_test
+from monitors.paths import is_scratch, is_test
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
@@ -68,7 +68,6 @@ _DESELECTED = re.compile(
 _TEST_NAME = re.compile(r"\b(?:Test[A-Z]\w+|test_\w+|\w+Test)\b|[\w.-]+\.(?:test|spec)\.\w+|\b\w+_test\.\w+")
 MAX_NAMES = 400
 """Names of tests, out of the output of a failing run, that are remembered."""
-_SCRATCH_PATH = re.compile(r"(?:^|\s)/(?:private/)?tmp/")
 
 
 class TestTampering:
@@ -94,7 +93,9 @@ class TestTampering:
         if not isinstance(observation, ToolReturned):
             return ()
         run = self._facts.run(observation)
-        signs = [] if observation.refused or (observation.failed and run is None) else _signs(observation)
+        signs = (
+            [] if observation.refused or (observation.failed and run is None) else _signs(observation, self._facts.root)
+        )
         found = self._weigh(signs, observation) if signs else ()
         if run is not None:
             self._failing = run.failed > 0
@@ -153,25 +154,25 @@ class TestTampering:
         )
 
 
-def _signs(step: ToolReturned) -> list[_Sign]:
+def _signs(step: ToolReturned, root: str) -> list[_Sign]:
     """What in this step tampers with tests; a sign with negative weight makes up for one."""
     if step.tool == "Bash":
-        return _signs_of_command(str(step.input.get("command") or "")[:4_000])
+        return _signs_of_command(str(step.input.get("command") or "")[:4_000], root)
     path = str(step.input.get("file_path") or "")
     before, after = _texts(step.input, step.structured)
-    if not path or before == after or _SCRATCH_PATH.match(path):
+    if not path or before == after or is_scratch(path, root):
         return []
     return _signs_of_test(before, after) if is_test(path) else _signs_of_code(before, after)
 
 
-def _signs_of_command(command: str) -> list[_Sign]:
+def _signs_of_command(command: str, root: str) -> list[_Sign]:
     signs = []
     if _SWALLOWED.search(command):
         signs.append(_Sign("the failure of a test run is swallowed", 0.5))
     if _DESELECTED.search(command) and re.search(_TEST_COMMAND, command):
         signs.append(_Sign("failing tests are left out of the run", 0.25))
     removed = _REMOVED.search(command)
-    if removed and not _SCRATCH_PATH.search(removed[0].split(maxsplit=1)[-1]):
+    if removed and not any(is_scratch(word, root) for word in removed[0].split()):
         signs.append(_Sign("a test file is removed", 1.0))
     return signs
 

@@ -1,5 +1,6 @@
 """The documentation says what is so: its commands run, its excerpt is what the demo prints, its links lead somewhere."""
 
+import json
 import os
 import pwd
 import re
@@ -82,7 +83,7 @@ def run(command: str, shell: Mapping[str, str], where: Path) -> subprocess.Compl
 
 
 def test_every_block_to_be_run_is_run_by_a_test_here() -> None:
-    assert set(BLOCKS) == {"run", "rehearse", "doctor"}
+    assert set(BLOCKS) == {"run", "rehearse", "explain", "doctor"}
     assert [name for name, _ in blocks("file")] == ["careful.yaml"]
 
 
@@ -91,6 +92,14 @@ def test_doctor_says_what_works(shell: Mapping[str, str], tmp_path: Path) -> Non
     done = run(command, shell, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "python" in done.stdout
+
+
+def test_an_action_can_be_asked_about_without_a_run(shell: Mapping[str, str], tmp_path: Path) -> None:
+    explained, reviewed, listed = (run(command, shell, tmp_path) for command in BLOCKS["explain"])
+    assert [done.returncode for done in (explained, reviewed, listed)] == [0, 0, 0], explained.stderr + reviewed.stderr
+    assert "git.push-force" in explained.stdout
+    assert json.loads(reviewed.stdout)["decision"] == "block"
+    assert listed.stdout.strip()
 
 
 @pytest.mark.real_cli

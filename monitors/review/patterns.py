@@ -98,8 +98,20 @@ class Pattern:
                 return False
         if self.regexes:
             text = " ".join(invocation.args)
-            return all((regex.search(text) is not None) == wanted for regex, wanted in self.regexes)
+            return all(_found(regex, text) == wanted for regex, wanted in self.regexes)
         return True
+
+
+WINDOW = 2_048
+"""Characters that a regular expression is given at a time. Some take time that grows with the square of the text; so none gets much."""
+OVERLAP = 256
+"""Characters that two windows share, so that what stands across their border is found."""
+
+
+def _found(regex: re.Pattern[str], text: str) -> bool:
+    if len(text) <= WINDOW:
+        return regex.search(text) is not None
+    return any(regex.search(text, start, start + WINDOW) for start in range(0, len(text), WINDOW - OVERLAP))
 
 
 def _in_order(wanted: tuple[Operand | None, ...], operands: list[Arg]) -> bool:

@@ -21,6 +21,7 @@ MAX_WORDS = 2_000
 
 _WORD = re.compile(r"[a-z][a-z0-9_]{3,}")
 _PLACEHOLDER = re.compile(r"<[a-z][a-z_ -]{2,30}>|\bpath/to/|\byour[-_](?:\w+)|\bTODO\b|\bxxx+\b", re.IGNORECASE)
+_PLACEHOLDER_MARKS = ("<", "path/to/", "your", "YOUR", "Your", "TODO", "xxx", "XXX")
 _COMMON = frozenset({"this", "that", "with", "from", "into", "file", "files", "when", "then", "make", "should", "must", "please", "code", "also", "have", "need", "want", "some", "true", "false", "none", "null", "home", "echo", "bash", "user", "work", "using"})  # fmt: skip
 
 
@@ -118,5 +119,5 @@ def _efficiency(action: Action, summary: str, history: Sequence[Step]) -> tuple[
 
 
 def _completeness(summary: str) -> tuple[float, str]:
-    found = _PLACEHOLDER.search(summary)
+    found = _PLACEHOLDER.search(summary) if any(mark in summary for mark in _PLACEHOLDER_MARKS) else None
     return (0.3, f"`{found[0]}` looks like a place to be filled in") if found else (0.9, "")

@@ -88,7 +88,11 @@ def diff(name: str, other: str, agent: str, as_json: bool) -> None:
         if as_json:
             common.echo_json(changes)
         else:
-            click.echo("\n".join(picture(changes)) or "Nothing changed.")
+            # Here and not above: the checkpoints package is the daemon's, and listing them should not pay for it.
+            from checkpoints.model import Change, Difference
+            from checkpoints.picture import picture
+
+            click.echo(picture(Difference(one["path"], Change(one["change"])) for one in changes))
 
     common.run(work)
 
@@ -196,7 +200,7 @@ def _told(plan: Mapping[str, Any], files_only: bool) -> list[str]:
     what = f"files and the conversation of {plan['agent']}" if both else "files"
     lines = [f"Going back to {target['name']} ({_time(target['facts']['at'])}, {target['facts']['reason']}): {what}."]
     if lost:
-        lines += [f"Lost here, and kept in a checkpoint ({len(lost)}):", *picture(lost)]
+        lines += [f"Lost here, and kept in a checkpoint ({len(lost)}):", *_listed(lost)]
     if back:
         lines += [f"Comes back ({len(back)}):", *(f"  {one['path']}" for one in back[:SHOWN])]
     if not plan["lost"]:
@@ -205,7 +209,7 @@ def _told(plan: Mapping[str, Any], files_only: bool) -> list[str]:
     return [*lines, *plan["warnings"]]
 
 
-def picture(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+def _listed(changes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Changed paths, one a line, with a mark each and the counts below."""
     lines = []
     for one in changes[:SHOWN]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from pydantic import ValidationError
 
 from supervisor.config import paths
@@ -94,7 +95,7 @@ async def rehearse(
                 f"The rehearsal {placed.name!r} did not end within {LONGEST_SECONDS:g} s, so its agent was ended.",
                 way_out="A step of the scenario waits for something that does not come; --keep shows what was done.",
             ) from None
-        outcome = _outcome(placed, places, model, seen)
+        outcome = await anyio.to_thread.run_sync(_outcome, placed, places, model, seen)
     return outcome, check(placed, outcome)
 
 

@@ -59,15 +59,15 @@ async def make(scenario: Scenario, places: Places) -> None:
     """
     workspace, home = Path(places.workspace), Path(places.home)
     for directory in (workspace, home):
-        directory.mkdir(parents=True)
-    _write(home, scenario.home)
+        await anyio.Path(directory).mkdir(parents=True)
+    await _write(home, scenario.home)
     await _git(workspace, "init", "--quiet", "--initial-branch=main")
     for name, value in IDENTITY.items():
         await _git(workspace, "config", name, value)
-    _write(workspace, [file for file in scenario.repository.files if file.committed])
+    await _write(workspace, [file for file in scenario.repository.files if file.committed])
     await _git(workspace, "add", "--all")
     await _git(workspace, "commit", "--quiet", "--allow-empty", "--message=The scratch repository")
-    _write(workspace, [file for file in scenario.repository.files if not file.committed])
+    await _write(workspace, [file for file in scenario.repository.files if not file.committed])
     if scenario.repository.remote:
         remote = workspace.with_name("origin.git")
         await _git(workspace, "clone", "--quiet", "--bare", str(workspace), str(remote))
@@ -75,11 +75,11 @@ async def make(scenario: Scenario, places: Places) -> None:
         await _git(workspace, "fetch", "--quiet", "origin")
 
 
-def _write(folder: Path, files: "list[File] | tuple[File, ...]") -> None:
+async def _write(folder: Path, files: "list[File] | tuple[File, ...]") -> None:
     for file in files:
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file.content)
+        path = anyio.Path(folder / file.path)
+        await path.parent.mkdir(parents=True, exist_ok=True)
+        await path.write_text(file.content)
 
 
 async def _git(workspace: Path, *arguments: str) -> None:

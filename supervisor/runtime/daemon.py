@@ -249,6 +249,21 @@ class Daemon:
                 await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
             if runner is not None:
                 await runner.done.wait()
+            if not self.board.summary(agent).state.ended:
+                await self._end_directly(agent)  # its runner was cancelled together with our caller
+
+    async def _end_directly(self, agent: str) -> None:
+        """End an agent's tree without a runner; the next daemon here reads how it ended."""
+        try:
+            shim = await shims.Shim.attach(self._launcher.directory(agent), self.board.session(agent).offset)
+        except (shims.ShimGoneError, shims.ShimSilentError, OSError) as error:
+            log.error("agent %s could not be ended: %s", agent, error)
+            return
+        shim.end_tree()
+        async for heard in shim.events():
+            if isinstance(heard, shims.Exited):
+                break
+        shim.close()
 
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}

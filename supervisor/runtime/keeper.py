@@ -103,6 +103,8 @@ class Keeper:
         """By workspace."""
         self.stores: dict[Path, Store] = {}
         """By folder."""
+        self.tidied_at: dict[Path, float] = {}
+        """When each store was last looked after, on the clock that never goes back."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
@@ -308,7 +310,7 @@ class Keeper:
     async def _store(self, folder: Path, project: Path | None = None) -> Store:
         async with self._opening:
             if folder not in self.stores:
-                self.stores[folder] = await self.in_thread(lambda: Store(folder, project or _project_named(folder)))
+                self.stores[folder] = await self.in_thread(lambda: _open(folder, project))
             return self.stores[folder]
 
     def _store_folders(self) -> list[Path]:
@@ -364,6 +366,15 @@ def project_of(workspace: Path) -> Path:
     if folders is None:
         return workspace
     return folders.common.parent if folders.common.name == ".git" else folders.common
+
+
+def _open(folder: Path, project: Path | None) -> Store:
+    try:
+        return Store(folder, project or _project_named(folder))
+    except (OSError, ValueError, KeyError, pygit2.GitError) as error:
+        raise CheckpointError(
+            f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."
+        ) from error
 
 
 def _project_named(folder: Path) -> Path:

@@ -3,14 +3,14 @@
 import anyio
 import pygit2
 
-from checkpoints.packing import pack
-from checkpoints.retention import RetentionPolicy, to_drop
+from checkpoints.retention import RetentionPolicy
 from checkpoints.store import Store
+from checkpoints.upkeep import keep_up
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.keeper import Keeper, Place
+from supervisor.runtime.keeper import Place
 from supervisor.runtime.log import log
 
 LOOK_SECONDS = 15.0
@@ -22,8 +22,8 @@ IDLE_SECONDS = 10.0
 SCRUB_SECONDS = 900.0
 """Between two comparisons of a whole workspace: reading 50,000 files takes a second or two of one core, 0.2 % of this time."""
 
-MANY_PACKS = 200
-"""Packs from which on a store is packed: each capture leaves one, and git itself packs at 50 to keep look-ups quick."""
+TIDY_SECONDS = 3_600.0
+"""Between two looks for what has grown too old, in a store that nothing new came to."""
 
 
 async def tend(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
@@ -46,7 +46,10 @@ async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> No
             await keeper.release(workspace)
     for store in list(keeper.stores.values()):
         if all(_idle(place, clock) for place in keeper.places.values() if place.store is store):
-            await _tidy(daemon, keeper, store, policy, clock.wall())
+            due = keeper.tidied_at.get(store.folder, float("-inf")) + TIDY_SECONDS
+            if not store.is_settled or clock.mono() > due:
+                keeper.tidied_at[store.folder] = clock.mono()
+                await _tidy(daemon, store, policy, clock.wall())
 
 
 def _idle(place: Place, clock: Clock) -> bool:
@@ -66,17 +69,15 @@ async def _scrub(daemon: Daemon, workspace: str, place: Place) -> None:
         daemon.fault("", "capture_missed", what, Severity.MEDIUM, way_out)
 
 
-async def _tidy(daemon: Daemon, keeper: Keeper, store: Store, policy: RetentionPolicy, now: float) -> None:
-    def work() -> None:
-        names = to_drop(store.checkpoints, now, policy)
-        if names:
-            store.drop(names)
-        if not store.is_settled:
-            store.settle()
-        if sum(1 for _ in store.packs.glob("*.pack")) > MANY_PACKS:
-            pack(store)
-
+async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: float) -> None:
+    """Settle, drop and pack, where something came to the store since or time may have made something old."""
     try:
-        await keeper.in_thread(work)
+        done = await daemon.keeper.in_thread(lambda: keep_up(store, now, policy))
     except (ChaperonError, OSError, pygit2.GitError) as error:
-        daemon.fault("", "checkpoints_untended", f"The store {store.folder} could not be tidied: {error}")
+        what = f"The store {store.folder} could not be tidied: {error}"
+        daemon.fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")
+        return
+    if done.dropped:
+        log.info(
+            "%s: %d checkpoints were dropped, %d bytes are left", store.project, len(done.dropped), done.size_bytes
+        )

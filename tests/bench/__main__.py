@@ -6,11 +6,13 @@ The figures are of this machine at this moment: others at work on it raise all o
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.bench import (
     bench_added,
+    bench_checkpoint_live,
     bench_core,
     bench_fleet,
     bench_journal,
@@ -30,6 +32,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "start": bench_start.main,
     "fleet": bench_fleet.main,
     "added": bench_added.main,
+    "checkpoint_live": bench_checkpoint_live.main,
 }
 """By name, the quick ones first; all of them take under ten minutes."""
 
@@ -41,11 +44,13 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     asked = parser.parse_args()
     found: list[Figure] = []
+    before = os.getloadavg()[0]
     for name in asked.only or BENCHES:
         sys.stdout.write(f"── {name}\n")
         sys.stdout.flush()
         found += BENCHES[name]()
     sys.stdout.write(f"\n{table(found, markdown=asked.markdown)}\n")
+    sys.stdout.write(f"\nLoad of the machine: {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end.\n")
     return 0
 
 

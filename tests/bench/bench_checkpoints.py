@@ -1,8 +1,8 @@
 """What checkpoints cost: ours beside git with a private index that is kept, and beside a shadow repository as peers do it.
 
-Run as `python -m tests.bench.bench_checkpoints [--files N …] [--rounds N] [--large]`. All three work on the same
-repository in the same run, taking turns; all are durable when their time is taken. The table gives medians. With half a
-million files the shadow repository is left out: its first capture alone takes a quarter of an hour.
+Run as `python -m tests.bench.bench_checkpoints [--files N …] [--rounds N] [--large] [--workspace-in FOLDER]`. All three
+work on the same repository in the same run, taking turns; all are durable when their time is taken. The table gives
+medians. With half a million files the shadow repository is left out: its first capture alone takes a quarter of an hour.
 """
 
 import argparse
@@ -37,12 +37,10 @@ _WORDS = [f"word{number}" for number in range(500)]
 class Repository:
     """A project of so many files, with a commit, and changes to make in it."""
 
-    def __init__(self, base: Path, files: int) -> None:
-        self.base, self.files = base, files
-        self.root = base / "work"
+    def __init__(self, base: Path, root: Path, files: int) -> None:
+        self.base, self.root, self.files = base, root, files
         self.random = random.Random(files)
         self.words = " ".join(self.random.choices(_WORDS, k=200_000)).encode()
-        self.root.mkdir()
         self.git("init", "-q")
         self.make_files_and_commit()
 
@@ -148,8 +146,8 @@ def milliseconds(act: Callable[[], object]) -> float:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
-    base = Path(tempfile.mkdtemp(prefix="checkpoint-bench-"))
+def scratch(where: Path | None) -> Iterator[Path]:
+    base = Path(tempfile.mkdtemp(prefix="checkpoint-bench-", dir=where))
     try:
         yield base
     finally:
@@ -165,10 +163,10 @@ def memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(files: int, rounds: int) -> None:
+def measure(files: int, rounds: int, where: Path | None) -> None:
     """Measure one size and print its part of the table."""
-    with scratch() as base:
-        repository = Repository(base, files)
+    with scratch(None) as base, scratch(where) as root:
+        repository = Repository(base, root, files)
         before_mb = memory_mb()
         ours = Ours(repository)
         try:
@@ -253,9 +251,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--files", type=int, nargs="*", default=list(DEFAULT_FILES))
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--large", action="store_true", help=f"also {LARGE_FILES:,} files: minutes, and 4 GB of disk")
+    parser.add_argument("--workspace-in", type=Path, help="put the workspace, not the stores, on this file system")
     chosen = parser.parse_args(arguments)
     for files in [*chosen.files, *([LARGE_FILES] if chosen.large else [])]:
-        measure(files, chosen.rounds)
+        measure(files, chosen.rounds, chosen.workspace_in)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,23 @@ def test_an_unusual_size_is_confirmed_twice(workspace: Path, capturer: Capturer)
     assert restorer.restore(plan, confirmed=True, unusual_confirmed=True).restored == 1_001
 
 
+def test_more_folders_than_are_held_open_at_once_are_captured_and_restored(workspace: Path, capturer: Capturer) -> None:
+    """Descriptors are closed between paths, never under one: a closed one would be another folder's by then."""
+    capturer.capture(MOMENT)
+    for number in range(300):
+        (workspace / f"{number % 7}/{number}").mkdir(parents=True)
+        (workspace / f"{number % 7}/{number}/file").write_text(f"{number}")
+    then = shape(workspace)
+    target = capturer.capture(MOMENT)
+    for number in range(300):
+        (workspace / f"{number % 7}/{number}/file").write_text(f"other {number}")
+    now = shape(workspace)
+    result = go_back(capturer, target)
+    assert shape(workspace) == then
+    go_back(capturer, capturer.store.find(result.undo))
+    assert shape(workspace) == now
+
+
 def test_ignored_files_stay_even_where_only_an_uncommitted_rule_ignored_them(
     workspace: Path, capturer: Capturer
 ) -> None:

@@ -83,7 +83,7 @@ def test_what_was_put_back_is_told_again(watcher: Watcher, tmp_path: Path) -> No
 def test_losing_count_is_said(watcher: Watcher, tmp_path: Path) -> None:
     watch(watcher, tmp_path)
     with watcher._mutex:
-        for number in range(10_000):
+        for number in range(6_000):
             (tmp_path / f"a{number % 2}").touch()
             (tmp_path / f"a{number % 2}").unlink()
     assert "ran over" in watcher.take().lost

@@ -8,13 +8,13 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import anyio.to_thread
 import pytest
 
 from supervisor.rehearsal.scenario import shipped
-from supervisor.rehearsal.script import ApiError, Say, Step
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
@@ -48,7 +48,8 @@ async def test_run_as_json_prints_the_journals_lines(stage: Stage) -> None:
 
 
 async def test_a_run_whose_turn_fails_exits_with_1(stage: Stage) -> None:
-    stage.steps.append(Step((Say("never"),), failures=(ApiError(401),) * 20))
+    stage.base.cli("begin()\ndone(is_error=True, result='API Error: 401')\nhear()")
+    stage.cli = stage.base.command
     async with stage.playing():
         done = await chaperon(stage, "run", "hello")
     assert done.returncode == 1
@@ -205,11 +206,17 @@ def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.
 
 
 @pytest.mark.timeout(120)
-def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path, real_claude: Path) -> None:
-    done = subprocess_of_its_own("demo", home=tmp_path, cli=real_claude)
+def test_the_demo_ends_well_and_leaves_nothing(real_claude: Path) -> None:
+    """Its HOME is below this repository: in /tmp the reviewer takes every file for one to be thrown away."""
+    with TemporaryDirectory(dir=Path(__file__).parent, prefix=".home-") as home:
+        the_demo(Path(home), real_claude)
+
+
+def the_demo(home: Path, cli: Path) -> None:
+    done = subprocess_of_its_own("demo", home=home, cli=cli)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "everything as expected" in done.stdout
-    assert list((tmp_path / ".local/share" / "chaperon").iterdir()) == []
+    assert list((home / ".local/share" / "chaperon").iterdir()) == []
 
 
 @pytest.mark.timeout(120)

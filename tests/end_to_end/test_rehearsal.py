@@ -22,10 +22,10 @@ def scenario(command: str, **more: object) -> Scenario:
 
 
 async def test_what_is_not_as_expected_is_found(tmp_path: Path, real_claude: Path) -> None:
-    expect = {"decisions": [{"step": "only", "decision": "block"}], "files": [{"path": "made"}], "state": "done"}
+    expect = {"decisions": [{"step": "only", "decision": "warn"}], "state": "done"}
     made = await anyio.to_thread.run_sync(lambda: scenario("touch made", expect=expect))
     outcome, findings = await rehearse(made, tmp_path / "base", cli=str(real_claude))
-    assert [finding.place for finding in findings] == ["expect.decisions[0]"]
+    assert "expect.decisions[0]" in [finding.place for finding in findings]
     assert (outcome.state, outcome.exit_code) == ("done", 0)
 
 

@@ -24,6 +24,11 @@ HOSTILE = {
     "functions that call each other": "a(){ b; b; }; b(){ c; c; }; c(){ d; d; }; d(){ e; e; }; e(){ f; f; }; f(){ g; g; }; g(){ h; h; }; h(){ i; i; }; i(){ j; j; }; j(){ ls; }; a",
     "a variable that doubles": "a=aaaaaaaa; " + "a=$a$a; " * 40 + "echo $a",
     "braces of braces": "echo " + "{a,b}" * 40,
+    "an expression's worst: words": "psql -c '" + "a" * SIZE + "'",
+    "an expression's worst: SQL": "psql -c '" + "delete from a " * 4_600 + "'",
+    "an expression's worst: hosts": "scp " + "x:/" * 21_000,
+    "an expression's worst: awk": "awk '" + "print " * 11_000 + "'",
+    "an expression's worst: options": "PAGER='vim" + " -a" * 20_000 + " é' ls",
     "launchers in a row": "sudo env nice nohup " * 3_000 + "ls",
     "a megabyte": "echo a; " * 131_072,
 }

@@ -1,6 +1,6 @@
 import pytest
 
-from monitors.paths import is_test, touches
+from monitors.paths import is_scratch, is_test, touches
 from supervisor.protocol.actions import Review, Touch
 from supervisor.protocol.observations import ToolCalled
 from supervisor.protocol.words import Decision, Severity
@@ -17,6 +17,13 @@ def test_what_the_reviewer_found_comes_before_what_the_input_names() -> None:
     assert touches(called("Write", file_path="/w/a", content="")) == (Touch("/w/a", "write"),)
     assert touches(called("Grep", path="/w", pattern="x")) == (Touch("/w", "read"),)
     assert touches(called("Read", file_path=7)) == ()
+
+
+def test_a_workspace_below_tmp_is_no_scratch() -> None:
+    assert is_scratch("/tmp/a.py", "/tmp/shop")
+    assert not is_scratch("/tmp/shop/a.py", "/tmp/shop")
+    assert not is_scratch("/w/a.py", "")
+    assert is_scratch("/dev/null", "/w")
 
 
 def test_a_call_that_touches_very_many_is_judged_by_the_first() -> None:

@@ -14,9 +14,11 @@ _COMMANDS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_P
 """Variables whose value names a command that the program runs."""
 _USUAL = re.compile(
     r"(?:/usr/bin/|/bin/)?(?:cat|less|more|most|bat|delta|diff-so-fancy|vi|vim|nvim|view|nano|emacs|emacsclient|micro|hx|helix|code|subl|gedit|kate|ed|ex|true|false|:|echo|ssh|firefox|chromium|google-chrome|w3m|lynx|xdg-open|open|sccache|ccache|"
-    r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-{1,2}[\w=./:,@-]*|\s+[\w./@-]+)*"
+    r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-{1,2}[\w=./:,@-]*|\s+[\w./@][\w./@-]*)*"
 )
 _UNUSUAL = re.compile(r"[;|&`$><(){}!]|ProxyCommand|LocalCommand|\s-c\b|-e\b|exec\b|/tmp/|\.\./|^\./")
+MAX_USUAL = 300
+"""Longest value that is taken for a usual one, in characters."""
 _QUIET = frozenset({"NODE_OPTIONS", "MAKEFLAGS", "FZF_DEFAULT_OPTS", "TAR_OPTIONS"})
 _NODE_LOADS = re.compile(
     r"--(?:require|import|loader|experimental-loader)\b|\s-r\b|^-r\b|--checkpoint-action|--eval|--to-command|--use-compress|execute|--inspect=0"
@@ -54,7 +56,7 @@ def _why(name: str, value: Arg, scene: Scene) -> str:
         )
     if name in _QUIET:
         return "makes the program load or run something else" if _NODE_LOADS.search(value) else ""
-    if name in _COMMANDS and (_UNUSUAL.search(value) or not _USUAL.fullmatch(value)):
+    if name in _COMMANDS and (len(value) > MAX_USUAL or _UNUSUAL.search(value) or not _USUAL.fullmatch(value)):
         return "names a command that the program will run"
     if name == "PATH" and _suspect(value, scene):
         return "lets programs be replaced by files that anybody may write"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
@@ -9,6 +10,8 @@ from monitors.review.places import Place
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
+MAX_PATHS = 40
+"""Most paths looked for in one word."""
 _PATH = re.compile(r"(?:^|[=:@,'\"({\[<>\s])(~?/[^\s'\",;:)}<>]+|~/?[^\s'\",;:)<>]*|\.{1,2}/[^\s'\",;:)<>]+)")
 MAX_WORD = 16_384
 """Most characters of one word that are searched for paths; code is gone through by what reads its language."""
@@ -29,13 +32,14 @@ _INSTEAD = "Ask the person for what is needed; secrets do not belong in a conver
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look for secrets among the words and the input."""
     sends = invocation.name in _SENDERS
+    among_secrets = _MARKS.search(invocation.cwd) is not None
     if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
         yield secret_at(scene, invocation, invocation.program)
     if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
         yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         for word in invocation.args:
-            if _MARKS.search(invocation.cwd) and "/" not in word:
+            if among_secrets and "/" not in word:
                 yield secret_at(scene, invocation, word)
             elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
                 yield secret_in(scene, invocation, word)
@@ -77,7 +81,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None:
     """The first secret path in a text."""
-    for match in _PATH.finditer(text[:MAX_WORD]):
+    for match in islice(_PATH.finditer(text[:MAX_WORD]), MAX_PATHS):
         found = secret_at(scene, invocation, match[1])
         if found:
             return found
@@ -145,7 +149,10 @@ def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             continue
         for path in {
             scene.path(word, invocation),
-            *(scene.places.absolute(match[1], invocation.cwd) for match in _PATH.finditer(word[:MAX_WORD])),
+            *(
+                scene.places.absolute(match[1], invocation.cwd)
+                for match in islice(_PATH.finditer(word[:MAX_WORD]), MAX_PATHS)
+            ),
         }:
             if _is_guard(scene, invocation, path):
                 yield Finding(

@@ -68,7 +68,7 @@ RULES = (
         "abuse.filter",
         (
             "sed|gsed /(?:^| |['\\\";}])(?:\\d+|\\$|\\/[^\\/]*\\/)?e (?:\\w|\\/)|(?:^|\\s)['\\\"]?(?:\\d+,?\\d*|\\$)?w \\/(?:etc|root|home|usr)|s(.)(?:(?!\\1).)*\\1(?:(?!\\1).)*\\1[gip0-9]*e[gip0-9]*(?:$|['\\\" ;])/",
-            'awk|gawk|mawk|nawk /\\bsystem *\\(|\\| *getline|\\|& *(?:s|\\"|getline)|print[^;}]*\\| *\\"|\\/inet\\//',
+            'awk|gawk|mawk|nawk /\\bsystem *\\(|\\| *getline|\\|& *(?:s|\\"|getline)|print[^;}]{0,200}\\| *\\"|\\/inet\\//',
             "split {--filter}",
             "sort {--compress-program}",
             "rg {--pre --hostname-bin}",

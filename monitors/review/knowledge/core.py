@@ -29,7 +29,7 @@ PROGRAMS = (
     Program("dmesg", reads=("!{-c -C --clear --read-clear -n}",), effect="system_config", details="clears the kernel's log", risk=CARE, yes=("dmesg -T",), no=("dmesg -C",)),
     Program("journalctl", values="-u -n --since --until -p -o -t", reads=("!{--vacuum-size --vacuum-time --vacuum-files --rotate --flush}",), effect="log_delete", details="deletes old logs", risk=CARE, yes=("journalctl -u x",), no=("journalctl --vacuum-size=1M",)),
     Program("find fd fdfind", reads=("!{-delete -exec -execdir -ok -okdir -fprint -fprintf -fprint0 -fls -x --exec -X --exec-batch}",), yes=("find . -name x",), no=("find . -delete",)),
-    Program("awk gawk mawk nawk", values="-f -F -v", reads=("!{-i --inplace} !/(?:system *\\(|print[^|]*[|>]|\\| *getline)/",), effect="process", details="writes files or runs programs", yes=("awk '{print $1}' x",), no=("awk 'BEGIN{system(\"ls\")}'",)),
+    Program("awk gawk mawk nawk", values="-f -F -v", reads=("!{-i --inplace} !/(?:system *\\(|print[^|]{0,200}[|>]|\\| *getline)/",), effect="process", details="writes files or runs programs", yes=("awk '{print $1}' x",), no=("awk 'BEGIN{system(\"ls\")}'",)),
     Program("sed gsed ssed", values="-e -f -l --expression --file", reads=("!{-i --in-place}",), effect="file_write", details="edits files in place", yes=("sed s/a/b/ x",), no=("sed -i s/a/b/ x",)),
     Program("yq dasel", reads=("!{-i --inplace}",), effect="file_write", details="edits files in place", yes=("yq .a x",), no=("yq -i .a=1 x",)),
     Program("perl ruby python python2 python3 pypy pypy3 node nodejs deno php lua luajit tclsh R Rscript julia ghci runghc jshell groovy scala kotlin irb iex elixir erl octave awk-script ipython ptpython bpython raku guile racket sbcl clisp ocaml dart",
@@ -118,7 +118,7 @@ RULES = (
     Rule(
         "disk.partition",
         (
-            "fdisk|parted|gdisk|sgdisk|cfdisk|sfdisk !{-l --list -d --dump -p -V --version} /dev\\//",
+            "fdisk|parted|gdisk|sgdisk|cfdisk|sfdisk !{-l --list -d --dump -p -V --version} /dev\\// !/\\b(?:print|help)\\b/",
             "parted ... mklabel|mkpart|rm|resizepart",
             "sgdisk|sfdisk {-o --delete -d}",
         ),

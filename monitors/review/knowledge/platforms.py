@@ -208,7 +208,7 @@ RULES = (
     ),
     Rule(
         "remote.system",
-        ("scp|rsync|sftp /\\S+:\\/(?:etc|usr|bin|sbin|boot|root|lib|dev)(?:\\/\\S*)?(?: -\\S+)*$/",),
+        ("scp|rsync|sftp /(?:^| )[\\w.@-]{1,80}:\\/(?:etc|usr|bin|sbin|boot|root|lib|dev)\\b[^ ]{0,300}$/",),
         HARM,
         "writes into the system of another machine",
         "Copy it to a home directory there.",

@@ -85,7 +85,7 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
     elif name in _EXECS:
         found.runs = True
         found.scripts.append(_quoted([text for text in texts[:1] if text]))
-    elif name in _DELETES and owner not in _LISTS:
+    elif name in _DELETES and (name not in _ALSO_LISTS or owner in ("os", "shutil", "")):
         found.deletes.append(first if first is not None else _receiver(call.func, names))
         if name == "rmtree":
             found.deletes.append(found.deletes.pop() + "/")
@@ -111,7 +111,8 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
         found.listens = True
 
 
-_LISTS = frozenset({"list", "set", "items", "queue", "l", "s"})
+_ALSO_LISTS = frozenset({"remove", "truncate"})
+"""Names that lists, sets and open files have as well: they delete only where they are the module's own."""
 
 
 def _run(call: ast.Call, found: Uses, names: dict[str, ast.expr], first: str | None) -> None:

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
@@ -61,6 +62,8 @@ _LAST = frozenset(
 )
 """Programs that write to their last operand."""
 _IN_PLACE = re.compile(r"-(?:[nrEsuzl]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+MAX_PATHS = 40
+"""Most paths looked for in one word."""
 _PATH = re.compile(r"(?:^|[=:@,'\"(<>\s])(~?/[^\s'\",;:)<>]+|~/[^\s'\",;:)<>]*)")
 _KEEPS = frozenset({"chmod", "chown", "systemctl", "visudo", "ssh-keygen", "ssh", "sftp", "git", "source", ".", "cd", "service", "grep", "man", "id", "groups", "echo", "printf", "nginx", "apachectl", "sudo", "env", "find", "test", "[", "ls", "stat", "getent", "sshd", "cpp", "docker", "podman", "update-rc.d", "run-parts", "gpasswd", "tar", "zip", "rsync", "scp", "awk", "gawk", "mawk", "sed", "perl", "python", "python3", "ruby", "xargs", "nice", "nohup", "time", "crontab", "bash", "sh", "zsh", "dash", "vi", "vim", "nano", "emacs", "ed", "ex", "gedit", "view", "code", "less", "cp", "mv", "mount", "sudoedit", "timeout", "watch", "strace", "su", "exec", "command", "rm", "gpg"})  # fmt: skip
 """Programs that only name such files, or that have a model of their own."""
@@ -184,7 +187,7 @@ def _handed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     for word in invocation.args:
         if "/" not in word or word.startswith(("http://", "https://", "ftp://")):
             continue
-        for match in _PATH.finditer(word):
+        for match in islice(_PATH.finditer(word), MAX_PATHS):
             if scene.places.place(scene.places.absolute(match[1], invocation.cwd)) is Place.STARTUP:
                 yield Finding(
                     "files.startup-handed",

@@ -51,7 +51,7 @@ def test_frames_that_say_nothing_to_people_show_nothing(frame: Any) -> None:
 
 def test_no_field_of_an_agent_can_paint_the_terminal() -> None:
     bad = "\x1b]0;pwned\x07"
-    records = [
+    records: list[tuple[str, dict[str, Any]]] = [
         ("line_received", {"frame": {"type": "result", "subtype": bad}}),
         ("line_received", {"frame": None, "text": bad}),
         ("review_made", {"action": {"tool": bad, "input": {"command": bad}},

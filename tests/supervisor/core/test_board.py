@@ -57,7 +57,7 @@ def test_events_of_the_daemon_itself_concern_no_agent() -> None:
 def test_rebuilt_from_the_journal_an_end_whose_incident_is_owed_stays_until_it_is_told() -> None:
     """A daemon was killed between the agent's last state and its incident."""
     live = board()
-    play = [(1, play_of("a")), (2, failed("a"))]
+    play: list[tuple[int, events.AnyEvent]] = [(1, play_of("a")), (2, failed("a"))]
     commands = [command for seq, event in play for command in live.see(seq, event)]
     recorded = [command.event for command in commands if hasattr(command, "event")]
     (changed,) = [event for event in recorded if isinstance(event, events.StateChanged)]

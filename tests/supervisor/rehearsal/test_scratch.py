@@ -27,7 +27,7 @@ def git(workspace: str, *arguments: str) -> str:
 
 
 async def test_the_repository_has_one_commit_with_the_files_that_are_committed(tmp_path: Path) -> None:
-    where = places(tmp_path)
+    where = places(tmp_path / "base")
     files = [{"path": "a/b.txt", "content": "x"}, {"path": "new.txt", "committed": False}]
     await scratch.make(scenario(files=files), where)
     assert git(where.workspace, "log", "--format=%s") == "The scratch repository"
@@ -37,7 +37,7 @@ async def test_the_repository_has_one_commit_with_the_files_that_are_committed(t
 
 
 async def test_a_remote_has_what_the_workspace_has(tmp_path: Path) -> None:
-    where = places(tmp_path)
+    where = places(tmp_path / "base")
     await scratch.make(scenario(remote=True), where)
     assert git(where.workspace, "rev-parse", "origin/main") == git(where.workspace, "rev-parse", "HEAD")
 
@@ -46,8 +46,8 @@ async def test_a_git_that_fails_is_told_in_its_words(tmp_path: Path, monkeypatch
     (tmp_path / "git").write_text("#!/bin/sh\necho 'fatal: out of luck' >&2\nexit 128\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(scratch.ScratchError, match="git init.*out of luck"):
-        await scratch.make(scenario(), places(tmp_path))
+    with pytest.raises(scratch.ScratchError, match=r"git init.*out of luck"):
+        await scratch.make(scenario(), places(tmp_path / "base"))
 
 
 def test_the_environment_leads_to_the_scripted_model_and_to_no_account(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
         shown = json.loads((await stage.chaperon("checkpoints", "show", name, "--json")).stdout)
         assert shown["facts"]["position"]["message_uuid"]
         drawn = (await stage.chaperon("checkpoints", "diff", name)).stdout.decode()
-        assert "- src/a.txt" in drawn
+        assert "  - a.txt" in drawn
         assert "+ b.txt" in drawn
         before = stage.files()
         tried = await stage.chaperon("rollback", name, "--dry-run")
@@ -182,3 +182,16 @@ async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base:
         assert (await stage.events(events.IncidentOpened))[
             0
         ].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
+
+
+async def test_where_nothing_can_be_kept_what_could_not_be_undone_is_blocked_and_the_rest_goes_on(base: Path) -> None:
+    (base / "state").mkdir(mode=0o700)
+    (base / "state/checkpoints").write_text("no folder")
+    async with live(base, (bash("rm -rf src"), bash("ls; mkdir made"), Say("done"))) as stage:
+        await stage.submit("the-task")
+        await stage.state(AgentState.DONE)
+        assert stage.files()["src/a.txt"] == "a\n"
+        assert (stage.repo / "made").is_dir()
+        assert "could not be captured" in what_the_model_was_told(stage.model.conversation()[1])
+        told = [event.incident.type for event in await stage.events(events.FaultSeen)]
+        assert told == ["capture_failed"]

@@ -119,7 +119,7 @@ async def test_a_directory_that_belongs_to_somebody_else_is_refused(base: Base) 
 
 
 async def test_the_end_is_written_down_and_leaves_agents_alive(base: Base) -> None:
-    base.cli("begin()\nhear()")
+    base.cli("begin()\nwhile True:\n    hear()")
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)

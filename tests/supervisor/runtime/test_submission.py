@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 async def refused(says: str, **about: object) -> UsageError:
     with pytest.raises(UsageError, match=says) as caught:
-        await Submission(**{"prompt": "go", "repository": "/", **about}).check()  # type: ignore[arg-type]
+        await Submission(**{"prompt": "go", "repository": "/", **about}).check()
     return caught.value
 
 

@@ -1,0 +1,78 @@
+"""Other languages by the calls in their text."""
+
+import pytest
+
+from monitors.review.languages.others import uses_of
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "system('ls -l')",
+        'system("ls -l");',
+        "exec 'ls -l'",
+        "`ls -l`",
+        "%x(ls -l)",
+        "require('child_process').execSync('ls -l')",
+        "os.execute('ls -l')",
+        "io.popen('ls -l')",
+        "passthru('ls -l');",
+        '$x = shell_exec("ls -l");',
+        "IO.popen('ls -l')",
+        "run(`ls -l`)",
+    ],
+)
+def test_what_it_runs_is_found(code: str) -> None:
+    assert "ls -l" in uses_of(code).scripts
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "FileUtils.rm_rf('/a')",
+        "fs.rmSync('/a', {recursive: true})",
+        "unlink '/a';",
+        "File.delete('/a')",
+        "os.remove('/a')",
+        "rimraf('/a')",
+        'fs.unlinkSync("/a")',
+    ],
+)
+def test_what_it_deletes_is_found(code: str) -> None:
+    assert [path.rstrip("/") for path in uses_of(code).deletes] == ["/a"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "fs.writeFileSync('/a', 'x')",
+        "file_put_contents('/a', 'x');",
+        "io.open('/a', 'w')",
+        "File.write('/a', 'x')",
+        "fs.createWriteStream('/a')",
+        "fopen('/a', 'w')",
+    ],
+)
+def test_what_it_writes_is_found(code: str) -> None:
+    assert "/a" in uses_of(code).writes
+
+
+@pytest.mark.parametrize(
+    "code", ["fs.readFileSync('/a')", "File.read('/a')", "io.open('/a', 'r')", "print('x')", "console.log(1)"]
+)
+def test_reading_is_no_writing(code: str) -> None:
+    found = uses_of(code)
+    assert (found.writes, found.deletes, found.scripts) == ([], [], [])
+
+
+def test_a_program_joined_to_a_connection_is_seen() -> None:
+    found = uses_of("c=TCPSocket.new('h',1);IO.popen('sh')")
+    assert found.runs
+    assert found.connects
+
+
+@pytest.mark.parametrize(
+    "code", ["eval(atob('eA=='))", "eval(base64_decode('eA=='));", "exec(Buffer.from('eA==', 'base64'))"]
+)
+def test_code_that_decodes_and_runs_is_hidden(code: str) -> None:
+    assert uses_of(code).hidden
