@@ -65,12 +65,15 @@ class House:
 
     async def until(self, kind: type[E], fits: Callable[[E], bool] = lambda _: True, agent: str = "a1") -> E:
         """Wait for an event of the agent's."""
-        with anyio.fail_after(SECONDS):
+        seen: list[str] = []
+        with anyio.move_on_after(SECONDS):
             async for line in self.daemon.journal.follow():
                 event = decode(line.data).event
                 if isinstance(event, kind) and event.agent in (agent, "") and fits(event):
                     return event
-        raise AssertionError("the journal ended")
+                incident = getattr(event, "incident", None)
+                seen.append(f"{event.kind} ({incident.summary})" if incident else event.kind)
+        raise AssertionError(f"no {kind.__name__} of {agent} came; there were: {seen}")
 
     async def ended(self, agent: str = "a1") -> events.StateChanged:
         """Wait for the end of the agent."""

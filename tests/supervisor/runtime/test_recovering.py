@@ -36,7 +36,7 @@ async def test_the_options_are_listed_with_their_commands(tmp_path: Path) -> Non
     async with house(tmp_path) as made:
         said = await made.chaperon("recover", incident)
     assert f"chaperon recover {incident} resume-with-limits" in said
-    assert "Not possible: there is no safe checkpoint." in said
+    assert f"chaperon recover {incident} rollback-and-retry" in said
 
 
 async def test_on_another_day_the_session_goes_on_with_stricter_limits(tmp_path: Path) -> None:
@@ -64,30 +64,24 @@ async def test_on_another_day_the_session_goes_on_with_each_action_approved(tmp_
         assert (made.workspace / "made.txt").exists()
 
 
-async def test_a_rollback_needs_a_safe_checkpoint_and_somebody_who_restores_it(tmp_path: Path) -> None:
+async def test_on_another_day_the_files_go_back_to_the_checkpoint_and_the_task_begins_anew(tmp_path: Path) -> None:
     incident = await stopped(tmp_path)
     async with house(tmp_path, say("Again.")) as made:
-        with pytest.raises(UsageError, match="not possible"):
-            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
-        path = made.base / "state" / "incidents" / f"{incident}.json"
-        report = orjson.loads(path.read_bytes())
-        row = next(row for row in report["recovery_options"] if row["option"] == "rollback_and_retry")
-        row |= {"checkpoint": "c-3", "command": "chaperon recover"}
-        path.write_bytes(orjson.dumps(report))
-        with pytest.raises(UnavailableError, match="c-3"):
-            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
-        restored = []
-
-        async def restore(*what: str) -> None:
-            restored.append(what)
-
-        done = await Recovering(made.daemon, made.base / "state", restore).carry_out(
-            incident, "rollback-and-retry", "ann"
-        )
-        assert restored == [("a1", "c-3", "ann")]
-        assert (await made.ended(done.agent)).after is AgentState.DONE
-        assert made.daemon.board.summary(done.agent).task.resume_session is None
+        before = made.daemon.board.summary("a1").session_id
+        name = await resumed(made, incident, "rollback-and-retry")
+        assert (await made.ended(name)).after is AgentState.DONE
+        (restored,) = made.events(events.CheckpointRestored)
+        assert restored.files_only
+        assert made.daemon.board.summary(name).session_id != before
         assert "An earlier attempt was stopped" in made.told()
+
+
+async def test_a_daemon_that_cannot_restore_says_so_and_does_nothing(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    async with house(tmp_path) as made:
+        with pytest.raises(UnavailableError, match="cannot set files back"):
+            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
+        assert len(made.daemon.board.summaries()) == 1
 
 
 async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_no_other(tmp_path: Path) -> None:
