@@ -13,6 +13,8 @@ from interventions.contract import Situation
 from interventions.controller import Controller
 from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
+from monitors.review.outputs import Outputs
+from monitors.review.refusals import Refusals
 from supervisor.cli import common, view
 from supervisor.core.replay import Replay, recorded_task, replay
 from supervisor.protocol import events
@@ -69,7 +71,7 @@ class _Replayer:
         began = self._clock.mono()
         with path.open("rb") as lines:
             task = recorded_task(lines)
-        detectors = make_detectors(detector_settings(self._config), task)
+        detectors = make_detectors(detector_settings(self._config), task, plugins=(Refusals(), Outputs()))
         with path.open("rb") as lines:
             result: Replay = replay(lines, self._reviewer, detectors, _tell if timeline else None)
         return result.as_json(str(path), self._clock.mono() - began, lambda issue: self._answer(issue, task))

@@ -21,6 +21,7 @@ from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
 from monitors.defaults import make_detectors
+from monitors.review.outputs import Outputs
 from monitors.review.refusals import Refusals
 from supervisor import __version__
 from supervisor.config.model import Config
@@ -229,7 +230,9 @@ def _session_maker(setup: Setup, record: Record) -> MakeSession:
 
     def make(submitted: events.TaskSubmitted) -> Session:
         watching = detector_settings(config)
-        detectors = make_detectors(watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(),))
+        detectors = make_detectors(
+            watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(), Outputs())
+        )
         controller = Controller(interventions, submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
