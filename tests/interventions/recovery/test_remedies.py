@@ -31,7 +31,7 @@ class Known(NoFacts):
             "src/mian.py",
             "moved to lib/main.py. These exist and are named alike: src/main.py.",
         ),
-        (ErrorKind.FILE_NOT_FOUND, "else.py", "Nothing in the workspace is named alike"),
+        (ErrorKind.FILE_NOT_FOUND, "else.py", "Look which files are there"),
         (ErrorKind.FILE_NOT_FOUND, "", "Look which files are there"),
         (ErrorKind.PERMISSION_DENIED, "/etc/x", "Its owner and mode: root:root -rw------- for /etc/x"),
         (ErrorKind.IMPORT_ERROR, "yaml", "Installed is PyYAML 6.0"),
