@@ -25,7 +25,7 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     })),
     ("tests/supervisor/runtime/test_shims.py", frozenset({
         "test_an_agent_that_ended_alone_left_all_it_said", "test_an_agent_speaks_is_spoken_to_and_ends_with_a_record",
-        "test_a_launch_that_nobody_waited_for_leaves_no_agent",
+        "test_a_launch_that_nobody_waited_for_leaves_no_agent", "test_what_cannot_be_started_says_why",
     })),
     ("tests/supervisor/runtime/test_leftovers.py", frozenset({
         "lose", "test_while_the_shim_lives_nothing_is_left_over", "test_a_lost_agent_has_no_record_and_nobody_listens",

@@ -209,7 +209,7 @@ def intrude(directory: Path) -> None:
         fd = os.open(directory, os.O_PATH)
         intruder.connect(f"/proc/self/fd/{fd}/shim.sock")
         os.close(fd)
-        assert intruder.recv(1)
+        intruder.recv(1)  # its greeting, or the end at once: the daemon may have been quicker
     assert here == Path.cwd()
 
 

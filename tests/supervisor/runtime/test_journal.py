@@ -33,6 +33,11 @@ SMALL = 700
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(autouse=True)
+def _no_blocking_calls() -> None:
+    """Here the journal is opened and looked at in the loop, by the tests themselves and between two steps."""
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from supervisor.runtime import shim_wire, shims
+from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.shims import (
     Accepted,
     Exited,
@@ -178,6 +179,7 @@ async def test_a_shim_that_cannot_begin_is_a_launch_error_with_its_log(yard: Yar
 STARTER = """
 import anyio, json, os, sys
 from pathlib import Path
+from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.shims import Shim, ShimSpec
 async def main():
     spec = json.loads(sys.argv[1])
@@ -230,7 +232,7 @@ async def test_a_launch_that_nobody_waited_for_leaves_no_agent(yard: Yard) -> No
     with anyio.move_on_after(0) as scope:
         await Shim.launch(spec)
     assert scope.cancelled_caught
-    yard.eventually(lambda: read_exit_record(spec.directory) is not None)
+    yard.eventually(lambda: (found := read_identity(spec.directory)) is None or not is_running(found))
     assert not yard.living()
 
 
