@@ -105,8 +105,10 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
             try:
                 with _told_of_its_end():
                     _checked(await http.get("/v1/health"))
-            except httpx.ConnectError:
-                continue
+            except DaemonGoneError as error:
+                if isinstance(error.__cause__, httpx.ConnectError):
+                    continue
+                raise
             yield Client(http)
             return
     raise NoDaemonError(sockets)
@@ -114,13 +116,11 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 
 @contextmanager
 def _told_of_its_end() -> Iterator[None]:
-    """Give failures of the conversation as what they mean; that nobody listens at all stays what it is."""
+    """Give failures of the conversation as what they mean."""
     import httpx
 
     try:
         yield
-    except httpx.ConnectError:
-        raise
     except httpx.TimeoutException as error:
         raise DaemonGoneError(
             f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it does what was asked is not known.",

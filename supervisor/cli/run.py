@@ -12,7 +12,7 @@ import click
 import orjson
 
 from supervisor.cli import common, view
-from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
+from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.protocol.words import AgentState
 
 Wanted = dict[str, Any]
@@ -150,6 +150,6 @@ async def _stop_on_signals(signals: AsyncIterator[signal.Signals], daemon: Clien
         click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
         try:
             await daemon.post(f"{common.agent_path(agent)}/stop", {"force": force, "reason": "Ctrl+C"})
-        except RefusedError as error:
+        except (RefusedError, DaemonGoneError) as error:
             click.echo(f"chaperon: {error}", err=True)
         force = True

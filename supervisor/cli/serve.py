@@ -3,11 +3,19 @@
 import os
 import signal
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 
 from supervisor.cli import common
+
+if TYPE_CHECKING:
+    from supervisor.runtime.notify import Notifier
+
+
+ASK_SECONDS = 10
+"""Between two requests for time while the daemon starts; each asks for three times as much."""
 
 
 @click.command()
@@ -35,7 +43,10 @@ async def _serve() -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_on_signals, signals, asked, name="signals")
+            starting = anyio.CancelScope()
+            tasks.start_soon(_ask_for_time, notifier, starting, name="start")
             async with run_daemon(setup) as daemon:
+                starting.cancel()
                 log.info("ready on %s, state in %s", setup.places.socket, setup.places.state)
                 notifier.ready(f"{daemon.adopted.found} agents adopted")
                 async with anyio.create_task_group() as beating:
@@ -45,6 +56,14 @@ async def _serve() -> None:
                 notifier.stopping()
                 log.info("ending; %d agents live on and wait for the next daemon", sum(1 for _ in daemon.board.live()))
             tasks.cancel_scope.cancel()
+
+
+async def _ask_for_time(notifier: "Notifier", starting: anyio.CancelScope) -> None:
+    """Tell the service manager that the start goes on: a long journal, or much that agents said meanwhile, takes its time."""
+    with starting:
+        while True:
+            notifier.extend(3 * ASK_SECONDS * 1_000_000)
+            await anyio.sleep(ASK_SECONDS)
 
 
 async def _on_signals(signals: AsyncIterator[signal.Signals], asked: anyio.Event) -> None:

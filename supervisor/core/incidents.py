@@ -15,13 +15,14 @@ from supervisor.protocol.events import (
     TreeEnded,
 )
 from supervisor.protocol.interventions import Incident, Intervention
+from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import InterventionKind, Severity
 
 
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = at if isinstance(cause, DetectorFailure) else cause.at
+    at = at if isinstance(cause, DetectorFailure | ControlResponse) else cause.at
     resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
@@ -47,6 +48,11 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
                 f" It said: {tail}" if tail else ""
             )
             return incident("agent_failed", Severity.HIGH, what, resume)
+        case ControlResponse():
+            what = f"The CLI refused the hooks of agent {agent} ({cause.error[:300]}), so that no call could be reviewed. It was ended."
+            return incident(
+                "hooks_refused", Severity.CRITICAL, what, "chaperon doctor says whether this CLI is known to work."
+            )
         case DetectorFailure():
             what = f"Detector {cause.detector} failed and was switched off for the rest of this run: {cause.sentence}"
             return incident(

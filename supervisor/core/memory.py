@@ -90,6 +90,7 @@ IncidentCause = (
     | TimerFired
     | TreeEnded
     | DetectorFailure
+    | messages.ControlResponse
 )
 
 
@@ -227,15 +228,28 @@ class Memory:
         self.fresh_issues.clear()
         self.usage_seen = False
         if isinstance(event, LinePassedOver) or event.frame is None:
+            self._unreadable(event)
             return
         try:
             message = messages.parse_frame(event.frame)
         except FrameError as error:
             self._malformed(error)
             return
+        if isinstance(message, messages.ControlResponse) and message.request_id == "init":
+            self._greeting(event, message)
         self._message(message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
+
+    def _unreadable(self, event: LineReceived | LinePassedOver) -> None:
+        """A request that is too long or too deep to be read waits for an answer all the same; it is refused."""
+        if isinstance(event, LinePassedOver):
+            request_id = event.request_id
+        else:
+            request_id = messages.request_id_of((event.text or "").encode(errors="replace"))
+        if request_id is not None:
+            why = "This call is too large to be reviewed, so it was not run. Do it in smaller steps."
+            self.outbox[f"answer:{request_id}"] = control.deny_tool(request_id, why)
 
     def _malformed(self, error: FrameError) -> None:
         """A frame that cannot be read but waits for an answer is refused: unread is unreviewed."""
@@ -259,8 +273,6 @@ class Memory:
                 self.waiting.pop(message.request_id, None)
                 self._approval_over(message.request_id)
                 self.outbox.pop(f"answer:{message.request_id}", None)
-            case messages.ControlResponse(request_id="init"):
-                self.greeted = True
             case messages.Init():
                 self._init(message)
             case messages.BackgroundTask():
@@ -273,6 +285,17 @@ class Memory:
                 self.summary.count_reply(message)
             case _:
                 pass
+
+    def _greeting(self, event: LineReceived, answer: messages.ControlResponse) -> None:
+        """The CLI's answer to its first line. Without hooks no call would be reviewed, so the agent is ended at once."""
+        self.greeted = True
+        if answer.subtype == "success":
+            return
+        self.incidents_due.append(answer)
+        why = f"the CLI refused the hooks ({answer.error[:200]}), so that no call could be reviewed"
+        self.stop = StopRequested(
+            agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why, force=True
+        )
 
     def _init(self, init: messages.Init) -> None:
         self.greeted = True

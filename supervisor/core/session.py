@@ -225,10 +225,13 @@ class Session:
         if known.going_back.cause is not None and not known.state.ended:
             commands += self._effects(known.going_back.cause)
         commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
+        going = known.launched and not known.state.ended and known.state is not AgentState.STOPPING
+        if going and known.going_back.cause is None:
+            # The daemon before may have ended with the tree standing still: for a stop that was not written yet, or for
+            # its share of processor time.
+            commands.append(Thaw())
         if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
-            # The daemon before may have ended while the tree stood still for its share of processor time.
-            thaw = [] if known.state is AgentState.STOPPING else [Thaw()]
-            commands += [*thaw, self._apply_limits()]
+            commands.append(self._apply_limits())
         return commands + self._wake(event.mono)
 
     def _apply_limits(self) -> ApplyLimits:

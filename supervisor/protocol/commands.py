@@ -1,4 +1,4 @@
-"""What the core asks the runtime to do. `supervisor.runtime.effects` is the only place that performs them.
+"""What the core asks the runtime to do. `supervisor.runtime.runner` is the only place that performs them.
 
 A command says what, never how. Each can be asked for twice and has its effect once: lines carry a key that the shim
 remembers, and freezing, ending and closing are what they are however often they are done.

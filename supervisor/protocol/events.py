@@ -116,6 +116,8 @@ class LinePassedOver(Event):
 
     start: int
     end: int
+    request_id: str | None = None
+    """The request of the CLI that it was, where it was one: it is refused, for what is not read is not reviewed."""
     kind: Literal["line_passed_over"] = "line_passed_over"
 
 

@@ -13,6 +13,11 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 the official SDK's users met 1 MB lines daily (its default buffer), so 32 MiB leaves three times the worst."""
 
 
+HEAD_BYTES = 1024
+"""What is kept of the beginning of a line over the cap: enough for the id of a request that waits for an answer, which the
+CLI writes within the first hundred bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One whole line, without its newline."""
@@ -33,6 +38,8 @@ class OversizedLine:
     """Offset of its first byte in the stream."""
     end: int
     """Offset behind its newline."""
+    head: bytes = b""
+    """How it began."""
 
 
 class LineSplitter:
@@ -48,6 +55,7 @@ class LineSplitter:
         self._start = offset
         self._pending: list[bytes] = []
         self._pending_bytes = 0
+        self._head = b""
 
     @property
     def offset(self) -> int:
@@ -77,6 +85,8 @@ class LineSplitter:
         if not piece:
             return
         self._pending_bytes += len(piece)
+        if len(self._head) < HEAD_BYTES:
+            self._head += piece[: HEAD_BYTES - len(self._head)]
         if self._pending_bytes > self._max_bytes:
             self._pending.clear()
         else:
@@ -86,8 +96,9 @@ class LineSplitter:
         length = self._pending_bytes + len(last)
         start, self._start = self._start, self._start + length + newline_bytes
         data = b"".join((*self._pending, last)) if self._pending else last
+        head, self._head = self._head, b""
         self._pending.clear()
         self._pending_bytes = 0
         if length > self._max_bytes:
-            return OversizedLine(start, self._start)
+            return OversizedLine(start, self._start, (head + last)[:HEAD_BYTES])
         return Line(start, data, self._start)

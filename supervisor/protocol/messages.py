@@ -8,6 +8,7 @@ Facts about the frames are from `claude` 2.1.329, measured; `tests/recordings/` 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -215,6 +216,16 @@ def parse(line: bytes) -> Message:
     return NotJson(line.decode(errors="replace")) if frame is None else parse_frame(frame)
 
 
+_REQUEST = re.compile(rb'"type":\s*"control_request",\s*"request_id":\s*"([^"\\]{1,200})"')
+"""How a request of the CLI begins, as it writes them."""
+
+
+def request_id_of(head: bytes) -> str | None:
+    """The id of the request that a line is which cannot be read whole: it waits for an answer all the same."""
+    found = _REQUEST.search(head[:1024])
+    return found[1].decode(errors="replace") if found else None
+
+
 def decode(line: bytes) -> dict[str, Any] | None:
     """Decode one line into a JSON object that can be encoded again, or None where it is none.
 
@@ -252,8 +263,20 @@ def parse_frame(frame: Json) -> Message:
     try:
         message: Message = adapter.validate_python(frame)
     except ValidationError as error:
-        raise FrameError(kind, _problems(error), _text_or_none(frame.get("request_id"))) from None
+        try:
+            message = adapter.validate_python(_without_nulls(frame))
+        except ValidationError:
+            raise FrameError(kind, _problems(error), _text_or_none(frame.get("request_id"))) from None
     return message
+
+
+def _without_nulls(frame: Json) -> dict[str, Any]:
+    """The frame without null fields, which some gateways send for what is absent; what must be there is missed all the same."""
+    found = {key: value for key, value in frame.items() if value is not None}
+    for inner in ("message", "usage", "response"):
+        if isinstance(found.get(inner), dict):
+            found[inner] = _without_nulls(found[inner])
+    return found
 
 
 def _background_task(frame: Json) -> BackgroundTask:

@@ -18,7 +18,7 @@ from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, Command, Record
-from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
@@ -104,6 +104,7 @@ class Daemon:
             self.capture,
             self.fault,
             self._answers_due,
+            self.beside,
             self._reattached,
         )
         self._numbers = itertools.count(1)
@@ -203,6 +204,7 @@ class Daemon:
         self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         self.board.refuse_taken(name)
+        self._refuse_shared_session(wanted.resume_session)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         submitted = events.TaskSubmitted(
             **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
@@ -265,12 +267,28 @@ class Daemon:
                 break
         shim.close()
 
+    def _refuse_shared_session(self, session_id: str | None) -> None:
+        """A session of the CLI has one owner: two at once would spoil its file."""
+        for one in self.board.live():
+            if session_id is not None and one.summary.session_id == session_id:
+                raise UsageError(
+                    f"Agent {one.summary.agent} is at work in session {session_id}; nothing was started.",
+                    way_out=f"Tell it what you want (chaperon say {one.summary.agent}), or stop it first.",
+                )
+
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
         return next(name for number in self._numbers if (name := f"a{number}") not in taken)
 
     def _answers_due(self, agent: str) -> bool:
         return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
+
+    def beside(self, agent: str) -> set[str]:
+        """The other live agents that work in this agent's workspace."""
+        here = self.board.summary(agent).workspace
+        return {
+            name for one in self.board.live() if one.summary.workspace == here and (name := one.summary.agent) != agent
+        }
 
     def shim_pids(self) -> frozenset[int]:
         """The process ids of all living shims: what is below one is an agent's."""
@@ -368,6 +386,9 @@ class Daemon:
                 # What it said before its end, and how it ended, come before what is decided about it.
                 await runner.read_what_is_left(directory)
             self._hand_over(agent, seq, self.board.recover(seq, event))
+            if finding.outcome == "launched" and session.state is AgentState.STOPPING:
+                # It was stopped before the daemon before had started it: there is nothing to climb the ladder for.
+                self.happened(events.LaunchFailed(**self.stamp(agent), error="it was stopped before it was started"))
         except JournalError:
             raise
         except Exception as error:  # noqa: BLE001 - a session that fails must not keep the daemon from starting

@@ -37,7 +37,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
-from supervisor.protocol.messages import decode
+from supervisor.protocol.messages import decode, request_id_of
 from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Ceiling
@@ -100,6 +100,8 @@ class Tools:
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
     answers_due: Callable[[str], bool]
     """Whether the CLI of the agent waits for something from us."""
+    beside: Callable[[str], set[str]]
+    """The other live agents that work in this agent's workspace: their files must not be set back under them."""
     reattached: Callable[[str], object]
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
 
@@ -229,6 +231,10 @@ class Runner:
             case EndTree():
                 self._shim.end_tree()
 
+    def _refuse_company(self) -> None:
+        if others := self._tools.beside(self.agent):
+            raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
+
     async def _restore(self, command: RestoreCheckpoint) -> None:
         """Go back to a checkpoint while the agent stands still; where that fails, it goes on as if nothing had been."""
         if command.intervention in self._dealt_with:  # asked for again after the connection to the shim was lost
@@ -236,6 +242,7 @@ class Runner:
         self._dealt_with.add(command.intervention)
         which: dict[str, Any] = {"intervention": command.intervention, "checkpoint": command.checkpoint}
         try:
+            self._refuse_company()
             await self._stand_still()
             done = await self._tools.keeper.roll_back(self.agent, command)
         except ChaperonError as error:
@@ -368,6 +375,8 @@ class Runner:
                     self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
                 ):
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
+                case shims.Fault() if "was not taken" in heard.text:
+                    log.info("agent %s: %s", self.agent, heard.text)  # its end is on the way, and tells of itself
                 case shims.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
         return exited
@@ -382,7 +391,7 @@ class Runner:
 
     def _line(self, line: Line | OversizedLine) -> None:
         if isinstance(line, OversizedLine):
-            self._tell(events.LinePassedOver, start=line.start, end=line.end)
+            self._tell(events.LinePassedOver, start=line.start, end=line.end, request_id=request_id_of(line.head))
             what = (
                 f"Agent {self.agent} printed a line of {line.end - line.start} bytes, over the cap; it was passed over."
             )

@@ -15,6 +15,7 @@ from supervisor.protocol.commands import (
     ReportIncident,
     StartTimer,
     Terminate,
+    Thaw,
 )
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.issues import Issue
@@ -179,6 +180,44 @@ def test_a_message_that_is_never_taken_does_not_keep_the_agent_for_ever() -> Non
     play.say("hello?")
     play.result()
     assert CloseInput() in play.fired("settle")
+
+
+def test_a_cli_that_refuses_the_hooks_is_ended_and_reported() -> None:
+    """Without hooks nothing would be reviewed."""
+    play = Play()
+    play.submit()
+    play.launched()
+    refused = {"subtype": "error", "request_id": "init", "error": "no hooks today"}
+    commands = play.line({"type": "control_response", "response": refused})
+    assert Freeze() in commands
+    (report,) = [command for command in commands if isinstance(command, ReportIncident)]
+    assert (report.incident.type, report.incident.severity) == ("hooks_refused", "critical")
+    assert "no hooks today" in report.incident.summary
+
+
+def test_a_request_that_was_too_long_to_read_is_refused() -> None:
+    play = Play().running()
+    event = events.LinePassedOver(**play.stamp(), start=0, end=99, request_id="r77")
+    (answer,) = answers(play.feed(event))
+    assert answer["permissionDecision"] == "deny"
+
+
+def test_a_request_that_is_no_json_that_can_be_read_is_refused() -> None:
+    play = Play().running()
+    text = '{"type":"control_request","request_id":"r78","request":' + "[" * 2000
+    (answer,) = answers(play.feed(events.LineReceived(**play.stamp(), end=99, text=text)))
+    assert answer["permissionDecision"] == "deny"
+
+
+def test_a_null_where_a_number_may_be_missing_is_a_missing_number() -> None:
+    play = Play().running()
+    assert CloseInput() in play.result(num_turns=None, total_cost_usd=None, errors=None)
+
+
+def test_an_agent_that_was_left_frozen_goes_on_with_the_next_daemon() -> None:
+    play = Play().running()
+    assert play.session is not None
+    assert Thaw() in play.session.recover(99, play.journal[-1][1])
 
 
 def test_a_cli_that_does_not_end_after_its_input_was_closed_is_stopped() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
+from supervisor.protocol.lines import HEAD_BYTES, Line, LineSplitter, OversizedLine
 
 CAP = 8
 
@@ -50,7 +50,7 @@ def test_reading_resumes_at_the_offset_without_loss_or_doubling(stream: bytes, f
 def test_a_line_at_the_cap_is_kept_and_one_byte_more_is_passed_over() -> None:
     assert split(b"12345678\n123456789\nok\n", []) == [
         Line(0, b"12345678", 9),
-        OversizedLine(9, 19),
+        OversizedLine(9, 19, b"123456789"),
         Line(19, b"ok", 22),
     ]
 
@@ -60,7 +60,10 @@ def test_an_oversized_line_is_not_held_in_memory() -> None:
     for _ in range(1000):
         assert list(splitter.feed(b"x" * 100)) == []
     assert splitter._pending == []
-    assert list(splitter.feed(b"\nok\n")) == [OversizedLine(0, 100_001), Line(100_001, b"ok", 100_004)]
+    assert list(splitter.feed(b"\nok\n")) == [
+        OversizedLine(0, 100_001, b"x" * HEAD_BYTES),
+        Line(100_001, b"ok", 100_004),
+    ]
 
 
 def test_white_space_is_kept() -> None:
