@@ -13,7 +13,8 @@ from supervisor.cli.__main__ import COMMANDS, SAYS, main
 from supervisor.core import states
 from supervisor.protocol import events
 from supervisor.runtime.api import make_api
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.metrics_api import metrics_routes
+from supervisor.runtime.recovery_api import recovery_routes
 
 ROOT = Path(__file__).parent.parent
 
@@ -77,9 +78,11 @@ def _usage(name: str) -> str:
 
 def api_as_table() -> str:
     """Every route of the socket, from the OpenAPI description."""
-    described = make_api(
-        cast("Daemon", None), cast("Any", None)
-    ).openapi()  # nothing is asked of a daemon before a request comes
+    nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
+    api = make_api(nobody, nobody)
+    metrics_routes(api, nobody)
+    recovery_routes(api, nobody)
+    described = api.openapi()
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"
         for path, methods in described["paths"].items()
