@@ -16,14 +16,14 @@ class Limits:
     idle CLI alone holds 205 MB. They are the values of the `mission` limits profile; these are the defaults for real agents.
     """
 
-    max_file_operations: int | None = 2_000
-    """Files written, edited or deleted by actions."""
-    max_memory_mb: int | None = 4_096
-    """Resident memory of the whole process tree, in MiB."""
-    max_execution_time_seconds: int | None = 14_400
-    """Wall time of the run, in seconds."""
-    max_token_usage: int | None = 20_000_000
-    """Tokens in and out, cached ones counted."""
+    max_file_operations: int | None = 10_000
+    """Files written, edited or deleted by actions. A long healthy session makes some hundreds."""
+    max_memory_mb: int | None = 8_192
+    """Resident memory of the whole process tree, in MiB: a CLI, and a build or a test run beside it."""
+    max_execution_time_seconds: int | None = 86_400
+    """Wall time of the run, in seconds. Agents work for hours; one that is still at it after a day is looked at."""
+    max_token_usage: int | None = 100_000_000
+    """Tokens in and out, cached ones counted. Of 33 real sessions four used more than 16 million."""
     max_cost_usd: float | None = None
     """What the CLI says the run cost, in US dollars; wrong behind proxies, so tokens are counted as well."""
 

@@ -274,15 +274,15 @@ SPIRAL = issue("resource_spiral", Severity.HIGH, details={"resource": "memory_mb
 def test_a_throttling_ends_when_usage_has_been_calm_for_its_window() -> None:
     run = Run()
     assert run.kind(SPIRAL) is THROTTLE
-    assert run.controller.limits.limits.max_memory_mb == 2048
+    assert run.controller.limits.limits.max_memory_mb == 4096
     run.now += 100
     run.saw(issue("resource_spiral", Severity.HIGH, closed=True))
     assert not [due for due in run.due() if isinstance(due, Easing)]
     assert run.controller.wakes_in(run.now) == pytest.approx(60)
     run.now += 61
     (eased,) = [due for due in run.due() if isinstance(due, Easing)]
-    assert eased.limits.limits.max_memory_mb == 4096
-    assert run.controller.limits.limits.max_memory_mb == 4096
+    assert eased.limits.limits.max_memory_mb == 8192
+    assert run.controller.limits.limits.max_memory_mb == 8192
     assert not [due for due in run.due() if isinstance(due, Easing)]
 
 

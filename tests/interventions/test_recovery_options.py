@@ -30,7 +30,7 @@ def test_resume_goes_on_in_the_session_with_half_of_what_was_left_and_a_person_a
     started = carry_out(stored(), "resume-with-limits")
     assert started.task is not None
     assert started.task.resume_session == "s-1"
-    assert started.task.limits.max_token_usage == (20_000_000 - 5_000) // 2
+    assert started.task.limits.max_token_usage == (100_000_000 - 5_000) // 2
     assert "You were stopped" in started.task.prompt
     assert started.approval is not None
     assert "Bash" in started.approval.tools

@@ -29,7 +29,7 @@ def test_a_row_says_type_limits_default_and_meaning() -> None:
     text = reference_markdown()
     assert "| `risk_threshold` | number, 0 or more, at most 1 | `0.7` | From this risk on" in text
     assert "| `mode` | whole number | `0600` |" in text
-    assert "| `max_memory_mb` | whole number or nothing, 1 or more, at most 1,000,000,000 | `4096` |" in text
+    assert "| `max_memory_mb` | whole number or nothing, 1 or more, at most 1,000,000,000 | `8192` |" in text
     assert "| `reason` | text | must be given |" in text
     assert '| `review_mode` | `blocking` or `async` | `"blocking"` |' in text
 

@@ -113,8 +113,8 @@ def test_a_throttling_puts_limits_in_force() -> None:
     spiral = issue("resource_spiral", Severity.HIGH, details={"memory_growth": 3.0})
     commands = Staged({1: [spiral]}).running().ran()
     (applied,) = [command for command in commands if isinstance(command, ApplyLimits)]
-    assert applied.limits.limits.max_memory_mb == 2048
-    assert "MB of memory: at most 2048" in told(commands)[0]
+    assert applied.limits.limits.max_memory_mb == 4096
+    assert "MB of memory: at most 4096" in told(commands)[0]
 
 
 def climbed(play: Staged) -> Any:
