@@ -304,5 +304,9 @@ class Careless(Forgetful):
 
 def test_without_a_scrub_a_forgetful_watcher_is_caught() -> None:
     with pytest.raises(AssertionError):
-        for _ in range(10):  # each run is some dozens of random histories, and most runs have one that shows it
-            run(Careless, shrink=False)
+        careless_runs()
+
+
+def careless_runs() -> None:
+    for _ in range(10):  # each is some dozens of random histories, and most have one that shows it
+        run(Careless, shrink=False)
