@@ -170,5 +170,5 @@ async def test_a_kernel_that_keeps_the_limits_needs_no_freezing() -> None:
             await until(lambda: bool(shim.asked))
         tasks.cancel_scope.cancel()
     assert shim.asked == []
-    assert ceilings[0].memory_high_bytes == 4_096 << 20
+    assert ceilings[0].memory_high_bytes == 8_192 << 20
     assert ceilings[0].cpu_cores is not None
