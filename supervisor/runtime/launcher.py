@@ -99,16 +99,15 @@ class ProcessLauncher:
             cwd=Path(command.workspace),
             env=agent_environment(self._environ, self._settings.environment, own),
             launcher=self._settings.launcher,
-            cgroup=self._group(agent, command.task.limits, again=command.number > 1),
+            cgroup=self._group(agent, command.task.limits),
         )
 
-    def _group(self, agent: str, limits: Limits, *, again: bool) -> Path | None:
+    def _group(self, agent: str, limits: Limits) -> Path | None:
         if isinstance(self._containment, Uncontained):
             return None
-        if again:  # a daemon that was killed before it launched again has left the group of the launch before
-            remove(self._containment.agents / agent)
         most = limits.max_memory_mb
-        # A daemon that was killed between making the group and starting the shim left it behind; nobody else makes groups here.
+        # A daemon that was killed between making the group and starting the shim, or before it launched again, left the
+        # group behind; nobody else makes groups here.
         remove(self._containment.agents / agent)
         return self._containment.make(agent, Ceiling(memory_high_bytes=most * 2**20 if most else None))
 

@@ -31,7 +31,7 @@ from supervisor.core.board import Board, MakeSession
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.actions import Context
+from supervisor.protocol.actions import Context, Reviewer
 from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
@@ -109,7 +109,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         record = Record()
-        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, record), record)
+        reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -122,7 +123,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             await _begin(daemon, setup, opened)
-            serving.start_soon(_serve, daemon, listening, setup, name="socket")
+            serving.start_soon(_serve, daemon, listening, setup, reviewer, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
@@ -221,10 +222,9 @@ def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     return launcher
 
 
-def _session_maker(setup: Setup, record: Record) -> MakeSession:
-    """How sessions are made: one reviewer and one record for all, detectors and a controller for each. Blocks."""
+def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSession:
+    """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
-    reviewer = make_gate_reviewer(config, setup.clock)
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
 
@@ -267,12 +267,11 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup) -> None:
+async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup, reviewer: Reviewer) -> None:
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
     from supervisor.runtime.recovery_api import recovery_routes
 
-    reviewer = make_gate_reviewer(setup.config, setup.clock)
     about = session_settings(setup.config, setup.places, setup.environ)
     nobody = Context(home=about.home, protected=about.protected)
     api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
