@@ -63,7 +63,7 @@ class Play:
         self._see(events.AgentLaunched(**STAMP, shim_pid=1, cli_pid=2, containment="subreaper"))
 
     @property
-    def events(self) -> int:
+    def journalled(self) -> int:
         """How many the journal would have."""
         return self._seq
 
@@ -104,7 +104,7 @@ def events_of_a_run(stream: bytes) -> int:
     play = Play()
     for at in range(0, len(stream), READ_BYTES):
         play.read(stream[at : at + READ_BYTES])
-    return play.events
+    return play.journalled
 
 
 def supervised(transcript: list[bytes]) -> bytes:
