@@ -147,7 +147,7 @@ async def test_a_follower_sees_what_comes_and_ends_with_the_daemon(base: Base) -
             await client.post("/v1/agents", json=wanted(base))
             await ended(daemon)
             await until(lambda: "agent_exited" in got)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await until(lambda: got[-1] == "the end")
     assert got[-2] == "daemon_stopped"
 
