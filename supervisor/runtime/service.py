@@ -20,9 +20,6 @@ from pydantic import TypeAdapter
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
-from monitors.defaults import make_detectors
-from monitors.review.outputs import Outputs
-from monitors.review.refusals import Refusals
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
@@ -36,6 +33,7 @@ from supervisor.runtime import server
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog
@@ -52,7 +50,6 @@ from supervisor.runtime.settings import (
     capture_settings,
     channels,
     controller_settings,
-    detector_settings,
     retention,
     session_settings,
 )
@@ -227,12 +224,10 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     config = setup.config
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
+    make_detectors = MakeDetectors.of(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
-        watching = detector_settings(config)
-        detectors = make_detectors(
-            watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(), Outputs())
-        )
+        detectors = make_detectors(submitted.task, submitted.workspace)
         controller = Controller(interventions, submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
