@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from interventions.controller import EASED, Controller
-from monitors.guarded import DetectorFailure, Guarded
+from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.core import gate
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.going_back import GoingBack
@@ -132,7 +132,7 @@ class Memory:
         self.rung_over = False
         self.ending: Ending | None = None
         self.incidents_due: deque[IncidentCause] = deque()
-        self._detectors = detectors
+        self._watchers = Watchers(detectors)
         self._switched_off: set[str] = set()
         self.controller = controller
         self._observer = Observer()
@@ -280,7 +280,7 @@ class Memory:
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
             self.captures.observed(observation.seq, observation)
-            for detector in self._detectors:
+            for detector in self._watchers.of(observation):
                 self.fresh_issues += detector.see(observation)
                 if isinstance(detector, Guarded) and detector.failure and detector.name not in self._switched_off:
                     self._switched_off.add(detector.name)
