@@ -30,7 +30,11 @@ FAILS = "raise SystemExit(3)"
 
 def git(repo: Path, *words: str) -> str:
     done = subprocess.run(
-        ["git", "-C", str(repo), *IDENTITY, *words], check=True, capture_output=True, text=True, env=git_environment(repo)
+        ["git", "-C", str(repo), *IDENTITY, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=git_environment(repo),
     )
     return done.stdout.strip()
 
