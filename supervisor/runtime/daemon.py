@@ -30,6 +30,7 @@ from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.milestones import after_task
 from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
@@ -189,6 +190,13 @@ class Daemon:
         micros = round((self._clock.mono() - started) * 1e6)
         self.happened(events.CheckpointMade(**self.stamp(agent), **about, **facts, micros=micros))
 
+    async def _mark(self, agent: str) -> None:
+        """Make the checkpoint that is due after every so many tasks."""
+        summaries = self.board.summaries()
+        wanted = after_task(self.board.summary(agent), summaries, self._defaults.checkpoint_every, self.journal.last)
+        if wanted is not None:
+            await self._capture(agent, wanted)
+
     def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
         """Tell a person once that a workspace cannot be captured, until it can be again."""
         if wanted.workspace not in self._capture_faults:
@@ -335,6 +343,7 @@ class Daemon:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
             await runner.run()
+            await self._mark(runner.agent)
             await self.close_workspace(runner.agent)
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
