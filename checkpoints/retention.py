@@ -19,6 +19,8 @@ class RetentionPolicy:
     max_age_days: float = 30.0
     checkpoint_retention_minutes: float = 30.0
     """For those that a run makes by itself, turn by turn: the mission's figure."""
+    quota_bytes: int | None = None
+    """How large a store may be before more is dropped; None for no quota."""
 
 
 FLEETING = frozenset({Reason.TURN, Reason.RISKY_ACTION, Reason.TESTS_PASSED})

@@ -263,6 +263,8 @@ class Checkpoints(Section):
     """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
     max_age_days: Days = Field(default=30, alias="maxAgeDays")
     """How long unnamed ones are kept, in days; as long as the records about them."""
+    quota_mb: Count = 4_096
+    """How large the store of one project may be, in MiB, before more of the oldest are dropped; named ones and the last three stay, and where they alone are more, that is told. A hundred checkpoints of a large repository take some hundred."""
 
 
 class Workspaces(Section):

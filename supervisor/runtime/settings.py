@@ -75,6 +75,7 @@ def retention(config: Config) -> RetentionPolicy:
         max_count=kept.max_count,
         max_age_days=kept.max_age_days,
         checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
+        quota_bytes=kept.quota_mb * 2**20,
     )
 
 
