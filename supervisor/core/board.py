@@ -12,7 +12,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
-from supervisor.protocol.events import AnyEvent, InterventionJudged, StateChanged, TaskSubmitted
+from supervisor.protocol.events import AnyEvent, InterventionJudged, StateChanged, TaskSubmitted, WorkspaceClosed
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -120,6 +120,8 @@ class Board:
             session = self._live[event.agent] = self._make_session(event)
             session.summary.first_event = seq
             self._began[event.agent] = seq
+        if isinstance(event, WorkspaceClosed):
+            self.summary(event.agent).closed(event)
         return self._live.get(event.agent)
 
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:
