@@ -209,7 +209,11 @@ class Daemon:
         self._refuse_shared_session(wanted.resume_session)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         submitted = events.TaskSubmitted(
-            **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
+            **self.stamp(name),
+            task=task,
+            workspace=workspace,
+            session_id=task.resume_session or str(uuid4()),
+            factors=dict(self.board.lessons.factors),
         )
         self._start_runner(name)
         seq = self.happened(submitted)
