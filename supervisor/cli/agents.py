@@ -124,7 +124,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "agent": agent["agent"],
         "state": f"{agent['state']}: {agent['why']}",
         "task": clean(agent["task"]["prompt"]),
-        "workspace": agent["workspace"],
+        "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",
         "started": _time(agent["started_at"]),
         "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
@@ -148,6 +148,12 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "last steps",
         *(steps or ["  none"]),
     ]
+
+
+def _workspace(agent: Mapping[str, Any]) -> str:
+    branch = f" on branch {agent['branch']}" if agent["branch"] else ""
+    closed = f" ({agent['workspace_closed']})" if agent["workspace_closed"] else ""
+    return f"{agent['workspace']}{branch}{closed}"
 
 
 def _resources(agent: Mapping[str, Any]) -> str:

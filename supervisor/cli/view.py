@@ -44,7 +44,13 @@ def _mark(word: str, colour: str, *, bold: bool = False) -> str:
 
 def _submitted(record: Record) -> Shown:
     yield _mark("task", "blue", bold=True), clean(record["task"]["prompt"])
-    yield _mark("", "blue"), style(clean(f"in {record['workspace']}, session {record['session_id']}"), dim=True)
+    where = f"{record['workspace']} on branch {record['branch']}" if record.get("branch") else record["workspace"]
+    yield _mark("", "blue"), style(clean(f"in {where}, session {record['session_id']}"), dim=True)
+
+
+def _workspace_closed(record: Record) -> Shown:
+    what = "was removed" if record["removed"] else "is kept"
+    yield _mark("files", "blue"), clean(f"the workspace {record['workspace']} {what}: {record['why']}")
 
 
 def _line(record: Record) -> Shown:
@@ -144,6 +150,7 @@ def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
 
 _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "task_submitted": _submitted,
+    "workspace_closed": _workspace_closed,
     "line_received": _line,
     "review_made": _reviewed,
     "approval_asked": _asked,

@@ -20,6 +20,7 @@ from supervisor.protocol.events import (
     PatternAdjusted,
     StateChanged,
     TaskSubmitted,
+    WorkspaceClosed,
 )
 
 MakeSession = Callable[[TaskSubmitted], Session]
@@ -135,6 +136,8 @@ class Board:
             session = self._live[event.agent] = self._make_session(event)
             session.summary.first_event = seq
             self._began[event.agent] = seq
+        if isinstance(event, WorkspaceClosed):
+            self.summary(event.agent).closed(event)
         return self._live.get(event.agent)
 
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:

@@ -75,6 +75,8 @@ class TaskSubmitted(Event):
     workspace: str
     session_id: str
     """The session id that the CLI is told to use."""
+    branch: str = ""
+    """The branch of a workspace that was made for the agent; empty where it works in place."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """What learning multiplies the thresholds of patterns with in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
@@ -240,6 +242,16 @@ class RestoreFailed(Event):
     checkpoint: str
     error: str
     kind: Literal["restore_failed"] = "restore_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceClosed(Event):
+    """The workspace that was made for an agent was removed at its end, or kept."""
+
+    workspace: str
+    removed: bool
+    why: str
+    kind: Literal["workspace_closed"] = "workspace_closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -525,6 +537,7 @@ AnyEvent = (
     | RestoreFailed
     | CheckpointMade
     | CaptureFailed
+    | WorkspaceClosed
     | SayRequested
     | RedirectRequested
     | PauseRequested

@@ -55,11 +55,13 @@ from supervisor.runtime.settings import (
     pattern_names,
     retention,
     session_settings,
+    worktree_rules,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
-from supervisor.runtime.tending import tend
+from supervisor.runtime.tending import close_left, tend
+from supervisor.runtime.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -199,13 +201,15 @@ def _make_daemon(
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
     config = setup.config
-    defaults = Defaults(config.agent.permission_mode, config.resources.limits())
+    where = config.workspaces
+    defaults = Defaults(config.agent.permission_mode, config.resources.limits(), where.mode, where.base)
     return Daemon(
         board,
         opened.journal,
         opened.feed,
         launcher,
         keeper,
+        Worktrees(worktree_rules(config, setup.places, setup.environ)),
         setup.clock,
         tasks,
         defaults,
@@ -262,6 +266,7 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
+    await close_left(daemon)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
