@@ -140,6 +140,8 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "resources": _resources(agent),
         "reviews": _counts(agent["reviews"]),
         "issues": _counts(agent["issues"]),
+        "said": ", ".join(f"{name} {became}" for name, became in agent["said"].items()) or "nothing of issues",
+        "learned": ", ".join(f"{name} times {factor:g}" for name, factor in agent["factors"].items()) or "nothing",
         "answers": _counts(agent["interventions"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
     }

@@ -150,6 +150,12 @@ def _wish(word: str) -> Callable[[Record], Shown]:
     return shown
 
 
+def _adjusted(record: Record) -> Shown:
+    made = record["adjustment"]
+    what = f"thresholds of {made['pattern']} times {made['after']:g} instead of {made['before']:g}: {clean(made['because'])}"
+    yield _mark("learned", "magenta"), what
+
+
 def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
         took = f"{record.get('micros', 0) / 1000:.1f} ms"
@@ -175,6 +181,8 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "pause_requested": _wish("pause"),
     "resume_requested": _wish("resume"),
     "stop_requested": _wish("stop"),
+    "outcome_given": _told("{pattern}: {outcome}, says {by} {note}", "magenta"),
+    "pattern_adjusted": _adjusted,
     "checkpoint_requested": _told("a checkpoint {name} is wanted by {by}"),
     "checkpoint_made": _told("checkpoint {name} ({took})"),
     "capture_failed": _told("no checkpoint: {error}", "red"),
