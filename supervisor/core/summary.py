@@ -59,6 +59,10 @@ class Summary:
     """How many of each kind."""
     outcomes: dict[str, int] = field(default_factory=dict)
     """How many interventions came to each outcome."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What people said became of its issues, by type: the last outcome of each."""
+    factors: dict[str, float] = field(default_factory=dict)
+    """What learning multiplies thresholds with in this run, by pattern."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
@@ -78,6 +82,7 @@ class Summary:
             submitted.session_id,
             submitted.at,
             submitted.branch,
+            factors=dict(submitted.factors),
         )
 
     def changed(self, event: StateChanged) -> None:

@@ -229,7 +229,12 @@ class Daemon:
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
-            **self.stamp(name), task=task, workspace=workspace, session_id=session_id, branch=branch
+            **self.stamp(name),
+            task=task,
+            workspace=workspace,
+            session_id=session_id,
+            branch=branch,
+            factors=dict(self.board.lessons.factors),
         )
         self._start_runner(name)
         seq = self.happened(submitted)

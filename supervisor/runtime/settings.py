@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import TypeAdapter
@@ -175,14 +176,15 @@ def detector_settings(config: Config) -> DetectorSettings:
 _DETECTORS = TypeAdapter(DetectorSettings)
 
 
+def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:
+    """The names of all patterns, the user's own among them."""
+    built_in = (each.name for each in fields(settings) if isinstance(getattr(settings, each.name), PatternSettings))
+    return (*built_in, *(each.name for each in settings.custom))
+
+
 def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
     """The same with every other pattern switched off."""
-    patterns = {
-        each.name: value
-        for each in fields(settings)
-        if isinstance(value := getattr(settings, each.name), PatternSettings)
-    }
-    names = (*patterns, *(each.name for each in settings.custom))
+    names = pattern_names(settings)
     for name in enabled:
         if name not in names:
             near = get_close_matches(name, names, 1)
@@ -190,6 +192,7 @@ def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSetti
                 f"patterns.enabled_patterns names {name!r}, which there is none of; nothing was started.",
                 way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}.",
             )
-    off = {name: replace(value, enabled=False) for name, value in patterns.items() if name not in enabled}
     custom = tuple(each for each in settings.custom if each.name in enabled)
-    return replace(settings, custom=custom, **off)  # type: ignore[arg-type]
+    unwanted = set(pattern_names(replace(settings, custom=()))) - set(enabled)
+    off: dict[str, Any] = {name: replace(getattr(settings, name), enabled=False) for name in unwanted}
+    return replace(settings, custom=custom, **off)
