@@ -310,7 +310,7 @@ def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
 def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
     """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
     captures, request = known.captures, awaited.request_id
-    if request in captures.failed:
+    if request in captures.failed and awaited.review.checkpoint_first:
         reason = (
             f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "
             "not be undone, and it was not run. Leave what it would change as it is, and say so at the end."
