@@ -24,7 +24,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
     at = at if isinstance(cause, DetectorFailure | ControlResponse) else cause.at
-    resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
+    resume = "chaperon doctor says whether the CLI works here."
+    if known.greeted:
+        resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
         return Incident(f"{agent}-{seq}-{type_}", at, agent, type_, severity, summary, way_out, seq=seq), None

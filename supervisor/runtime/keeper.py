@@ -8,7 +8,7 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -22,7 +22,7 @@ import pygit2
 from checkpoints import health, repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
-from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Position, Reason, RestorePlan
+from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
 from checkpoints.plan import compare
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
@@ -63,7 +63,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Listed:
     """All checkpoints, and the stores that could not be read."""
 
     checkpoints: tuple[Checkpoint, ...]
@@ -156,6 +156,31 @@ class Keeper:
 
         return await self._at(place, work, abandon=True)
 
+    async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
+        """Write the files of a checkpoint into another workspace of its project, in which nobody works.
+
+        Returns:
+            The paths that could not be written, each with the reason.
+
+        Raises:
+            ChaperonError: It was not done, and why.
+        """
+        place = await self.place(workspace)
+
+        def work() -> tuple[str, ...]:
+            with place.at_work() as capturer:
+                restorer = Restorer(capturer)
+                plan = restorer.plan(target, Facts(Reason.UNDO, self._clock.wall()), elsewhere=True)
+                result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+                capturer.store.drop([plan.undo.name])
+                return _told(result.kept)
+
+        return await self._at(place, work)
+
+    def project(self, checkpoint: Checkpoint) -> str:
+        """The folder of the project that a checkpoint is of; its store was opened when it was found."""
+        return next(str(store.project) for store in self.stores.values() if checkpoint in store.checkpoints)
+
     async def preview(self, workspace: str, checkpoint: str) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
 
@@ -194,7 +219,7 @@ class Keeper:
 
     # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def all(self) -> Kept:
+    async def all(self) -> Listed:
         """Every checkpoint of every project, oldest first in each; a store that cannot be read is named."""
         found: list[Checkpoint] = []
         problems: list[str] = []
@@ -205,7 +230,7 @@ class Keeper:
                 problems += [f"{store.ledger.path}: a line is no record: {line}" for line in store.ledger.damaged]
             except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
                 problems.append(f"{folder}: {error}")
-        return Kept(tuple(found), tuple(problems))
+        return Listed(tuple(found), tuple(problems))
 
     async def find(self, name: str, agent: str = "") -> Checkpoint:
         """The checkpoint of this name.
@@ -267,7 +292,7 @@ class Keeper:
         """
         if workspace in self.places:
             return self.places[workspace]
-        project = await self.in_thread(lambda: project_of(Path(workspace)))
+        project = await self.in_thread(lambda: repository.project_of(Path(workspace)))
         store = await self._store(self.folder / sha256(str(project).encode()).hexdigest()[:16], project)
         async with self._opening:
             if workspace not in self.places:
@@ -373,14 +398,6 @@ class Keeper:
         )
 
 
-def project_of(workspace: Path) -> Path:
-    """The folder whose checkpoints share a store: that of the repository, for all its worktrees."""
-    folders = repository.find(workspace)
-    if folders is None:
-        return workspace
-    return folders.common.parent if folders.common.name == ".git" else folders.common
-
-
 def _open(folder: Path, project: Path | None) -> Store:
     try:
         return Store(folder, project or _project_named(folder))
@@ -419,5 +436,8 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
         raise
     if earlier is not None:
         store.drop([(plan.undo if undo is earlier else earlier).name])
-    kept = (f"{one.path}: {one.why}" for one in result.kept)
-    return Restored(target, undo.name, len(compare(store, undo, target)), tuple(kept))
+    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept))
+
+
+def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
+    return tuple(f"{one.path}: {one.why}" for one in kept)

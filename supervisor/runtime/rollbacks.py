@@ -3,6 +3,7 @@
 A live agent's session decides, as with every wish; an ended one has no session, so its files are dealt with here.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -19,6 +20,9 @@ from supervisor.runtime.daemon import Daemon
 
 Good = TypeVar("Good", bound=events.Event)
 Bad = TypeVar("Bad", bound=events.Event)
+
+WORKSPACE_CHARACTERS = 50
+"""Of a checkpoint's name, those that the name of its workspace keeps: a number may follow, and 60 are allowed."""
 
 OUTCOME_SECONDS = 600.0
 """How long an outcome is waited for: restoring thousands of files takes seconds, and the agent's queue may be busy."""
@@ -116,6 +120,37 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     if isinstance(outcome, events.RestoreFailed):
         raise NotDoneError(f"Nothing was gone back to: {outcome.error}")
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A checkpoint that was written into a workspace of its own."""
+
+    checkpoint: str
+    workspace: str
+    branch: str
+    kept: tuple[str, ...]
+    """Paths that could not be written, each with the reason."""
+
+
+async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
+    """Write a checkpoint into a new workspace, whatever became of its own; no agent and no file of another is touched.
+
+    Raises:
+        NotFoundError: There is no such checkpoint.
+        UsageError: Several projects have one of this name, or the project is no git repository.
+        CheckpointError: It could not be done.
+    """
+    target = await daemon.keeper.find(name, agent)
+    project, called = daemon.keeper.project(target), re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS]
+    try:
+        made = await daemon.worktrees.create(called, project, target.repository.head or "HEAD")
+    except UsageError:  # the commit that stood there then is gone
+        made = await daemon.worktrees.create(called, project, "HEAD")
+    kept = await daemon.keeper.write_out(target, made.path)
+    await daemon.keeper.release(made.path)
+    await daemon.worktrees.keep(made, f"it was made for checkpoint {name}")
+    return Written(name, made.path, made.branch, kept)
 
 
 async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
