@@ -1,5 +1,6 @@
 """The command line: `chaperon COMMAND …`."""
 
+import os
 from importlib import import_module
 
 import click
@@ -94,6 +95,8 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="chaperon")
 def main(config: str | None) -> None:
     """Watch over Claude agents: review what they do before they do it, and answer when a run goes wrong."""
+    if os.environ.get("NO_COLOR"):
+        click.get_current_context().color = False
 
 
 if __name__ == "__main__":
