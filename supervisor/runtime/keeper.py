@@ -43,6 +43,14 @@ CAPTURE_SECONDS = 120.0
 seconds, so what takes longer hangs on its disk."""
 
 
+CLOSE_SECONDS = 30.0
+"""How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
+one that a hung disk keeps from ending is completed by the next start."""
+
+CLOSE_LOOK_SECONDS = 0.02
+"""Between two looks whether it has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What going back came to."""
@@ -146,7 +154,7 @@ class Keeper:
             with place.at_work() as capturer:
                 return _roll_back(capturer, wanted, facts)
 
-        return await self._at(place, work)
+        return await self._at(place, work, abandon=True)
 
     async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
         """Write the files of a checkpoint into another workspace of its project, in which nobody works.
@@ -320,12 +328,17 @@ class Keeper:
                 await self.in_thread(place.capturer.close)
 
     async def close(self) -> None:
-        """Write everything to its own place and let go of the stores."""
+        """Write everything to its own place and let go of the stores. What a thread still works on is left to it."""
         with anyio.CancelScope(shield=True):
+            for _ in range(round(CLOSE_SECONDS / CLOSE_LOOK_SECONDS)):
+                if not any(place.working for place in self.places.values()):
+                    break
+                await anyio.sleep(CLOSE_LOOK_SECONDS)
             for workspace in list(self.places):
                 await self.release(workspace)
             for store in self.stores.values():
-                await self.in_thread(store.close)
+                if all(place.store is not store for place in self.places.values()):
+                    await self.in_thread(store.close)
             self.stores.clear()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
@@ -350,7 +363,7 @@ class Keeper:
         async with place.lock:
             if place.working:
                 raise CheckpointError(
-                    f"An earlier capture of {place.capturer.workspace} still hangs; nothing was captured.",
+                    f"Work on {place.capturer.workspace} that was given up still hangs; nothing was done.",
                     way_out="Look whether its disk answers.",
                 )
             place.used_at = self._clock.mono()
