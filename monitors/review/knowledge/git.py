@@ -277,6 +277,18 @@ RULES = (
         no=("git commit -m x", "git commit -m 'no --no-verify'"),
     ),
     Rule(
+        "git.config-everywhere",
+        (
+            "git config {--global --system} ... core.hookspath|core.fsmonitor|core.sshcommand|core.askpass|diff.external|protocol.ext.allow|init.templatedir|credential.helper|include.path /./ !{--get --get-all --unset --list -l}",
+        ),
+        HARM,
+        "sets a program that git will run in every repository of this user",
+        "Let a person set what git runs.",
+        effect="git_config",
+        yes=("git config --global core.hooksPath /x",),
+        no=("git config --global core.editor vim", "git config core.hooksPath .husky"),
+    ),
+    Rule(
         "git.config-exec",
         (
             "git config ... core.hookspath|core.fsmonitor|core.sshcommand|core.pager|core.editor|sequence.editor|diff.external|credential.helper|filter.*|alias.*|core.askpass|gpg.program|protocol.ext.allow|include.path|init.templatedir /./ !{--get --get-all --unset --list -l}",

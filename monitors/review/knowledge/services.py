@@ -26,6 +26,8 @@ RULES = (
         (
             "systemctl stop|disable|mask|kill|isolate|set-default|revert|edit|daemon-reexec|set-property|set-environment|link",
             "service * stop",
+            "tmux kill-server",
+            "screen {-X} /\\b(?:quit|kill)\\b/",
             "rc-service|sv|initctl|supervisorctl|launchctl|pm2|forever|svcadm ... stop|shutdown|disable|unload|bootout|kill|delete|remove|stopall",
             "chkconfig|update-rc.d|rc-update ... off|remove|del|disable",
         ),
@@ -39,6 +41,10 @@ RULES = (
     Rule(
         "service.stop-vital",
         (
+            "systemctl isolate|start rescue*|emergency*|poweroff*|reboot*|halt*|shutdown*",
+            "systemctl link|enable|reenable /(?:^| )\\.{0,2}\\/\\S/",
+            "pm2 kill",
+            "pm2|supervisorctl|forever delete|stop|stopall|remove all",
             "systemctl stop|disable|mask|kill ... ssh*|sshd*|network*|systemd-*|dbus*|firewalld*|ufw*|iptables*|nftables*|auditd*|apparmor*|docker*|postgres*|mysql*|mariadb*|mongod*|redis*|nginx*|apache*|httpd*|kubelet*|containerd*|cron*|rsyslog*|fail2ban*|etcd*|named*|NetworkManager*|*database*|chronyd*|crond*|haproxy*|elasticsearch*|rabbitmq*|kafka*|vault*|consul*",
             "service ssh|sshd|network|networking|docker|postgresql|mysql|nginx|apache2|iptables|cron stop",
         ),
@@ -46,7 +52,7 @@ RULES = (
         "stops what the machine or other people need",
         "Let a person stop it.",
         effect="service",
-        yes=("systemctl stop sshd", "systemctl disable firewalld", "service docker stop"),
+        yes=("systemctl isolate rescue.target", "systemctl link /x/y.service", "pm2 delete all", "systemctl stop sshd", "systemctl disable firewalld", "service docker stop"),
         no=("systemctl restart nginx", "systemctl stop myapp"),
     ),
     Rule(
