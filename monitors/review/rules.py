@@ -145,7 +145,11 @@ class RuleBook:
         found: dict[str, Rule] = {}
         loose = loose_operands(invocation)
         fed = self._fed(invocation)
-        ways = [operands, *([loose] if loose != operands else []), *([[*operands, *map(arg, fed.split())]] if fed else [])]
+        ways = [
+            operands,
+            *([loose] if loose != operands else []),
+            *([[*operands, *map(arg, fed.split())]] if fed else []),
+        ]
         for text, rule in entries:
             if rule.name not in found and any(compiled(text).matches(invocation, way, fed) for way in ways):
                 found[rule.name] = rule

@@ -7,6 +7,7 @@ from itertools import islice
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
 from monitors.review.places import Place
+from monitors.review.programs.core import value
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
@@ -74,8 +75,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.input.text and _MARKS.search(invocation.input.text[:MAX_WORD]) and _is_fed(scene, invocation):
         yield secret_in(scene, invocation, invocation.input.text)
-    if invocation.name == "ssh" and "-F" in invocation.args:
-        yield from (secret_in(scene, invocation, word) for word in invocation.args[invocation.args.index("-F") :][1:2])
+    if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
+        yield secret_in(scene, invocation, settings)
     if sends or invocation.name == "ssh":
         yield from _sent(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):

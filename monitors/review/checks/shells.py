@@ -77,7 +77,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield _unknown_program(invocation)
     elif _TYPED_SHELL.match(invocation.program):
         yield _interactive(invocation)
-    elif scene.downloads and "/" in invocation.program and scene.path(invocation.program, invocation) in scene.downloads:
+    elif (
+        scene.downloads and "/" in invocation.program and scene.path(invocation.program, invocation) in scene.downloads
+    ):
         yield _download(invocation, str(invocation.program))
     yield _handed(scene, invocation)
 

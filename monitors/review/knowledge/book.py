@@ -1,6 +1,17 @@
 """All knowledge, in an explicit list."""
 
-from monitors.review.knowledge import abuse, cloud, containers, core, databases, git, packages, platforms, services, windows
+from monitors.review.knowledge import (
+    abuse,
+    cloud,
+    containers,
+    core,
+    databases,
+    git,
+    packages,
+    platforms,
+    services,
+    windows,
+)
 from monitors.review.rules import Program, Rule
 
 FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, abuse)

@@ -200,7 +200,15 @@ RULES = (
         "takes a running release away",
         "Look first with --dry-run, and let a person remove releases.",
         effect="cluster",
-        yes=("helm uninstall x", "helm rollback x 1", "minikube delete --all --purge", "kind delete cluster", "k3s-uninstall.sh", "kubeadm reset -f", "argocd app delete x"),
+        yes=(
+            "helm uninstall x",
+            "helm rollback x 1",
+            "minikube delete --all --purge",
+            "kind delete cluster",
+            "k3s-uninstall.sh",
+            "kubeadm reset -f",
+            "argocd app delete x",
+        ),
         no=("helm list", "helm install x y", "helm uninstall x --dry-run"),
     ),
     Rule(

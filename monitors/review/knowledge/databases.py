@@ -4,7 +4,7 @@ from monitors.review.levels import CARE, HARM, MINOR, NOTED
 from monitors.review.rules import Program, Rule
 
 _SQL = "psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|clickhouse|cockroach|sqlcmd|sqlplus|mycli|pgcli|litecli|usql|bq|snowsql|duckdb|cqlsh|trino|presto|hive|beeline|impala-shell|spark-sql|turso|wrangler|supabase|isql|osql|tsql|athenacli|iredis|vsql"
-_LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?<!['\"]truncate)(?:\s+table)?\s+\w|\bexecute\s+(?:immediate\s+)?(?:format\s*\(\s*)?['\"]\s*(?:drop|truncate|delete)\b|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b)"
+_LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?<!['\"]truncate)(?:\s+table)?\s+\w|\bexecute\s+(?:immediate\s+)?(?:format\s*\(\s*)?['\"]\s*(?:drop|truncate|delete)\b|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b|\breset\s+(?:master|slave|replica)\b)"
 
 PROGRAMS = (
     Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/\\\\(?<![^ '\"]\\\\)[dlz]|\\.(?<![^ ]\\.)(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
@@ -31,7 +31,12 @@ RULES = (
             "sqlite3 a.db 'delete from x;'",
             "psql -c 'DELETE FROM a'",
         ),
-        no=("psql -c 'select * from users'", "psql -c 'delete from a where id = 1'", "psql -c \"select 'drop table x'\"", "mysql -e 'show tables'"),
+        no=(
+            "psql -c 'select * from users'",
+            "psql -c 'delete from a where id = 1'",
+            "psql -c \"select 'drop table x'\"",
+            "mysql -e 'show tables'",
+        ),
     ),
     Rule(
         "database.drop",
@@ -103,6 +108,7 @@ RULES = (
             "redis-cli|valkey-cli ... CONFIG SET|RESETSTAT|REWRITE",
             "redis-cli|valkey-cli ... CLUSTER RESET|FAILOVER|FORGET|FLUSHSLOTS",
             "redis-cli|valkey-cli ... SCRIPT FLUSH",
+            "redis-cli|valkey-cli ... EVAL /flush(?:all|db)|shutdown/",
             "redis-cli|valkey-cli ... SLAVEOF|REPLICAOF",
             "redis-cli|valkey-cli ... DEL|UNLINK /\\*|\\{\\}/",
         ),
@@ -110,7 +116,13 @@ RULES = (
         "empties or turns around the store",
         "Delete single keys by name.",
         effect="database",
-        yes=("redis-cli FLUSHALL", "echo FLUSHALL | redis-cli", "redis-cli --scan | xargs redis-cli del", "redis-cli -h x flushdb", "redis-cli CONFIG SET dir /x"),
+        yes=(
+            "redis-cli FLUSHALL",
+            "echo FLUSHALL | redis-cli",
+            "redis-cli --scan | xargs redis-cli del",
+            "redis-cli -h x flushdb",
+            "redis-cli CONFIG SET dir /x",
+        ),
         no=("redis-cli GET a", "redis-cli DEL a"),
     ),
     Rule(

@@ -64,8 +64,21 @@ RULES = (
         "installs a package file, whose scripts run as root",
         "Install released packages by name.",
         effect="package_install",
-        yes=("dnf install -y x-1.0-1.noarch.rpm", "pkg install -y ./x-1.0.txz", "dpkg -i x.deb", "snap install x.snap --dangerous", "pip install /tmp/x", "apt-get -c /tmp/x install y"),
-        no=("dnf install x", "apt-get install x", "pip install x", "pip install -r requirements.txt", "npm --prefix web run build"),
+        yes=(
+            "dnf install -y x-1.0-1.noarch.rpm",
+            "pkg install -y ./x-1.0.txz",
+            "dpkg -i x.deb",
+            "snap install x.snap --dangerous",
+            "pip install /tmp/x",
+            "apt-get -c /tmp/x install y",
+        ),
+        no=(
+            "dnf install x",
+            "apt-get install x",
+            "pip install x",
+            "pip install -r requirements.txt",
+            "npm --prefix web run build",
+        ),
     ),
     Rule(
         "packages.install",
@@ -106,7 +119,8 @@ RULES = (
     Rule(
         "packages.remove-vital",
         (
-            "apt|apt-get|aptitude|dnf|yum|zypper|nala|apk|pacman|yay|paru|snap|xbps-remove|rpm|opkg|pkg ... remove|purge|erase|autoremove|autopurge|rm|del|delete|uninstall ... " + _VITAL,
+            "apt|apt-get|aptitude|dnf|yum|zypper|nala|apk|pacman|yay|paru|snap|xbps-remove|rpm|opkg|pkg ... remove|purge|erase|autoremove|autopurge|rm|del|delete|uninstall ... "
+            + _VITAL,
             "pacman|yay|paru|rpm|dpkg|xbps-remove {-R -Rs -Rn -Rns -Rdd -Rsc -Rc -r -e --remove} " + _VITAL,
             "snap|flatpak ... remove|uninstall {--all --purge}",
             "dpkg|rpm {--force-all --force-depends --force-remove-essential --force-remove-reinstreq --nodeps --justdb --rebuilddb}",
@@ -126,8 +140,22 @@ RULES = (
         "removes what the machine or other work needs, without asking",
         "Let a person remove packages.",
         effect="package_remove",
-        yes=("apt-get purge -y x", "dpkg --force-all -r x", "yum remove -y x", "pacman -Rns linux", "apk del busybox", "flatpak uninstall --all"),
-        no=("apt-get install x", "pip3 uninstall requests", "apt remove x", "apt-get autoremove -y", "npm cache clean --force", "conda env remove -n x"),
+        yes=(
+            "apt-get purge -y x",
+            "dpkg --force-all -r x",
+            "yum remove -y x",
+            "pacman -Rns linux",
+            "apk del busybox",
+            "flatpak uninstall --all",
+        ),
+        no=(
+            "apt-get install x",
+            "pip3 uninstall requests",
+            "apt remove x",
+            "apt-get autoremove -y",
+            "npm cache clean --force",
+            "conda env remove -n x",
+        ),
     ),
     Rule(
         "packages.publish",
@@ -173,6 +201,15 @@ RULES = (
         effect="publish",
         yes=("npm owner add x y", "cargo owner --add x"),
         no=("npm view x",),
+    ),
+    Rule(
+        "packages.mend",
+        ("npm|pnpm|yarn audit fix|--fix", "npm|pnpm|yarn audit {--fix}", "npm|pnpm|yarn pack", "pip-audit {--fix}"),
+        MINOR,
+        "",
+        effect="package_install",
+        yes=("npm audit fix", "npm pack"),
+        no=("npm audit",),
     ),
     Rule(
         "packages.remove",

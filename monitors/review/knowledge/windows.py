@@ -35,8 +35,21 @@ RULES = (
         "deletes without asking",
         "Delete single files by name, or look first with -WhatIf.",
         effect="file_delete",
-        yes=("Remove-Item -Recurse -Force x", "del /s /q x", "rd /s /q x", "pwsh -c 'ri -r -fo x'", "cmd /c 'del /q x'"),
-        no=("rm -r -f /tmp/x", "Remove-Item -Recurse -Force x -WhatIf", "Remove-Item x.txt", "rm -f x", "rmdir x", "Get-ChildItem"),
+        yes=(
+            "Remove-Item -Recurse -Force x",
+            "del /s /q x",
+            "rd /s /q x",
+            "pwsh -c 'ri -r -fo x'",
+            "cmd /c 'del /q x'",
+        ),
+        no=(
+            "rm -r -f /tmp/x",
+            "Remove-Item -Recurse -Force x -WhatIf",
+            "Remove-Item x.txt",
+            "rm -f x",
+            "rmdir x",
+            "Get-ChildItem",
+        ),
     ),
     Rule(
         "windows.disk",
@@ -53,7 +66,11 @@ RULES = (
         "wipes a disk, its copies or how the machine starts",
         "Let a person change disks.",
         effect="device",
-        yes=("vssadmin delete shadows /all /quiet", "Format-Volume -DriveLetter D", "bcdedit /set x recoveryenabled no"),
+        yes=(
+            "vssadmin delete shadows /all /quiet",
+            "Format-Volume -DriveLetter D",
+            "bcdedit /set x recoveryenabled no",
+        ),
         no=("vssadmin list shadows", "Get-Volume", "bcdedit /enum"),
     ),
     Rule(

@@ -22,7 +22,9 @@ def deletes(
     """What it means that the invocation deletes what the word names."""
     path = scene.path(word, invocation)
     if invocation.inside and scene.places.place(path) is Place.SCRATCH:
-        return Finding("files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED))
+        return Finding(
+            "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)
+        )
     if invocation.inside:
         risk = levels.HARM if recursive and path.count("/") < 3 else levels.CARE if recursive else levels.NOTED
         return _found(
