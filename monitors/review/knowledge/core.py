@@ -229,6 +229,26 @@ RULES = (
         no=("pkill firefox",),
     ),
     Rule(
+        "chaperon.steering",
+        (
+            "chaperon ... allow|revoke|approve|deny|resume|say|redirect|recover|rollback|stop !{--help -h}",
+            "python|python3 {-m} /supervisor(?:\\.cli)? +(?:allow|revoke|approve|deny|resume|say|redirect|recover|rollback|stop)\\b/",
+            "curl {--unix-socket} /chaperon/",
+            "socat|nc|ncat|http|python|python3 /chaperon[^ ]*\\.sock/",
+        ),
+        1.0,
+        "steers the guard that watches this agent, which only people do",
+        "Say what you need and why; a person can allow it.",
+        effect="guard",
+        yes=(
+            "chaperon allow a1 'git push --force'",
+            "uv run chaperon approve a1",
+            "python -m supervisor.cli allow a1 x",
+            "curl --unix-socket /run/user/1/chaperon/chaperon.sock http://x/v1/agents",
+        ),
+        no=("chaperon ps", "chaperon review --profile strict", "chaperon allow --help", "echo chaperon allow"),
+    ),
+    Rule(
         "permissions.system-file",
         (
             "chmod 777|0777|a+rwx|ugo+rwx|o+w|a+w|666|0666|o+rw|000 /(?: |^)\\/(?:etc|usr|bin|sbin|lib|boot|root|var\\/log)(?:\\/|$)/",
