@@ -265,6 +265,23 @@ class Checkpoints(Section):
     """How long unnamed ones are kept, in days; as long as the records about them."""
 
 
+class Workspaces(Section):
+    """Where agents work."""
+
+    mode: Literal["in-place", "new"] = "in-place"
+    """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run --workspace` says otherwise for one task."""
+    base: str = "HEAD"
+    """The commit that new ones start from."""
+    folder: AbsolutePath | None = None
+    """Where new ones are made; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
+    set_up: FilePath | None = None
+    """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its environment. Where it fails, no agent is started and the workspace is kept."""
+    set_up_seconds: Seconds = 600
+    """How long that may take, in seconds; fetching dependencies takes minutes."""
+    at_end: Literal["remove", "keep"] = "remove"
+    """What becomes of one whose agent ended well: removed where all in it is committed, its branch stays; or kept. That of any other agent is kept."""
+
+
 class Hooks(Section):
     """Scripts of yours that run when something happens. A relative path is below the configuration file's directory. A script that fails or takes too long is reported, and the run goes on."""
 
@@ -337,5 +354,6 @@ class Config(Section):
     notify: Notify = Notify()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
+    workspaces: Workspaces = Workspaces()
     hooks: Hooks = Hooks()
     plugins: Plugins = Plugins()

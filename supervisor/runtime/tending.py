@@ -52,6 +52,19 @@ async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> No
                 await _tidy(daemon, store, policy, clock.wall())
 
 
+async def close_left(daemon: Daemon) -> None:
+    """Close what a crash left open: the workspaces of agents that have ended, and those that none ever worked in."""
+    summaries = daemon.board.summaries()
+    for summary in summaries:
+        if summary.state.ended:
+            await daemon.close_workspace(summary.agent)
+    live = {summary.workspace for summary in summaries if not summary.state.ended}
+    try:
+        await daemon.worktrees.close_left(live, {summary.workspace for summary in summaries})
+    except ChaperonError as error:
+        daemon.fault("", "workspaces_untended", str(error), Severity.MEDIUM, error.way_out)
+
+
 def _idle(place: Place, clock: Clock) -> bool:
     return not place.working and clock.mono() - place.used_at > IDLE_SECONDS
 
