@@ -53,7 +53,7 @@ SAYS = {
     "approvals": "List the actions that wait for a person.",
     "approve": "Let an action that waits run.",
     "deny": "Turn an action that waits down.",
-    "allow": "Let an agent do what the reviewer would block, once or for a while.",
+    "allow": "Let an agent do what would be blocked, for once or a while.",
     "allowances": "List what agents are allowed beyond the rules.",
     "revoke": "Take an allowance back.",
     "recover": "List the ways back from a stop, or carry one out.",
