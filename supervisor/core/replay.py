@@ -168,8 +168,8 @@ class _Session:
         self._workspace = self._workspace or self._cwd
         if record.mono is not None:
             self._started = record.mono if self._started is None else self._started
-            self._mono = max(self._mono, record.mono)
-            self.result.recorded_seconds = self._mono - self._started
+            self._mono = max(self._mono, record.mono - self._started)
+            self.result.recorded_seconds = self._mono
 
     def _hear(self, record: Record) -> None:
         by = record.by or ("person" if self._task else "task")
