@@ -1,5 +1,6 @@
 """The command line: `chaperon COMMAND …`."""
 
+import os
 from importlib import import_module
 
 import click
@@ -92,8 +93,10 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", type=click.Path(), help="A configuration file, over the machine's and the user's.")
 @click.version_option(__version__, prog_name="chaperon")
-def main(config: str | None) -> None:
+def main(config: str | None) -> None:  # noqa: ARG001 - `common.configuration` reads it from the context
     """Watch over Claude agents: review what they do before they do it, and answer when a run goes wrong."""
+    if os.environ.get("NO_COLOR"):
+        click.get_current_context().color = False
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -124,22 +124,23 @@ async def _attended(
 async def follow(daemon: Client, agent: str, after: int, as_json: bool) -> int:
     """Print what an agent does, from an event on, until it has ended; the exit code."""
     last, ended, closing = after, None, False
-    async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
-        record = orjson.loads(line)
-        last = record["n"]
-        _print(line, record, as_json)
-        if record["kind"] == "task_submitted":
-            closing = bool(record["branch"])
-        if record["kind"] == "workspace_closed":
-            closing = False
-        if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
-            ended = AgentState(record["after"])
-        if ended is not None and not closing:
-            break
+    with suppress(DaemonGoneError):  # told below, with how to go on
+        async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
+            record = orjson.loads(line)
+            last = record["n"]
+            _print(line, record, as_json)
+            if record["kind"] == "task_submitted":
+                closing = bool(record["branch"])
+            if record["kind"] == "workspace_closed":
+                closing = False
+            if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
+                ended = AgentState(record["after"])
+            if ended is not None and not closing:
+                break
     if ended is None:
         click.echo(
-            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call; see it again "
-            f"with: chaperon tail -f --agent {agent} -n {last}",
+            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call. Start it again "
+            f"(chaperon serve, or its service), and see the agent with: chaperon tail -f --agent {agent} -n {last}",
             err=True,
         )
         return common.NO_DAEMON

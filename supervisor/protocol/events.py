@@ -213,7 +213,7 @@ class TimerFired(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRestored(Event):
-    """A rollback is done: files are back and the conversation goes on from there."""
+    """The files are back. Where the conversation goes back as well, the agent's processes are ended and started again."""
 
     intervention: str
     checkpoint: str

@@ -7,9 +7,8 @@
 What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +18,7 @@ import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import health, repository
+from checkpoints import foundation, health, repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
 from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
@@ -41,6 +40,14 @@ THREADS = 4
 CAPTURE_SECONDS = 120.0
 """How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files takes
 seconds, so what takes longer hangs on its disk."""
+
+
+CLOSE_SECONDS = 30.0
+"""How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
+one that a hung disk keeps from ending is completed by the next start."""
+
+CLOSE_LOOK_SECONDS = 0.02
+"""Between two looks whether it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,8 @@ class Keeper:
         """By folder."""
         self.tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
+        self.over_quota: set[Path] = set()
+        """Stores that are larger than they may be, and of which that was told."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
@@ -146,7 +155,7 @@ class Keeper:
             with place.at_work() as capturer:
                 return _roll_back(capturer, wanted, facts)
 
-        return await self._at(place, work)
+        return await self._at(place, work, abandon=True)
 
     async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
         """Write the files of a checkpoint into another workspace of its project, in which nobody works.
@@ -251,6 +260,14 @@ class Keeper:
             raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
         return await self.in_thread(lambda: compare(store, one, other))
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes on the disk of each project's store. Blocks."""
+        found = {}
+        for folder in self._store_folders():
+            with suppress(OSError, ValueError, KeyError, TypeError):  # `examine` tells of those
+                found[str(foundation.project_named(folder))] = foundation.size_of(folder)
+        return found
+
     async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
         """Each store, with what is wrong with it; every object is read.
 
@@ -320,12 +337,17 @@ class Keeper:
                 await self.in_thread(place.capturer.close)
 
     async def close(self) -> None:
-        """Write everything to its own place and let go of the stores."""
+        """Write everything to its own place and let go of the stores. What a thread still works on is left to it."""
         with anyio.CancelScope(shield=True):
+            for _ in range(round(CLOSE_SECONDS / CLOSE_LOOK_SECONDS)):
+                if not any(place.working for place in self.places.values()):
+                    break
+                await anyio.sleep(CLOSE_LOOK_SECONDS)
             for workspace in list(self.places):
                 await self.release(workspace)
             for store in self.stores.values():
-                await self.in_thread(store.close)
+                if all(place.store is not store for place in self.places.values()):
+                    await self.in_thread(store.close)
             self.stores.clear()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
@@ -350,7 +372,7 @@ class Keeper:
         async with place.lock:
             if place.working:
                 raise CheckpointError(
-                    f"An earlier capture of {place.capturer.workspace} still hangs; nothing was captured.",
+                    f"Work on {place.capturer.workspace} that was given up still hangs; nothing was done.",
                     way_out="Look whether its disk answers.",
                 )
             place.used_at = self._clock.mono()
@@ -387,15 +409,11 @@ class Keeper:
 
 def _open(folder: Path, project: Path | None) -> Store:
     try:
-        return Store(folder, project or _project_named(folder))
+        return Store(folder, project or foundation.project_named(folder))
     except (OSError, ValueError, KeyError, pygit2.GitError) as error:
         raise CheckpointError(
             f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."
         ) from error
-
-
-def _project_named(folder: Path) -> Path:
-    return Path(json.loads((folder / "project.json").read_bytes())["project"])
 
 
 def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:

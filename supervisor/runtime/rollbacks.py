@@ -70,7 +70,7 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
         seq = daemon.happened(events.CheckpointRequested(**daemon.stamp(agent), **facts))
         moment = RunMoment(seq, summary.session_id, state=summary.state)
         wanted = Capture(f"person:{id_}", Reason.PERSON, moment, summary.task, summary.workspace, name, note)
-        daemon.capture(agent, wanted)
+        daemon.checkpointing.capture(agent, wanted)
     else:
         await daemon.wish(agent, events.CheckpointRequested, **facts)
     made = await _outcome(daemon, before, f"person:{id_}", events.CheckpointMade, events.CaptureFailed)
@@ -111,7 +111,7 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     before, id_ = daemon.journal.last, uuid4().hex[:12]
     facts = {name: getattr(how, name) for name in Going.__slots__}
     if summary.state.ended:
-        await _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
+        _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
     else:
         asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
         daemon.board.session(agent).check(asked)
@@ -161,7 +161,7 @@ async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple
     return await daemon.keeper.difference(one, await daemon.keeper.find(other, ""))
 
 
-async def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
+def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
     """Bring the files of an agent back that has ended; its conversation can be resumed by hand."""
     summary = daemon.board.summary(agent)
     moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
@@ -175,24 +175,7 @@ async def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) ->
         with_branch=asked.with_branch,
         unusual=asked.unusual,
     )
-    try:
-        done = await daemon.keeper.roll_back(agent, wanted)
-    except ChaperonError as error:
-        failed: dict[str, Any] = {"intervention": asked.id, "checkpoint": asked.checkpoint, "error": str(error)}
-        daemon.happened(events.RestoreFailed(**daemon.stamp(agent), **failed))
-        return
-    daemon.happened(
-        events.CheckpointRestored(
-            **daemon.stamp(agent),
-            intervention=asked.id,
-            checkpoint=asked.checkpoint,
-            session_id="",
-            files_only=True,
-            undo=done.undo,
-            restored=done.restored,
-            kept=done.kept,
-        )
-    )
+    daemon.checkpointing.restore(agent, wanted)
 
 
 async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: type[Bad]) -> Good | Bad:
