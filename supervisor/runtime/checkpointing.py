@@ -47,7 +47,7 @@ class Checkpointing:
 
     def capture(self, agent: str, wanted: Capture) -> None:
         """Have a checkpoint made; `CheckpointMade` or `CaptureFailed` follows."""
-        self._tasks.start_soon(self._capture, agent, wanted, name=f"capture {wanted.key} of {agent}")
+        self._tasks.start_soon(self.make, agent, wanted, name=f"capture {wanted.key} of {agent}")
 
     def restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
         """Have a checkpoint's files restored; `CheckpointRestored` or `RestoreFailed` follows, once where it is asked again meanwhile."""
@@ -55,7 +55,8 @@ class Checkpointing:
             self._restoring.add(wanted.intervention)
             self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
 
-    async def _capture(self, agent: str, wanted: Capture) -> None:
+    async def make(self, agent: str, wanted: Capture) -> None:
+        """Make a checkpoint; returns once the outcome is told."""
         started = self._clock.mono()
         about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
         try:

@@ -32,6 +32,7 @@ from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.milestones import after_task
 from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
@@ -226,7 +227,7 @@ class Daemon:
         """
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         refuse_illegal(agent, self.board.summary(agent).state, event)
-        if isinstance(event, events.ApprovalGiven):
+        if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
             self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
@@ -266,6 +267,13 @@ class Daemon:
                     f"Agent {one.summary.agent} is at work in session {session_id}; nothing was started.",
                     way_out=f"Tell it what you want (chaperon say {one.summary.agent}), or stop it first.",
                 )
+
+    async def _mark(self, agent: str) -> None:
+        """Make the checkpoint that is due after every so many tasks."""
+        summaries = self.board.summaries()
+        wanted = after_task(self.board.summary(agent), summaries, self._defaults.checkpoint_every, self.journal.last)
+        if wanted is not None:
+            await self.checkpointing.make(agent, wanted)
 
     async def close_workspace(self, agent: str) -> None:
         """Remove or keep the workspace that was made for an agent that has ended, and tell which."""
@@ -312,6 +320,7 @@ class Daemon:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
             await runner.run()
+            await self._mark(runner.agent)
             await self.close_workspace(runner.agent)
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them

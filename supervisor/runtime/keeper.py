@@ -7,9 +7,8 @@
 What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +18,7 @@ import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import health, repository
+from checkpoints import foundation, health, repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
 from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
@@ -113,6 +112,8 @@ class Keeper:
         """By folder."""
         self.tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
+        self.over_quota: set[Path] = set()
+        """Stores that are larger than they may be, and of which that was told."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
@@ -259,6 +260,14 @@ class Keeper:
             raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
         return await self.in_thread(lambda: compare(store, one, other))
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes on the disk of each project's store. Blocks."""
+        found = {}
+        for folder in self._store_folders():
+            with suppress(OSError, ValueError, KeyError, TypeError):  # `examine` tells of those
+                found[str(foundation.project_named(folder))] = foundation.size_of(folder)
+        return found
+
     async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
         """Each store, with what is wrong with it; every object is read.
 
@@ -400,15 +409,11 @@ class Keeper:
 
 def _open(folder: Path, project: Path | None) -> Store:
     try:
-        return Store(folder, project or _project_named(folder))
+        return Store(folder, project or foundation.project_named(folder))
     except (OSError, ValueError, KeyError, pygit2.GitError) as error:
         raise CheckpointError(
             f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."
         ) from error
-
-
-def _project_named(folder: Path) -> Path:
-    return Path(json.loads((folder / "project.json").read_bytes())["project"])
 
 
 def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:

@@ -201,8 +201,9 @@ def _make_daemon(
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
     config = setup.config
-    where = config.workspaces
-    defaults = Defaults(config.agent.permission_mode, config.resources.limits(), where.mode, where.base)
+    where, kept = config.workspaces, config.checkpoints
+    every = kept.periodic if kept.enabled else 0
+    defaults = Defaults(config.agent.permission_mode, config.resources.limits(), where.mode, where.base, every)
     return Daemon(
         board,
         opened.journal,

@@ -59,6 +59,7 @@ def capture_rules(config: Config) -> CaptureRules:
         enabled=config.checkpoints.enabled,
         safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
         serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+        before_unattended=config.checkpoints.before_autopilot,
         spacing_seconds=config.checkpoints.spacing_seconds,
     )
 
@@ -75,6 +76,7 @@ def retention(config: Config) -> RetentionPolicy:
         max_count=kept.max_count,
         max_age_days=kept.max_age_days,
         checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
+        quota_bytes=kept.quota_mb * 2**20,
     )
 
 

@@ -33,6 +33,8 @@ class Defaults:
     limits: Limits = field(default_factory=Limits)
     workspace: Where = "in-place"
     base: str = "HEAD"
+    checkpoint_every: int = 0
+    """After how many tasks done in a workspace a checkpoint is made; 0 for none."""
 
 
 class Asked(BaseModel):

@@ -5,7 +5,7 @@ import pygit2
 
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store import Store
-from checkpoints.upkeep import keep_up
+from checkpoints.upkeep import Upkeep, keep_up
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
@@ -90,7 +90,18 @@ async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: floa
         what = f"The store {store.folder} could not be tidied: {error}"
         daemon.fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")
         return
+    _tell_of_quota(daemon, store, done)
     if done.dropped:
         log.info(
             "%s: %d checkpoints were dropped, %d bytes are left", store.project, len(done.dropped), done.size_bytes
         )
+
+
+def _tell_of_quota(daemon: Daemon, store: Store, done: Upkeep) -> None:
+    """Tell once that a store is too large and nothing more may go, until it is not any more."""
+    if not done.over_quota:
+        daemon.keeper.over_quota.discard(store.folder)
+    elif store.folder not in daemon.keeper.over_quota:
+        daemon.keeper.over_quota.add(store.folder)
+        what = f"The checkpoints of {store.project} take {done.size_bytes:,} bytes, more than checkpoints.quota_mb allows; those left must stay."
+        daemon.fault("", "checkpoints_over_quota", what, Severity.MEDIUM, "Raise the quota, or free named checkpoints.")

@@ -140,6 +140,20 @@ def test_passing_tests_are_captured_at_their_result_and_failing_ones_are_not() -
     assert play.asked[0].moment.success_rate == 0.5
 
 
+def test_what_a_person_changed_is_captured_as_the_agent_is_let_go_on() -> None:
+    play = Kept().settled()
+    assert captures(play.say("by the way")) == []
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    assert captures(play.feed(events.ResumeRequested(**play.stamp(), by="ann"))) == [Reason.UNATTENDED]
+    play.made()
+    play.replied("reply-1")
+    assert captures(play.result()) == [Reason.TURN]
+    play.made()
+    assert captures(play.say("and now")) == [Reason.UNATTENDED]
+    play.made()
+    assert captures(play.say("and quickly")) == []
+
+
 def test_a_person_is_given_a_checkpoint_by_name() -> None:
     play = Kept().settled()
     commands = play.feed(events.CheckpointRequested(**play.stamp(), id="p1", name="good", by="ann"))
