@@ -1,4 +1,4 @@
-"""A rollback of a live agent, as its session knows it: asked for, under way, and the launch that follows it.
+"""What is launched next, as a session knows it, and the rollback that may lead there: asked for, under way, done.
 
 asked for ──► files restored, processes ended ──► launched again in a fork of the session
           └─► failed, or only files went back: the agent goes on
@@ -12,6 +12,7 @@ from supervisor.protocol.events import (
     AgentVanished,
     CheckpointRestored,
     InterventionChosen,
+    RecoveryChosen,
     RollbackRequested,
 )
 from supervisor.protocol.tasks import Task
@@ -60,11 +61,18 @@ class GoingBack:
     def restored(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
         """The files are back and nothing of the agent runs any more."""
         guidance = self.guidance(event)
-        self.session_id, self.resume_session, self.resume_at = event.session_id, event.resume_session, event.resume_at
+        self.session_id, self.resume_at = event.session_id, event.resume_at
+        self.resume_session = event.resume_session if event.resume_at else ""
         self.opening = guidance if event.resume_at else f"{task.prompt}\n\n{guidance}"
         self.carried = carried
         self.reborn = True
         self.cause = self.ended = None
+
+    def recovers(self, event: RecoveryChosen, carried: list[str]) -> None:
+        """The CLI ended too early, and is to be launched again without anything being set back."""
+        self.session_id, self.resume_at = event.session_id, ""
+        self.resume_session = "" if event.recovery.fresh else event.session_id
+        self.opening, self.carried = event.recovery.prompt, carried
 
     def failed(self) -> AgentExited | AgentVanished | None:
         """It is not under way any more; returns how the processes ended meanwhile, if they did."""

@@ -86,6 +86,32 @@ class Judgement:
     """The same for a person."""
 
 
+class EndCause(StrEnum):
+    """Why an agent's CLI ended before its task was done, where that is mended by starting it again."""
+
+    USAGE_LIMIT = "usage_limit"
+    """The account's usage limit was reached; the CLI says until when."""
+    SERVICE_FAILED = "service_failed"
+    """The service was overloaded, or did not answer in time."""
+    CRASHED = "agent_crashed"
+    """The CLI died, or was killed together with its shim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How an agent goes on whose CLI ended before its task was done."""
+
+    cause: EndCause
+    fresh: bool
+    """Whether it goes on in a new session; otherwise in the same."""
+    why: str
+    """What happened and what is done, for a person; a whole sentence."""
+    wait_seconds: float
+    """How long it waits before its CLI is started again."""
+    prompt: str
+    """What the CLI is told first."""
+
+
 class PersonReason(StrEnum):
     """Why the controller hands over to a person."""
 

@@ -28,6 +28,7 @@ from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
 from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
+from supervisor.core.decide import Surroundings
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
@@ -43,6 +44,7 @@ from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
+from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.metrics_api import listen_for_metrics, metrics_routes, serve_metrics
 from supervisor.runtime.recovering import Recovering
@@ -236,7 +238,8 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
         controller = Controller(interventions, submitted.task, record)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        return Session(submitted, reviewer, detectors, controller, settings)
+        around = Surroundings(facts=Lookups(submitted.workspace))
+        return Session(submitted, reviewer, detectors, controller, settings, around)
 
     return make
 
