@@ -43,6 +43,8 @@ class LimitsInForce:
     """How many things the agent is asked to handle at a time; told, not enforced."""
     effort: str | None = None
     """The CLI's effort level to go down to; None leaves it."""
+    model: str | None = None
+    """The model to go down to; None leaves the task's."""
 
 
 class Fate(StrEnum):
