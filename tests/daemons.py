@@ -28,7 +28,7 @@ from supervisor.runtime.submission import Submission
 
 STAND_IN = Path(__file__).parent / "kill" / "stand_in.py"
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 """The longest that a test waits for anything; what is waited for takes tenths of a second."""
 
 GREETING = """\

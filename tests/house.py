@@ -30,7 +30,7 @@ from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.submission import Submission
 from tests.support import kill_tree, real_claude_path
 
-SECONDS = 30.0
+SECONDS = 60.0
 """The longest that a test waits for anything; a run takes two seconds on an idle machine."""
 
 E = TypeVar("E", bound=events.Event)

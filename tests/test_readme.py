@@ -104,7 +104,7 @@ def test_an_action_can_be_asked_about_without_a_run(shell: Mapping[str, str], tm
 
 @pytest.mark.real_cli
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_the_demo_prints_what_the_excerpt_shows(shell: Mapping[str, str], tmp_path: Path) -> None:
     ((_, excerpt),) = blocks("demo")
     done = run("chaperon demo", shell, tmp_path)
@@ -119,7 +119,7 @@ def test_the_demo_prints_what_the_excerpt_shows(shell: Mapping[str, str], tmp_pa
 
 
 @pytest.mark.real_cli
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Mapping[str, str], tmp_path: Path) -> None:
     ((name, text),) = blocks("file")
     (tmp_path / name).write_text(text)
@@ -139,7 +139,7 @@ async def model() -> AsyncIterator[ScriptedModel]:
 
 @pytest.mark.real_cli
 @pytest.mark.anyio
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_the_commands_to_a_daemon_run_one_after_another(
     shell: Mapping[str, str], tmp_path: Path, place: Path, model: ScriptedModel
 ) -> None:

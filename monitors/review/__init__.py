@@ -5,7 +5,7 @@ reviewer.review(Action("Bash", {"command": "rm -rf ~"}), Context()).decision
 """
 
 from monitors.review.facts import Facts, NoFacts
-from monitors.review.reviewer import make_reviewer
+from monitors.review.reviewer import StepReviewer, make_reviewer
 from monitors.review.settings import ReviewSettings
 
-__all__ = ["Facts", "NoFacts", "ReviewSettings", "make_reviewer"]
+__all__ = ["Facts", "NoFacts", "ReviewSettings", "StepReviewer", "make_reviewer"]

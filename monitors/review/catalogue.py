@@ -34,6 +34,11 @@ class Failure:
     expected: bool
     """Whether the command should have matched."""
 
+    def __str__(self) -> str:
+        """Say so in a clause."""
+        verb = "does not match" if self.expected else "matches"
+        return f"rule `{self.rule}` {verb} its own example `{self.command}`"
+
 
 class RuleError(ValueError):
     """A rule of a configuration that cannot be used; the message says which, where and what was expected."""
@@ -117,8 +122,7 @@ def rule_from(given: Mapping[str, Any], place: str) -> Rule:
     )
     failed = failures([rule])
     if failed:
-        verb = "does not match" if failed[0].expected else "matches"
-        raise RuleError(f"{place}: rule `{rule.name}` {verb} its own example `{failed[0].command}`")
+        raise RuleError(f"{place}: {failed[0]}")
     return rule
 
 

@@ -66,3 +66,18 @@ AbsolutePath = Annotated[str, AfterValidator(_absolute)]
 
 FilePath = Annotated[str, AfterValidator(_resolved)]
 """The same, or relative to the validation context's `directory`, which is the configuration file's."""
+
+
+def _plugin(value: str, info: ValidationInfo) -> str:
+    if value.endswith(".py"):
+        return _resolved(value, info)
+    if not value or "/" in value:
+        raise ValueError(f"{value!r} is neither the name of an entry point nor the path of a file that ends in .py")
+    return value
+
+
+PluginName = Annotated[str, AfterValidator(_plugin)]
+"""An entry point's name, or the path of a Python file, which is read as a `FilePath`."""
+
+PluginNames = Annotated[tuple[PluginName, ...], Field(strict=False)]
+"""Several of them, in order."""

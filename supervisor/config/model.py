@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from supervisor.config.base import AbsolutePath, Count, Days, FilePath, Pause, Seconds, Section, Share, Texts
+from supervisor.config.base import (
+    AbsolutePath,
+    Count,
+    Days,
+    FilePath,
+    Pause,
+    PluginName,
+    PluginNames,
+    Seconds,
+    Section,
+    Share,
+    Texts,
+)
 from supervisor.config.interventions import Interventions
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Decision
@@ -326,6 +338,35 @@ class Hooks(Section):
     """How long a script may take, in seconds, before it is ended."""
 
 
+class Plugins(Section):
+    """Parts of yours, or of other distributions. Each is named by its entry point of the group `chaperon.KEY`, or by the path of a Python file, which ends in `.py` and may be relative to the configuration file's directory. They run within the daemon, with all its rights."""
+
+    reviewers: PluginNames = ()
+    """Reviewers that are asked beside the built-in one; the strictest answer counts, and one that raises is a block that names it."""
+    rules: PluginNames = ()
+    """Rules in the language of the built-in knowledge, with examples that are checked."""
+    risk: PluginName | None = None
+    """A risk calculator in place of the built-in one."""
+    detectors: PluginNames = ()
+    """Detectors beside the built-in ones."""
+    interventions: PluginNames = ()
+    """Interventions that are asked before the built-in ones of their kind."""
+    strategy: PluginName | None = None
+    """The strategy that `interventions.strategy.type: custom` means."""
+    recovery: PluginNames = ()
+    """Recoveries that are asked what follows an agent's end, before the built-in plan."""
+
+    def wanted(self, kind: str) -> tuple[str, ...]:
+        """The plugins of one kind, in order."""
+        named = getattr(self, kind)
+        return named if isinstance(named, tuple) else (named,) if named else ()
+
+    def files(self) -> tuple[str, ...]:
+        """The paths among all that are named."""
+        named = (name for kind in type(self).model_fields for name in self.wanted(kind))
+        return tuple(name for name in named if name.endswith(".py"))
+
+
 class Config(Section):
     """Everything that can be set."""
 
@@ -347,3 +388,4 @@ class Config(Section):
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()
+    plugins: Plugins = Plugins()

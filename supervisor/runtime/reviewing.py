@@ -3,6 +3,31 @@
 A reviewer is pure and quick; a plug-in may not be. Its deadline counts the processor time that it uses, not the wall
 clock: under load honest reviews take longer on the wall, and a deadline there would block honest work. One that waits
 for something uses no processor time, so there is a second deadline on the wall, far behind what load can explain.
+
+Reviewers, rules and a risk calculator may come from plugins. A whole file of them, for `plugins.reviewers`,
+`plugins.rules` and `plugins.risk`; `tests/conformance/reviewers.py` checks what they must keep to:
+
+    from monitors.review.risk import Risk, StandardRisk
+    from monitors.review.rules import Rule
+    from supervisor.protocol.actions import Review
+    from supervisor.protocol.words import Decision, Severity
+
+    class Offline:
+        def review(self, action, context):
+            if action.tool != "WebFetch" and "https://" not in str(action.input):
+                return Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "It stays on this machine.")
+            return Review(Decision.BLOCK, 0.9, 0.5, Severity.HIGH, "This project is built offline.", "own.offline")
+
+    class Careful:
+        def score(self, findings, context, *, strict):
+            risk = StandardRisk().score(findings, context, strict=strict)
+            return Risk(min(risk.score * 1.2, 1.0), risk.factors, risk.worst)
+
+    def make_rules():
+        why, instead = "changes what customers use", "Ask a person to deploy."
+        return [Rule("own.deploy", ("deploy prod",), 0.8, why, instead, yes=("deploy prod",), no=("deploy test",))]
+
+    make_reviewer, make_risk = Offline, Careful
 """
 
 import signal
@@ -12,11 +37,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
-from monitors.review import NoFacts, make_reviewer
+from monitors.review import NoFacts, StepReviewer, make_reviewer
 from monitors.review.own import OwnRule, OwnRules
+from monitors.review.safely import Chain, NamedRisk
 from supervisor.config.model import Config
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 from supervisor.protocol.errors import ChaperonError
+from supervisor.runtime import plugins
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.facts import FileFacts
 from supervisor.runtime.settings import review_settings
@@ -86,14 +113,31 @@ def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) ->
         config: The user's settings and rules.
         clock: Tells the time that reviews take.
         strict: Nothing is in a workspace, nothing is reversible, and nothing of this machine is looked up.
+
+    Raises:
+        PluginError: A plugin that the configuration names cannot be used.
     """
-    settings = review_settings(config)
-    if strict:
-        inner = make_reviewer(replace(settings, profile="strict"), NoFacts())
-    else:
-        inner = make_reviewer(settings, FileFacts())
+    step: Reviewer = make_step_reviewer(config, strict=strict)
+    more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
+    if more:
+        step = Chain([("built-in", step), *more])
     rules = [OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules]
-    return WatchedReviewer(OwnRules(rules, inner), clock)
+    return WatchedReviewer(OwnRules(rules, step), clock)
+
+
+def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
+    """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
+
+    Raises:
+        PluginError: A plugin that the configuration names cannot be used.
+    """
+    wanted = config.plugins
+    settings = review_settings(config)
+    added = tuple(rule for plugin in plugins.load(plugins.RULES, wanted.rules) for rule in plugin.make())
+    settings = replace(settings, rules=(*settings.rules, *added), profile="strict" if strict else settings.profile)
+    weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
+    risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
+    return make_reviewer(settings, NoFacts() if strict else FileFacts(), risk)
 
 
 @contextmanager

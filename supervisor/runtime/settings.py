@@ -74,9 +74,9 @@ def retention(config: Config) -> RetentionPolicy:
 
 
 def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What no agent may touch: chaperon's own state, socket and configuration, and what the user named."""
+    """What no agent may touch: chaperon's own state, socket, configuration and plugins, and what the user named."""
     own = (places.state, places.runtime, config_home(environ) / "chaperon")
-    return (*map(str, own), *config.protected_paths)
+    return (*map(str, own), *config.plugins.files(), *config.protected_paths)
 
 
 def channels(config: Config) -> list[ChannelSettings]:

@@ -27,7 +27,7 @@ def kill_at_each_step(action: str, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_a_capture_killed_at_any_step_loses_nothing_that_was_announced(tmp_path: Path) -> None:
     found = kill_at_each_step("capture", tmp_path)
     assert len(found) >= 10
@@ -40,7 +40,7 @@ def test_a_capture_killed_at_any_step_loses_nothing_that_was_announced(tmp_path:
         assert one["captured_again"]
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_a_restore_killed_at_any_step_completes_or_returns(tmp_path: Path) -> None:
     found = kill_at_each_step("restore", tmp_path)
     assert len(found) >= 25

@@ -284,12 +284,12 @@ def run(machine: type[Workspace], *, shrink: bool = True) -> None:
     )
 
 
-@pytest.mark.timeout(0 if STEPS > 30 or EXAMPLES > 12 else 120)
+@pytest.mark.timeout(0 if STEPS > 30 or EXAMPLES > 12 else 300)
 def test_random_edits_captures_and_restores_agree_with_plain_copies() -> None:
     run(Workspace)
 
 
-@pytest.mark.timeout(0 if STEPS > 30 or EXAMPLES > 12 else 120)
+@pytest.mark.timeout(0 if STEPS > 30 or EXAMPLES > 12 else 300)
 def test_a_scrub_finds_what_a_forgetful_watcher_lost() -> None:
     run(Forgetful)
 

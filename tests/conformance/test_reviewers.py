@@ -1,25 +1,18 @@
-"""What anything must do that reviews or weighs actions: run for the built-in ones, and by plugins for theirs."""
+"""The built-in reviewers and risk calculators keep to the contract of plugins, and one that fails is a block."""
 
-import copy
 from collections.abc import Sequence
 
 import pytest
 
-from monitors.review import ReviewSettings, levels, make_reviewer
+from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.findings import Finding
 from monitors.review.risk import Risk, RiskCalculator, StandardRisk
-from monitors.review.safely import Chain, safe_review
+from monitors.review.safely import Chain, NamedRisk, RiskError, safe_review
 from supervisor.protocol.actions import Action, Context, Factor, Review, Reviewer
 from supervisor.protocol.words import Decision, Severity
+from tests.conformance.reviewers import check_reviewer, check_risk
 
-ACTIONS = [
-    Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"}), Action("Bash", {"command": "git push --force"}, "/w", "/w"), Action("Bash", {}), Action("Bash", {"command": "$(" * 5_000}),
-    Action("Write", {"file_path": "/w/a", "content": "x"}, "/w", "/w"), Action("Write", {"file_path": 7}), Action("Read", {"file_path": "/etc/shadow"}), Action("mcp__a__b", {"x": [1, {"y": "z"}]}), Action("", {}), Action("Nobody", {"command": "rm"}),
-]  # fmt: skip
-CONTEXTS = [
-    Context(),
-    Context(home="/home/u", captured=True, active_issues=("scope_creep",), protected=("/home/u/.state",)),
-]
+LS, DOOM = Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"})
 
 
 class Cautious:
@@ -40,69 +33,87 @@ class Flat:
         return Risk(0.5 if findings else 0.0, (Factor("flat", 0.5),) if findings else (), worst)
 
 
-REVIEWERS: list[Reviewer] = [
-    make_reviewer(),
-    make_reviewer(ReviewSettings(profile="strict")),
-    make_reviewer(risk=Flat()),
-    Cautious(),
-    Chain([("standard", make_reviewer()), ("cautious", Cautious())]),
-]
-CALCULATORS: list[RiskCalculator] = [StandardRisk(), Flat()]
+REVIEWERS: dict[str, Reviewer] = {
+    "standard": make_reviewer(),
+    "strict": make_reviewer(ReviewSettings(profile="strict")),
+    "flat": make_reviewer(risk=Flat()),
+    "cautious": Cautious(),
+    "chain": Chain([("standard", make_reviewer()), ("cautious", Cautious())]),
+}
 
 
-@pytest.mark.parametrize("context", CONTEXTS, ids=["bare", "full"])
-@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.tool} {str(dict(action.input))[:30]}")
-@pytest.mark.parametrize("reviewer", REVIEWERS, ids=["standard", "strict", "flat", "cautious", "chain"])
-def test_a_reviewer_keeps_its_contract(reviewer: Reviewer, action: Action, context: Context) -> None:
-    before = copy.deepcopy(dict(action.input))
-    first = reviewer.review(action, context)
-    assert reviewer.review(action, context) == first, "the same action and context give the same review"
-    assert dict(action.input) == before, "the input is not changed"
-    assert 0.0 <= first.risk <= 1.0
-    assert 0.0 <= first.rationality <= 1.0
-    assert first.reasoning
-    assert (first.updated_input is not None) == (first.decision is Decision.MODIFY)
-    assert first.decision is Decision.BLOCK or not first.stop
-    assert first.rule or first.decision is Decision.ALLOW or first.risk < 0.7
+@pytest.mark.parametrize("name", REVIEWERS)
+def test_a_reviewer_keeps_its_contract(name: str) -> None:
+    check_reviewer(REVIEWERS[name])
 
 
-@pytest.mark.parametrize("calculator", CALCULATORS, ids=["standard", "flat"])
-@pytest.mark.parametrize("risks", [[], [0.0], [1.0], [0.1, 0.8], [levels.DOOM] * 50])
-def test_a_risk_calculator_keeps_its_contract(calculator: RiskCalculator, risks: list[float]) -> None:
-    findings = [Finding(f"r{index}", risk, "") for index, risk in enumerate(risks)]
-    for context in CONTEXTS:
-        found = calculator.score(findings, context, strict=False)
-        assert 0.0 <= found.score <= 1.0
-        assert found == calculator.score(findings, context, strict=False)
-        assert found.worst is None or found.worst in findings
-        assert bool(found.factors) == bool(findings)
+@pytest.mark.parametrize("calculator", [StandardRisk(), Flat()], ids=["standard", "flat"])
+def test_a_risk_calculator_keeps_its_contract(calculator: RiskCalculator) -> None:
+    check_risk(calculator)
 
 
-class Raises:
-    def review(self, action: Action, context: Context) -> Review:
-        raise RuntimeError(f"out of order for {action.tool} {context.home}")
+class Wrong:
+    """A reviewer and a calculator that fail in a way of one's choice."""
+
+    def __init__(self, how: object) -> None:
+        self._how = how
+
+    def _answer(self, _action: object, _context: object, **_: object) -> object:
+        if isinstance(self._how, BaseException):
+            raise self._how
+        return self._how
+
+    review = score = _answer
 
 
-class Mumbles:
-    def review(self, action: Action, context: Context) -> Review:
-        del action, context
-        return "allow"  # type: ignore[return-value]
+HALF = Review(Decision.MODIFY, 0.8, 0.5, Severity.HIGH, "Do it so.", "half")
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"), [(Raises(), "out of order"), (Mumbles(), "str")], ids=["raises", "mumbles"]
+    ("how", "said"),
+    [(RuntimeError("out of order"), "out of order"), (SystemExit(3), "SystemExit"), ("allow", "str"), (HALF, "modify")],
+    ids=["raises", "exits", "mumbles", "half"],
 )
-def test_a_reviewer_that_fails_is_a_block_that_names_it(broken: Reviewer, said: str) -> None:
-    alone = safe_review(broken, ACTIONS[0], Context())
-    among = Chain([("standard", make_reviewer()), ("mine", broken)]).review(ACTIONS[0], Context())
+def test_a_reviewer_that_fails_is_a_block_that_names_it(how: object, said: str) -> None:
+    broken: Reviewer = Wrong(how)  # type: ignore[assignment]
+    alone = safe_review(broken, LS, Context())
+    among = Chain([("standard", make_reviewer()), ("mine", broken)]).review(LS, Context())
     assert (alone.decision, among.decision) == (Decision.BLOCK, Decision.BLOCK)
     assert said in alone.reasoning
     assert "`mine`" in among.reasoning
     assert among.rule == "reviewer.failed:mine"
 
 
+@pytest.mark.parametrize("how", [ValueError("out of order"), SystemExit(3), 0.5, Risk(7.0, (), None)])
+def test_a_risk_calculator_that_fails_is_named(how: object) -> None:
+    calculator: RiskCalculator = NamedRisk("mine", Wrong(how))  # type: ignore[arg-type]
+    with pytest.raises(RiskError, match="`mine`"):
+        make_reviewer(risk=calculator).review(LS, Context())
+
+
+@pytest.mark.parametrize("wrong", [HALF, Review(Decision.WARN, 7.0, 0.5, Severity.LOW, "x", "r")])
+def test_one_that_breaks_the_contract_is_told(wrong: Review) -> None:
+    with pytest.raises(AssertionError):
+        check_reviewer(Wrong(wrong))  # type: ignore[arg-type]
+
+
 def test_of_several_reviewers_the_strictest_counts() -> None:
     chain = Chain([("cautious", Cautious()), ("standard", make_reviewer())])
-    assert chain.review(ACTIONS[0], Context()).rule == "cautious"
-    assert chain.review(ACTIONS[1], Context()).decision is Decision.BLOCK
-    assert Chain([]).review(ACTIONS[0], Context()).decision is Decision.BLOCK
+    assert chain.review(LS, Context()).rule == "cautious"
+    assert chain.review(DOOM, Context()).decision is Decision.BLOCK
+    assert Chain([]).review(LS, Context()).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(("instead", "decision"), [("ls -la", Decision.MODIFY), ("rm -rf /", Decision.BLOCK)])
+def test_what_one_wants_run_instead_is_reviewed_by_all(instead: str, decision: Decision) -> None:
+    class Instead:
+        def review(self, action: Action, context: Context) -> Review:
+            assert context is not None
+            if action.input["command"] == instead:
+                return Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "As I said.")
+            changed = {"command": instead}
+            return Review(Decision.MODIFY, 0.8, 0.5, Severity.LOW, "Do it so.", "i", updated_input=changed)
+
+    found = Chain([("standard", make_reviewer()), ("instead", Instead())]).review(LS, Context())
+    assert found.decision is decision
+    assert (found.updated_input is not None) == (decision is Decision.MODIFY)

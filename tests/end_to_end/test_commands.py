@@ -205,7 +205,7 @@ def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.
     )  # fmt: skip
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_the_demo_ends_well_and_leaves_nothing(real_claude: Path) -> None:
     """Its HOME is below this repository: in /tmp the reviewer takes every file for one to be thrown away."""
     with TemporaryDirectory(dir=Path(__file__).parent, prefix=".home-") as home:
@@ -219,7 +219,7 @@ def the_demo(home: Path, cli: Path) -> None:
     assert list((home / ".local/share" / "chaperon").iterdir()) == []
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", sorted(set(shipped()) - {"demo"}))
 def test_a_shipped_scenario_passes_as_a_command(name: str, tmp_path: Path, real_claude: Path) -> None:
     done = subprocess_of_its_own("rehearse", name, "--json", home=tmp_path, cli=real_claude)

@@ -77,7 +77,7 @@ def run(base: Path, point: str) -> None:
 
 
 @pytest.mark.parametrize("point", AT_ONCE)
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_a_rollback_whose_daemon_was_killed_is_finished_by_the_next(tmp_path: Path, point: str) -> None:
     run(tmp_path / "base", point)
 

@@ -123,7 +123,7 @@ def played(seeds: range, *, dice: bool) -> Iterator[World]:
         yield world
 
 
-@pytest.mark.timeout(3_600 if COUNT else 60)
+@pytest.mark.timeout(3_600 if COUNT else 300)
 def test_whatever_the_dice_say_every_invariant_holds() -> None:
     seen = [count_kinds(world) for world in played(DICE_SEEDS, dice=True)]
     if not COUNT:
@@ -131,7 +131,7 @@ def test_whatever_the_dice_say_every_invariant_holds() -> None:
         assert all(together.values()), f"a kind was never chosen, so the worlds are too tame: {together}"
 
 
-@pytest.mark.timeout(3_600 if COUNT else 60)
+@pytest.mark.timeout(3_600 if COUNT else 300)
 def test_agents_that_misbehave_before_the_real_detectors_keep_every_invariant() -> None:
     seen = [count_kinds(world) for world in played(REAL_SEEDS, dice=False)]
     if not COUNT:

@@ -44,7 +44,7 @@ def test_an_error_is_found_at_either_end_of_a_long_text() -> None:
     assert recognise("x\n" * 40_000 + "cat: a: No such file or directory") is not None
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", ["x", "a:", "'a", "hit your ", "API Error: ", "File does not exist "])
 def test_no_text_takes_more_than_one_pass(piece: str) -> None:
     for _ in range(20):

@@ -33,7 +33,7 @@ def body(*told: str, stream: bool = True, prompt: str = "do it", **more: Any) ->
 
 
 async def post(model: ScriptedModel, asked: Mapping[str, Any], key: str = "k") -> httpx.Response:
-    async with httpx.AsyncClient(base_url=model.url, timeout=5, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=model.url, timeout=30, trust_env=False) as client:
         return await client.post("/v1/messages?beta=true", json=asked, headers={"x-api-key": key})
 
 
@@ -128,8 +128,8 @@ async def test_a_stream_can_go_bad_and_end(failure: Failure, sign: str) -> None:
 
 async def test_an_endless_stream_pings_until_it_is_left_and_leaving_the_model_ends_it() -> None:
     pings = 0
-    with anyio.fail_after(5):
-        async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+    with anyio.fail_after(30):
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
             model = ScriptedModel(Script((Step((), (EndlessStream(ping_seconds=0.001),)),)))
             async with model, client.stream("POST", f"{model.url}/v1/messages", json=body()) as response:
                 async for line in response.aiter_lines():
@@ -205,7 +205,7 @@ async def test_it_listens_on_loopback_alone() -> None:
 async def test_a_step_can_be_waited_for() -> None:
     async with ScriptedModel(Script((Step((Say("one"),)),))) as model, anyio.create_task_group() as group:
         group.start_soon(post, model, body())
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             request = await model.wait_for_step(0)
     assert request.messages[0]["content"] == "do it"
     assert request.tools == ("Bash",)

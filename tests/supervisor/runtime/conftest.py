@@ -21,7 +21,7 @@ from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.daemons import Base
 
 E = TypeVar("E")
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ async def test_a_follower_is_given_what_comes_and_ends_when_the_feed_is_closed(t
         async for chunk in feed.follow(live=True):
             got += chunk
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(follow)
             await feed.report(incident("two"), None)

@@ -2,12 +2,19 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from supervisor.config.model import Config
+from supervisor.core import gate
 from supervisor.protocol.actions import Action, Context, Review
+from supervisor.protocol.words import Decision
+from supervisor.runtime import reviewing
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.reviewing import ReviewDeadlineError, WatchedReviewer
+from supervisor.runtime.plugins import PluginError
+from supervisor.runtime.reviewing import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
+from tests.conformance.reviewers import check_reviewer, check_risk
 from tests.play import ALLOW
 
 ACTION, CONTEXT = Action("Bash", {"command": "ls"}), Context(None)
@@ -77,3 +84,50 @@ def test_signals_and_timers_are_afterwards_as_they_were() -> None:
 def test_the_deadline_is_each_reviews_own() -> None:
     for _ in range(5):
         watched(lambda: sum(range(100_000)), deadline=0.5)
+
+
+EXAMPLE = "\n".join(
+    line.removeprefix("    ") for line in (reviewing.__doc__ or "").splitlines() if line.startswith("    ") or not line
+)
+"""The worked example of the module's docstring, as it stands there."""
+
+
+def gated(tmp_path: Path, text: str, **named: str | list[str]) -> WatchedReviewer:
+    """The gate's reviewer with one plugin file in the places that are named."""
+    (tmp_path / "own.py").write_text(text)
+    path = str(tmp_path / "own.py")
+    where = {kind: [path] if isinstance(value, list) else path for kind, value in named.items()}
+    return make_gate_reviewer(Config.model_validate({"plugins": where}), Clock(), strict=True)
+
+
+def asked(reviewer: WatchedReviewer, command: str) -> Review:
+    return gate.review(reviewer, Action("Bash", {"command": command}, "/w", "/w"), CONTEXT)
+
+
+def test_the_worked_example_works_and_keeps_the_contract(tmp_path: Path) -> None:
+    reviewer = gated(tmp_path, EXAMPLE, reviewers=[], rules=[], risk="")
+    space: dict[str, object] = {}
+    exec(EXAMPLE, space)
+    check_reviewer(space["make_reviewer"]())  # type: ignore[operator]
+    check_risk(space["make_risk"]())  # type: ignore[operator]
+    assert asked(reviewer, "ls -l").decision is Decision.ALLOW
+    assert (asked(reviewer, "sudo deploy prod").rule, asked(reviewer, "deploy test").rule) == ("own.deploy", "")
+    assert asked(reviewer, "echo $(curl https://example.com)").rule == "own.offline"
+
+
+def test_a_risk_calculator_that_raises_is_a_block_that_names_it(tmp_path: Path) -> None:
+    text = "class R:\n    def score(self, findings, context, *, strict): return findings.nothing\n\nmake_risk = R\n"
+    blocked = asked(gated(tmp_path, text, risk=""), "ls")
+    assert blocked.decision is Decision.BLOCK
+    assert f"The risk calculator `{tmp_path}/own.py` raised AttributeError" in blocked.reasoning
+
+
+def test_a_reviewer_that_raises_is_a_block_that_names_it(tmp_path: Path) -> None:
+    text = "class R:\n    def review(self, action, context): return action.nothing\n\nmake_reviewer = R\n"
+    blocked = asked(gated(tmp_path, text, reviewers=[]), "ls")
+    assert (blocked.decision, blocked.rule) == (Decision.BLOCK, f"reviewer.failed:{tmp_path}/own.py")
+
+
+def test_a_plugin_that_cannot_be_used_keeps_the_reviewer_from_being_made(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match="defines no function `make_reviewer`"):
+        gated(tmp_path, "x = 1", reviewers=[])

@@ -12,7 +12,7 @@ from supervisor.rehearsal.script import Say, Use
 from supervisor.rehearsal.told import what_the_model_was_told
 from tests.live import Live, bash, git_environment, live, make_repository
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(300)]
 
 FILES = {".gitignore": "ignored/\n", "src/a.txt": "a\n", "src/b.txt": "b\n", "ignored/log": "kept\n"}
 

@@ -1,0 +1,74 @@
+"""What any reviewer and any risk calculator must keep to. A plugin's own tests can run it on theirs.
+
+A reviewer: the same action and context give the same review; the input is not changed; risk and rationality lie within
+0 and 1; it gives a reason; it has an input to run instead exactly where it modifies; it stops only what it blocks. No
+tool, input or context, however odd, makes it raise. A risk calculator: the same, for any findings.
+"""
+
+import copy
+
+from monitors.review import levels
+from monitors.review.findings import Finding
+from monitors.review.risk import RiskCalculator
+from supervisor.protocol.actions import Action, Context, Reviewer, Step
+from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import Decision
+
+ACTIONS = [
+    Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"}), Action("Bash", {"command": "git push --force"}, "/w", "/w"), Action("Bash", {}), Action("Bash", {"command": "$(" * 5_000}),
+    Action("Bash", {"command": 7}), Action("Bash", {"command": "a\0b \ud800 \u202e"}),
+    Action("Write", {"file_path": "/w/a", "content": "x"}, "/w", "/w"), Action("Write", {"file_path": 7}), Action("Read", {"file_path": "/etc/shadow"}), Action("mcp__a__b", {"x": [1, {"y": "z"}]}), Action("", {}), Action("Nobody", {"command": "rm"}),
+]  # fmt: skip
+CONTEXTS = [
+    Context(),
+    Context(
+        Task("t", "mend the login form", "/w"),
+        (Step("Bash", "make", failed=True, decision=Decision.ALLOW),) * 5,
+        home="/home/u",
+        captured=True,
+        active_issues=("scope_creep",),
+        protected=("/home/u/.state",),
+    ),
+]
+RISKS: tuple[tuple[float, ...], ...] = ((), (0.0,), (1.0,), (0.1, 0.8), (levels.DOOM,) * 50)
+
+
+def check_reviewer(reviewer: Reviewer) -> None:
+    """Check one reviewer with every action in every context.
+
+    Raises:
+        AssertionError: It does not keep to the contract.
+    """
+    for context in CONTEXTS:
+        for action in ACTIONS:
+            check_review(reviewer, action, context)
+
+
+def check_review(reviewer: Reviewer, action: Action, context: Context) -> None:
+    """Check what one action gives."""
+    before = copy.deepcopy(dict(action.input))
+    found = reviewer.review(action, context)
+    assert reviewer.review(action, context) == found, "the same action and context gave another review"
+    assert dict(action.input) == before, "it changed the input"
+    assert 0.0 <= found.risk <= 1.0
+    assert 0.0 <= found.rationality <= 1.0
+    assert found.reasoning, "it gives no reason"
+    assert (found.updated_input is not None) == (found.decision is Decision.MODIFY)
+    assert found.decision is Decision.BLOCK or not found.stop, "it stops the agent and lets the action run"
+    assert found.rule or found.decision is Decision.ALLOW or found.risk < 0.7, "it names no rule"
+
+
+def check_risk(calculator: RiskCalculator) -> None:
+    """Check one risk calculator with no finding, one and many.
+
+    Raises:
+        AssertionError: It does not keep to the contract.
+    """
+    for risks in RISKS:
+        findings = [Finding(f"r{index}", risk, "") for index, risk in enumerate(risks)]
+        for context in CONTEXTS:
+            found = calculator.score(findings, context, strict=False)
+            assert 0.0 <= found.score <= 1.0
+            assert found == calculator.score(findings, context, strict=False), "the same findings gave another risk"
+            assert found.worst is None or found.worst in findings
+            assert bool(found.factors) == bool(findings), "factors say how the score came about"
