@@ -278,7 +278,7 @@ class Controller:
         if picked.answer != picked.kind:
             details["by"] = picked.answer
         if picked.failed:
-            details["plugins_failed"] = list(picked.failed)
+            details["plugins_failed"] = dict(picked.failed)
         if picked.instead_of_rollback:
             details["instead_of_rollback"] = picked.instead_of_rollback
         if case.others:

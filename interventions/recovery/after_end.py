@@ -13,6 +13,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt, context
@@ -62,6 +63,19 @@ class RecoveryPlan:
     wait_seconds: float = 0.0
     prompt: str = ""
     """With what the next attempt begins."""
+
+
+class RecoveryAnswer(Protocol):
+    """A recovery of a plugin, asked before the plan of `after_end`."""
+
+    @property
+    def name(self) -> str:
+        """What incidents call it."""
+        ...
+
+    def after_end(self, ended: Ended) -> RecoveryPlan | None:
+        """What follows an end; None where it has nothing to say about it."""
+        ...
 
 
 GO_ON = "[chaperon] The service can be reached again. Go on with the task from where it stands."

@@ -5,14 +5,14 @@ ended too early ──► recovery chosen ──► waiting ──► launched a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
-from interventions.recovery.after_end import Ended, Follow, RecoveryPlan, after_end
+from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan, after_end
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt
 from interventions.recovery.known_errors import ErrorKind, recognise
-from interventions.recovery.usage_limits import Offset
+from interventions.recovery.usage_limits import MOST_SECONDS, Offset
 from supervisor.core.memory import Memory
 from supervisor.protocol.actions import Step
 from supervisor.protocol.events import AgentExited, AgentVanished, Event
@@ -39,7 +39,9 @@ class RetrySettings:
     """How long a service that fails is waited for."""
 
 
-def recovery(known: Memory, now: Event, settings: RetrySettings, zones: Offset) -> Recovery | None:
+def recovery(
+    known: Memory, now: Event, settings: RetrySettings, zones: Offset, plugins: Sequence[RecoveryAnswer] = ()
+) -> Recovery | None:
     """How the agent goes on whose CLI has just ended; None where it does not.
 
     Args:
@@ -47,6 +49,7 @@ def recovery(known: Memory, now: Event, settings: RetrySettings, zones: Offset) 
         now: The event that is being handled: when it is.
         settings: What the user decided.
         zones: Where the time zones are, for resets that are stated as a time of day.
+        plugins: Asked first, in this order, for as long as another try is allowed at all.
     """
     ended = known.ending
     if settings.max_retries == 0 or known.must_stop or not isinstance(ended, AgentExited | AgentVanished):
@@ -65,16 +68,38 @@ def recovery(known: Memory, now: Event, settings: RetrySettings, zones: Offset) 
         last=_last_attempt(known, ended),
     )
     chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
-    return _as_recovery(
-        after_end(
-            facts,
-            now=now.at,
-            offset=zones,
-            max_retries=settings.max_retries,
-            backoff=settings.backoff,
-            chance=chance,
-        )
-    )
+    retries, backoff = settings.max_retries, settings.backoff
+    plan = after_end(facts, now=now.at, offset=zones, max_retries=retries, backoff=backoff, chance=chance)
+    allowed = facts.crashes <= retries and facts.waits <= backoff.retries
+    return _as_recovery(_of_plugins(plugins, facts, plan) if allowed else plan)
+
+
+def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: Ended, built_in: RecoveryPlan) -> RecoveryPlan:
+    """The plan of the first plugin that has one; where one fails, the plan that follows says so."""
+    failed = ""
+    for plugin in plugins:
+        try:
+            plan = plugin.after_end(ended)
+            if plan is not None:
+                return _checked(plan)
+        except Exception as error:  # noqa: BLE001 - a recovery may be anybody's code, and an end is followed all the same
+            failed += f" The recovery plugin {plugin.name} failed ({type(error).__name__}: {str(error)[:200]})."
+    return replace(built_in, why=built_in.why + failed)
+
+
+def _checked(plan: object) -> RecoveryPlan:
+    """The plan, if it can be carried out.
+
+    Raises:
+        TypeError, ValueError: It cannot.
+    """
+    if not isinstance(plan, RecoveryPlan):
+        raise TypeError(f"it answered with a {type(plan).__name__} and not with a RecoveryPlan or None")
+    if not 0 <= plan.wait_seconds <= MOST_SECONDS:
+        raise ValueError(f"it waits {plan.wait_seconds} s; 0 to {MOST_SECONDS} are allowed")
+    if plan.follow is not Follow.PERSON and not plan.prompt.strip():
+        raise ValueError("it says nothing to the agent that goes on")
+    return plan
 
 
 def _last_words(known: Memory, ended: AgentExited | AgentVanished) -> str | None:
