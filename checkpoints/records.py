@@ -1,7 +1,6 @@
 """Checkpoints as JSON: what the ledger, the commits and the socket API carry."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,7 +12,8 @@ _checkpoints: TypeAdapter[Checkpoint] = TypeAdapter(Checkpoint)
 
 def to_data(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the checkpoint as plain data, ready for any JSON encoder."""
-    return asdict(checkpoint)
+    data: dict[str, Any] = _checkpoints.dump_python(checkpoint, mode="json")
+    return data
 
 
 def from_data(data: object) -> Checkpoint:

@@ -67,6 +67,7 @@ class BlockedOnHuman:
     """Raises `blocked_on_human`; the key is what is needed."""
 
     name = "blocked_on_human"
+    watches = frozenset({AgentSpoke, ResourcesSampled, ToolCalled, ToolReturned, TurnEnded, UserSpoke})
 
     def __init__(self, settings: BlockedOnHumanSettings | None = None) -> None:
         self._settings = settings or BlockedOnHumanSettings()

@@ -1,7 +1,7 @@
 """What several detectors ask of the latest observation, worked out once for all of them."""
 
 import re
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -77,7 +77,7 @@ class Facts:
         self._waits: bool | None = None
         self._call: ToolCalled | None = None
         self._touches: tuple[Touch, ...] = ()
-        self._results: dict[bytes, _Results] = {}
+        self._results: OrderedDict[bytes, _Results] = OrderedDict()
         self._texts: deque[_Results] = deque()
         self._numbers = count()
 
@@ -114,7 +114,7 @@ class Facts:
                 self._texts.popleft().text = None
         self._results[call] = known
         if len(self._results) > MAX_CALLS:
-            del self._results[next(iter(self._results))]
+            self._results.popitem(last=False)
         return number
 
     def run(self, step: ToolReturned) -> Tally | None:

@@ -11,6 +11,25 @@ EVERYTHING: frozenset[type] = frozenset(get_args(Observation))
 """What a detector is shown that does not say what it watches."""
 
 
+class Watchers:
+    """The detectors of a session, by what each watches: most have nothing to do with most observations.
+
+    A detector may have an attribute `watches`, the types of observations that it wants; without one it is shown all.
+
+    Args:
+        detectors: In the order in which they are shown an observation.
+    """
+
+    def __init__(self, detectors: Sequence[Detector]) -> None:
+        self._of = {
+            kind: tuple(one for one in detectors if kind in getattr(one, "watches", EVERYTHING)) for kind in EVERYTHING
+        }
+
+    def of(self, observation: Observation) -> tuple[Detector, ...]:
+        """Those that want to be shown this, in order."""
+        return self._of[type(observation)]
+
+
 class OpenIssues:
     """The issues that are open, by type and key."""
 
@@ -56,7 +75,7 @@ class DetectorFailure:
 class Guarded:
     """A detector that cannot stop the run.
 
-    A detector may have an attribute `watches`, the types of observations that it wants; it is shown only those.
+    It watches what the detector watches, and is shown nothing else.
 
     Args:
         detector: Anything that watches a run, a plugin too.
@@ -68,13 +87,13 @@ class Guarded:
         self.failure: DetectorFailure | None = None
         """Why it was switched off; None while it works."""
         self._detector = detector
-        self._watches: frozenset[type] = getattr(detector, "watches", EVERYTHING)
+        self.watches: frozenset[type] = getattr(detector, "watches", EVERYTHING)
         self._board = OpenIssues() if board is None else board
         self._own = OpenIssues()
 
     def see(self, observation: Observation) -> Sequence[Issue]:
         """As the detector says; when it raises, what it had open is closed, and it says nothing more."""
-        if type(observation) not in self._watches:
+        if self.failure or type(observation) not in self.watches:
             return ()
         try:
             issues = self._detector.see(observation)
@@ -99,5 +118,4 @@ class Guarded:
             "this session, and the run goes on without it; mend or disable it in the configuration."
         )
         self.failure = DetectorFailure(self.name, observation.seq, sentence)
-        self._watches = frozenset()
         return self._own.close_all()

@@ -151,7 +151,8 @@ class Hallucination:
         if run is None:
             self._changed_since_run |= step.tool in CHANGING_TOOLS
             if (
-                step.tool in OUTPUT_TOOLS
+                self._last_run is not None
+                and step.tool in OUTPUT_TOOLS
                 and not step.failed
                 and _ABOUT_TESTS.search(f"{step.input.get('command')} {step.text[-2_000:]}")
             ):

@@ -32,11 +32,13 @@ def touches(call: ToolCalled) -> tuple[Touch, ...]:
     return tuple(Touch(value, access) for value in values if isinstance(value, str) and value)
 
 
+@lru_cache(maxsize=1024)
 def is_scratch(path: str, root: str) -> bool:
     """Whether a path is in a place for scratch, and not within the root: a workspace may well lie below `/tmp` itself."""
     return bool(_SCRATCH.search(path)) and relative(path, root) is None
 
 
+@lru_cache(maxsize=1024)
 def is_test(path: str) -> bool:
     """Whether a path is that of a test, by the customs of the usual languages."""
     return bool(_TEST_PATH.search(path))

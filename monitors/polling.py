@@ -2,24 +2,42 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 POLLING_TOOLS = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool", "Monitor", "KillShell"})
 """Tools that look at what runs in the background."""
 
-_POLLING_COMMAND = re.compile(
-    r"\bsleep\s+\d|\bwatch\s|\bwait\b|\btail\s+-f|(?:^|&&|;)\s*tail\s"
-    r"|\bgh\s+(?:run|pr)\s+(?:checks|view|watch|list|status)|\bglab\s+ci|\bkubectl\s+(?:get|describe|rollout|logs)"
-    r"|\bdocker(?:[ -]compose)?\s+(?:ps|logs|inspect)|\b(?:health|healthz|ready|readyz|status)\b"
-    r"|\bps\s+(?:aux|-ef|-p)|\bpgrep\b|\bjobs\b|\bsystemctl\s+(?:status|is-active)|\bsqueue\b|\bnvidia-smi\b|\bterraform\s+show",
-    re.IGNORECASE,
-)
 
-_WORDS = (
-    "sleep", "watch", "wait", "tail", "gh ", "glab", "kubectl", "docker", "health", "ready", "status", "ps ", "pgrep", "jobs",
-    "systemctl", "squeue", "nvidia-smi", "terraform",
-)  # fmt: skip
-"""One of these is in every command that the pattern matches; most commands have none, and the pattern is slow."""
+def _sign(word: str, rest: str) -> tuple[str, re.Pattern[str]]:
+    """A word that begins a sign of waiting, and the sign.
+
+    It is looked for by the word, which is fast, and only then by its pattern, which begins with the word for that reason too.
+    """
+    return word, re.compile(rf"{re.escape(word)}(?<!\w{re.escape(word)}){rest}")
+
+
+_SIGNS = (
+    _sign("sleep", r"\s+\d"),
+    _sign("watch", r"\s"),
+    _sign("wait", r"\b"),
+    _sign("tail", r"\s+-f"),
+    ("tail", re.compile(r"(?:^|&&|;)\s*tail\s")),
+    _sign("gh", r"\s+(?:run|pr)\s+(?:checks|view|watch|list|status)"),
+    _sign("glab", r"\s+ci"),
+    _sign("kubectl", r"\s+(?:get|describe|rollout|logs)"),
+    _sign("docker", r"(?:[ -]compose)?\s+(?:ps|logs|inspect)"),
+    _sign("health", r"z?\b"),
+    _sign("ready", r"z?\b"),
+    _sign("status", r"\b"),
+    _sign("ps", r"\s+(?:aux|-ef|-p)"),
+    _sign("pgrep", r"\b"),
+    _sign("jobs", r"\b"),
+    _sign("systemctl", r"\s+(?:status|is-active)"),
+    _sign("squeue", r"\b"),
+    _sign("nvidia-smi", r"\b"),
+    _sign("terraform", r"\s+show"),
+)
 
 _NOT_POLLING = re.compile(r"\bgit\s+status\b")
 
@@ -29,7 +47,12 @@ def is_polling(tool: str, call: Mapping[str, Any]) -> bool:
     if tool in POLLING_TOOLS or tool.endswith("wait_for"):
         return True
     command = call.get("command")
-    if tool != "Bash" or not isinstance(command, str):
-        return False
-    shown = command[:1000].lower()
-    return any(word in shown for word in _WORDS) and bool(_POLLING_COMMAND.search(_NOT_POLLING.sub("", shown)))
+    return tool == "Bash" and isinstance(command, str) and _waits(command[:1000])
+
+
+@lru_cache(maxsize=256)
+def _waits(command: str) -> bool:
+    shown = command.lower()
+    if "status" in shown:
+        shown = _NOT_POLLING.sub("", shown)
+    return any(word in shown and pattern.search(shown) for word, pattern in _SIGNS)

@@ -29,6 +29,8 @@ _SCRATCH = re.compile(
 _WRITTEN = re.compile(
     r"(?<![0-9&])>>?\s*([\w./~$\"'-]+)|\btee\s+(?:-a\s+)?(\S+)|\b(?:sed\s+-[a-zE]*i|mv|cp|rm|patch|touch)\b[^\n;&|]*?(\S+)\s*(?:$|[\n;&|])"
 )
+_WRITERS = (">", "tee", "sed", "mv", "cp", "rm", "patch", "touch")
+"""One of these is in whatever `_WRITTEN` matches; most commands have none, and the pattern is slow."""
 _CHANGING_COMMAND = re.compile(
     r"\bgit\s+(?:apply|checkout|restore|revert|stash|merge|reset)\b|\b(?:npm|pnpm|yarn|pip|uv|cargo|go)\s+(?:install|add|i|get|remove|update)\b"
 )
@@ -116,6 +118,8 @@ class Progress:
 
     def _changes(self, command: str) -> bool:
         """Whether a command writes to something that is neither a test nor scratch."""
+        if not any(sign in command for sign in _WRITERS):
+            return bool(_CHANGING_COMMAND.search(command))
         targets = ("".join(groups).strip("\"'") for groups in _WRITTEN.findall(command))
         written = any(not is_test(target) and not self._is_scratch(target) for target in targets)
         return written or bool(_CHANGING_COMMAND.search(command))

@@ -1,5 +1,6 @@
 """A bounded memory of what was seen."""
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -11,7 +12,7 @@ class Recent(Generic[Item]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._items: dict[Item, None] = {}
+        self._items: OrderedDict[Item, None] = OrderedDict()
 
     def __contains__(self, item: Item) -> bool:
         return item in self._items
@@ -21,12 +22,13 @@ class Recent(Generic[Item]):
 
     def add(self, item: Item) -> bool:
         """Remember the item and return whether it is new."""
-        new = item not in self._items
-        self._items.pop(item, None)
+        if item in self._items:
+            self._items.move_to_end(item)
+            return False
         self._items[item] = None
         if len(self._items) > self._most:
-            del self._items[next(iter(self._items))]
-        return new
+            self._items.popitem(last=False)
+        return True
 
     def clear(self) -> None:
         """Forget all."""

@@ -192,19 +192,23 @@ class _Stale:
         self._window = settings.number(settings.stale_window)
         self._new = settings.stale_new
         self._known: Recent[Fingerprint] = Recent(MAX_STEPS)
-        self._latest: deque[tuple[bool, int]] = deque(maxlen=self._window)
+        self._latest: deque[tuple[bool, int]] = deque()
+        self._new_ones = 0
         self._steps = 0
 
     def clear(self) -> None:
         self._latest.clear()
-        self._steps = 0
+        self._new_ones = self._steps = 0
 
     def see(self, step: Fingerprint, seq: int, waits: bool) -> _Found | None:
         if waits:
             return None
-        self._latest.append((self._known.add(step), seq))
-        new = sum(1 for is_new, _ in self._latest if is_new)
-        if len(self._latest) < self._window or new > self._new:
+        is_new = self._known.add(step)
+        self._latest.append((is_new, seq))
+        self._new_ones += is_new
+        if len(self._latest) > self._window:
+            self._new_ones -= self._latest.popleft()[0]
+        if len(self._latest) < self._window or self._new_ones > self._new:
             self._steps = 0
             return None
         self._steps += 1
@@ -221,7 +225,7 @@ class _NearDuplicates:
         self._similarity = settings.similarity
         self._new_lines = settings.new_lines
         self._tool = ""
-        self._words: frozenset[str] = frozenset()
+        self._shown = ""
         self._lines: Recent[int] = Recent(MAX_LINES)
         self._first: str | None = None
         self._times = 0
@@ -234,10 +238,9 @@ class _NearDuplicates:
         if waits:
             return None
         shown = _shown(step.input, 300)
-        words = frozenset(_WORD.findall(shown))
-        similar = step.tool == self._tool and "REDACTED" not in shown and _alike(words, self._words) >= self._similarity
+        similar = step.tool == self._tool and "REDACTED" not in shown and _alike(shown, self._shown) >= self._similarity
         shows_new = self._shows_new(step.text, similar)
-        self._tool, self._words = step.tool, words
+        self._tool, self._shown = step.tool, shown
         if not similar or shows_new:
             self._times, self._began = 1, step.seq
             return None
@@ -263,10 +266,11 @@ class _NearDuplicates:
         return sum(self._lines.add(hash(line)) for line in lines), len(lines)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words in common, 1 for two empty sets."""
-    together = len(one | other)
-    return len(one & other) / together if together else 1.0
+def _alike(one: str, other: str) -> float:
+    """The share of words that two texts have in common, 1 where neither has any."""
+    words, others = set(_WORD.findall(one)), set(_WORD.findall(other))
+    together = len(words | others)
+    return len(words & others) / together if together else 1.0
 
 
 def _shown(call: Mapping[str, Any], most: int = 120) -> str:

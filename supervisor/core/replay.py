@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from monitors.guarded import Watchers
 from supervisor.core.observe import Observer
 from supervisor.core.transcripts import Reader, Record
 from supervisor.protocol.actions import Action, Context, Review, Reviewer, Step
@@ -132,7 +133,7 @@ class _Session:
         self, reviewer: Reviewer | None, detectors: Sequence[Detector], watch: Callable[[Observation], None] | None
     ) -> None:
         self.result = Replay()
-        self._reviewer, self._detectors, self._watch = reviewer, detectors, watch
+        self._reviewer, self._watchers, self._watch = reviewer, Watchers(detectors), watch
         self._observer = Observer()
         self._waiting: dict[str, Action] = {}
         self._history: deque[Step] = deque(maxlen=HISTORY)
@@ -214,7 +215,7 @@ class _Session:
             self._remember(observation)
             if self._watch:
                 self._watch(observation)
-            for detector in self._detectors:
+            for detector in self._watchers.of(observation):
                 self.result.issues.extend(SeenIssue(seq, issue) for issue in detector.see(observation))
 
     def _remember(self, observation: Observation) -> None:

@@ -105,7 +105,6 @@ class Session:
         self._controller = controller
         self._wakes_at: float | None = None
         self._settings = settings
-        self._sent: set[str] = set()
         self._captures_asked: set[str] = set()
 
     @property
@@ -121,7 +120,7 @@ class Session:
     @property
     def approvals(self) -> tuple[ApprovalAsked, ...]:
         """The actions that wait for a person, oldest first."""
-        return tuple(self._known.approvals.values())
+        return tuple(self._known.requests.approvals.values())
 
     @property
     def open_issues(self) -> tuple[str, ...]:
@@ -131,7 +130,7 @@ class Session:
     @property
     def answers_due(self) -> bool:
         """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
-        return bool(self._known.waiting or self._known.outbox)
+        return bool(self._known.requests.waiting or self._known.outbox)
 
     @property
     def controller(self) -> Controller:
@@ -177,8 +176,8 @@ class Session:
 
     def _check_answer(self, given: ApprovalGiven) -> None:
         refuse_agent(given.by, given.from_agent)
-        if given.request_id not in self._known.approvals:
-            waiting = ", ".join(self._known.approvals) or "none"
+        if given.request_id not in self._known.requests.approvals:
+            waiting = ", ".join(self._known.requests.approvals) or "none"
             raise NotFoundError(
                 f"No action {given.request_id!r} of agent {self.summary.agent!r} waits for approval.",
                 way_out=f"Waiting: {waiting}.",
@@ -191,13 +190,13 @@ class Session:
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
         known = self._known
-        greeted, owed = known.greeted, known.owed_a_turn
+        greeted, owed = known.greeted, known.turns.owed
         known.remember(seq, event)
         commands = self._effects(event)
         commands += self._decide(seq, event)
         if known.greeted and not greeted:
             commands.append(StopTimer(HELLO))
-        if known.owed_a_turn and not owed:
+        if known.turns.owed and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
         return commands + self._wake(event.mono)
 
@@ -207,14 +206,14 @@ class Session:
         The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
         """
         known = self._known
-        self._sent.clear()
+        known.outbox.lost()
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
                 commands += [] if any(isinstance(command, Launch) for command in commands) else [self._launch()]
             case AgentState.STARTING:
                 commands.append(StartTimer(HELLO, self._settings.hello_seconds))
-            case AgentState.RUNNING if known.owed_a_turn:
+            case AgentState.RUNNING if known.turns.owed:
                 commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
             case AgentState.FINISHING:
                 commands += [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
@@ -224,7 +223,7 @@ class Session:
                 pass
         if known.going_back.cause is not None and not known.state.ended:
             commands += self._effects(known.going_back.cause)
-        commands += [self._deadline(asked, event.mono) for asked in known.approvals.values()]
+        commands += [self._deadline(asked, event.mono) for asked in known.requests.approvals.values()]
         going = known.launched and not known.state.ended and known.state is not AgentState.STOPPING
         if going and known.going_back.cause is None:
             # The daemon before may have ended with the tree standing still: for a stop that was not written yet, or for
@@ -239,7 +238,7 @@ class Session:
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
-        held = self._controller.call_wait(mono) if self._known.waiting else 0.0
+        held = self._controller.call_wait(mono) if self._known.requests.waiting else 0.0
         due = (self._controller.wakes_in(mono), held or None)
         seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
         wakes_at = None if seconds is None else round(mono + seconds, 3)
@@ -274,10 +273,7 @@ class Session:
             number += 1
             self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
-        outbox = self._known.outbox
-        if outbox or self._sent:
-            commands += [SendLine(key, line) for key, line in outbox.items() if key not in self._sent]
-            self._sent = set(outbox)
+        commands += self._known.outbox.take()
         return commands + self._capture(number, event)
 
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:

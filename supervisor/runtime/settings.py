@@ -55,6 +55,7 @@ def capture_rules(config: Config) -> CaptureRules:
         enabled=config.checkpoints.enabled,
         safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
         serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+        spacing_seconds=config.checkpoints.spacing_seconds,
     )
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stand-in for the CLI that measures how long its hooks take to be answered: reading calls, writing calls, in turns."""
+"""A stand-in for the CLI that measures how long its hooks take to be answered: calls that write, read and delete, in turns."""
 
 import json
 import os
@@ -42,19 +42,23 @@ def main() -> None:
     wanted = json.loads(prompt)
     ask("prompt", "UserPromptSubmit", prompt=prompt)
     say({"type": "system", "subtype": "init", "session_id": "s", "cwd": str(Path.cwd()), "tools": []})
-    took: dict[str, list[float]] = {"reads": [], "writes": []}
-    for number in range(2 * wanted["calls"]):
-        kind = "reads" if number % 2 else "writes"
-        path = f"{Path.cwd()}/out{number % 10}.txt"
-        tool, given = (
-            ("Read", {"file_path": path}) if number % 2 else ("Write", {"file_path": path, "content": str(number)})
-        )
+    took: dict[str, list[float]] = {"writes": [], "reads": [], "deletes": []}
+    for number in range(len(took) * wanted["calls"]):
+        kind = tuple(took)[number % len(took)]
+        path = f"{Path.cwd()}/out{number // len(took) % 10}.txt"
+        tool, given = {
+            "writes": ("Write", {"file_path": path, "content": str(number)}),
+            "reads": ("Read", {"file_path": path}),
+            "deletes": ("Bash", {"command": f"rm {path}"}),
+        }[kind]
         use = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": given}
         say({"type": "assistant", "uuid": f"u{number}", "message": {"id": f"m{number}", "content": [use]}})
         about = {"tool_name": tool, "tool_input": given, "tool_use_id": f"toolu_{number}", "cwd": str(Path.cwd())}
         took[kind].append(ask(f"pre-{number}", "PreToolUse", **about))
         if kind == "writes":
             Path(path).write_text(str(number))
+        if kind == "deletes":
+            Path(path).unlink()
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "done", "is_error": False}
         say({"type": "user", "uuid": f"r{number}", "message": {"role": "user", "content": [result]}})
         time.sleep(wanted["pause"])

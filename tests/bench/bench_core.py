@@ -18,13 +18,14 @@ from supervisor.config.paths import Places
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Context
-from supervisor.protocol.commands import Record, SendLine
+from supervisor.protocol.commands import Capture, Record, SendLine
 from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.settings import controller_settings, detector_settings, review_settings, session_settings
 from tests.bench.bench_wire import CONTENT, READ_BYTES
 from tests.bench.figures import Figure, middle
+from tests.eval.sessions import CWD, healthy
 from tests.support import recorded, recorded_cases
 
 SECONDS = 0.25
@@ -49,7 +50,7 @@ COMMANDS = (
 
 
 class Play:
-    """One session, fed as the daemon feeds it; the shim takes each line at once."""
+    """One session, fed as the daemon feeds it; the shim takes each line, and the store each checkpoint, at once."""
 
     def __init__(self) -> None:
         submitted = events.TaskSubmitted(**STAMP, task=TASK, workspace="/repo", session_id="s")
@@ -60,6 +61,11 @@ class Play:
         self._splitter = LineSplitter()
         self._see(submitted)
         self._see(events.AgentLaunched(**STAMP, shim_pid=1, cli_pid=2, containment="subreaper"))
+
+    @property
+    def journalled(self) -> int:
+        """How many the journal would have."""
+        return self._seq
 
     def read(self, data: bytes) -> int:
         """Take in what one read of the pipe brings; how many lines that were."""
@@ -77,12 +83,54 @@ class Play:
                 self._seq += 1
             elif isinstance(command, SendLine):
                 self._see(events.InputAccepted(**STAMP, key=command.key))
+            elif isinstance(command, Capture):
+                self._see(_captured(command))
+
+
+def _captured(wanted: Capture) -> events.CheckpointMade:
+    return events.CheckpointMade(
+        **STAMP, key=wanted.key, name=wanted.key, reason=wanted.reason, tree="t", moment=wanted.moment
+    )
 
 
 def a_run(stream: bytes) -> int:
     """One whole run; how many lines it had."""
     play = Play()
     return sum(play.read(stream[at : at + READ_BYTES]) for at in range(0, len(stream), READ_BYTES))
+
+
+def events_of_a_run(stream: bytes) -> int:
+    """One whole run; how many events the journal would have."""
+    play = Play()
+    for at in range(0, len(stream), READ_BYTES):
+        play.read(stream[at : at + READ_BYTES])
+    return play.journalled
+
+
+def supervised(transcript: list[bytes]) -> bytes:
+    """What the CLI would have printed of a transcript's run under supervision: hooks before and after each call."""
+    frames: list[dict[str, Any]] = []
+    calls: dict[str, dict[str, Any]] = {}
+    for line in transcript:
+        frame = orjson.loads(line)
+        blocks = frame["message"]["content"]
+        if isinstance(blocks, str):
+            continue
+        for block in blocks:
+            if block["type"] == "tool_result":
+                frames.append(_hook("PostToolUse", calls[block["tool_use_id"]], len(frames)))
+        frames.append({**frame, "session_id": "s", "tool_use_result": frame.get("toolUseResult")})
+        for block in blocks:
+            if block["type"] == "tool_use":
+                calls[block["id"]] = block
+                frames.append(_hook("PreToolUse", block, len(frames)))
+    return b"".join(orjson.dumps(frame) + b"\n" for frame in frames)
+
+
+def _hook(event: str, call: dict[str, Any], number: int) -> dict[str, Any]:
+    about = {"tool_name": call["name"], "tool_input": call["input"], "tool_use_id": call["id"], "cwd": CWD}
+    request = {"subtype": "hook_callback", "callback_id": event, "input": {"hook_event_name": event, **about}}
+    return {"type": "control_request", "request_id": f"r{number}", "request": request}
 
 
 def best_rate(work: Callable[[], int]) -> float:
@@ -122,7 +170,10 @@ def large_line_milliseconds() -> float:
 def main() -> list[Figure]:
     """Measure."""
     stream = b"".join(line + b"\n" for case in recorded_cases() for line in recorded(case))
+    long = supervised(healthy(1, 400))
     return [
+        Figure("events of a run of 400 steps, all of it, one core", best_rate(lambda: events_of_a_run(long)), "events/s", 10_000, True),
+        Figure("lines of the same", best_rate(lambda: a_run(long)), "lines/s"),
         Figure("wire and core with reviewer and detectors, one core", best_rate(lambda: a_run(stream)), "lines/s", 50_000, True),
         Figure("one review of a shell command", review_micros(), "µs"),
         Figure("a line of 16 MB through wire and core", large_line_milliseconds(), "ms"),

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from monitors.defaults import DetectorSettings, make_detectors
+from monitors.guarded import Watchers
 from supervisor.core.replay import recorded_task, replay
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.tasks import Task
@@ -45,11 +46,11 @@ def _observed(lines: list[bytes]) -> tuple[Task, list[Observation]]:
 
 
 def _speed(runs: list[tuple[Task, list[Observation]]]) -> float:
-    prepared = [(make_detectors(DetectorSettings(), task), run) for task, run in runs]
+    prepared = [(Watchers(make_detectors(DetectorSettings(), task)), run) for task, run in runs]
     started = time.process_time()
-    for detectors, run in prepared:
+    for watchers, run in prepared:
         for observation in run:
-            for detector in detectors:
+            for detector in watchers.of(observation):
                 detector.see(observation)
     return sum(len(run) for _, run in runs) / (time.process_time() - started)
 

@@ -1,9 +1,9 @@
 from collections.abc import Sequence
 
-from monitors.guarded import Guarded, OpenIssues
+from monitors.guarded import Guarded, OpenIssues, Watchers
 from monitors.repetition import Repetition
 from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import Observation
+from supervisor.protocol.observations import Observation, ToolReturned, UserSpoke
 from supervisor.protocol.words import Severity
 from tests.monitors.steps import Run, play
 
@@ -55,3 +55,14 @@ def test_the_board_knows_what_is_open_and_the_worst_of_a_type() -> None:
     assert worst.severity is Severity.HIGH
     play(guarded, *(run.read(f"/w/{n}") for n in range(3)))
     assert board.worst("repetition") is None
+
+
+def test_each_is_shown_what_it_watches_and_all_where_it_does_not_say() -> None:
+    class Listener(Broken):
+        watches = frozenset({UserSpoke})
+
+    run, listener, plain = Run(), Guarded(Listener()), Broken()
+    watchers = Watchers([listener, plain])
+    (returned,) = (seen for seen in run.bash("ls") if isinstance(seen, ToolReturned))
+    assert watchers.of(returned) == (plain,)
+    assert watchers.of(UserSpoke(seq=9, mono=9.0, text="hello", by="person")) == (listener, plain)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from checkpoints.model import Reason
+from interventions.approval import ApprovalSettings
 from interventions.contract import GoodMoment
 from interventions.controller import Controller
 from interventions.settings import InterventionSettings
@@ -25,18 +26,21 @@ from tests.play import Play, Rules, answers, recorded, verdict
 
 DELETES = SideEffect("file_delete", Severity.MEDIUM, True, "deletes")
 RISKY = replace(verdict(Decision.ALLOW, "deletes"), side_effects=(DELETES,), checkpoint_first=True)
+LITTLE = replace(RISKY, checkpoint_first=False)
 
 
 class Kept(Play):
     """A session whose workspace is kept: captures are answered by hand, or at once."""
 
     def __init__(self, **more: Any) -> None:
-        super().__init__({"rm": lambda: RISKY}, keep_open=True, **more)
+        self.rules_of_captures = CaptureRules(enabled=True, spacing_seconds=more.pop("spacing_seconds", 0.0))
+        self.approval = ApprovalSettings(mode=more.pop("approval", "off"), deadline_seconds=300.0)
+        super().__init__({"rm": lambda: RISKY, "unlink": lambda: LITTLE}, keep_open=True, **more)
         self.asked: list[Capture] = []
         self._numbers = itertools.count(1)
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
-        settings = SessionSettings(captures=CaptureRules(enabled=True))
+        settings = SessionSettings(captures=self.rules_of_captures, approval=self.approval)
         return Session(submitted, Rules(self.rules), [], Controller(InterventionSettings(), self.task), settings)
 
     def feed(self, event: events.AnyEvent) -> list[Command]:
@@ -205,6 +209,14 @@ def test_a_risky_action_that_cannot_be_captured_is_blocked_and_others_go_on() ->
     assert answers(play.call("make"))[0]["permissionDecision"] == "allow"
 
 
+def test_what_deletes_a_little_is_captured_first_too_and_not_blocked_where_that_fails() -> None:
+    play = Kept(spacing_seconds=10.0).settled()
+    play.call("make")
+    play.returned("make", "result-1")
+    assert not answers(play.call("unlink a.txt"))
+    assert answers(play.failed())[0]["permissionDecision"] == "allow"
+
+
 def test_the_block_of_what_could_not_be_captured_names_its_rule() -> None:
     play = Kept()
     play.running()
@@ -220,6 +232,35 @@ def test_after_work_in_the_background_nothing_counts_as_captured() -> None:
     play.returned("make", "result-1")
     play.made()
     assert recorded(play.call("rm -rf src"), events.CheckpointAwaited)
+
+
+def test_changes_that_nothing_waits_for_are_captured_now_and_then_and_the_last_of_them_in_time() -> None:
+    play = Kept(spacing_seconds=10.0).settled()
+    for number in range(5):
+        play.call(f"make {number}")
+        play.returned(f"make {number}", f"result-{number}")
+    assert play.asked == []
+    play.now += 10.0
+    play.call("ls")
+    commands = play.returned("ls", "result-ls")
+    assert captures(commands) == [Reason.RISKY_ACTION]
+    play.made()
+    play.now += 10.0
+    play.call("ls")
+    assert captures(play.returned("ls", "result-last")) == []
+
+
+def test_an_action_that_a_person_let_run_waits_for_its_capture_as_any_other() -> None:
+    play = Kept(spacing_seconds=10.0, approval="ask").settled()
+    play.call("make")
+    play.returned("make", "result-1")
+    play.call("rm -rf src")
+    assert play.session is not None
+    (asked,) = play.session.approvals
+    commands = play.feed(events.ApprovalGiven(**play.stamp(), request_id=asked.request_id, granted=True, by="ann"))
+    assert not answers(commands)
+    assert captures(commands) == [Reason.RISKY_ACTION]
+    assert answers(play.made())[0]["permissionDecision"] == "allow"
 
 
 # ── going back ────────────────────────────────────────────────────────────────────────────────────────────────────────

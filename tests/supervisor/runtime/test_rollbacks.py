@@ -153,9 +153,10 @@ ROLLBACK_AT_ONCE = {
         "soft_correction": False,
         "context_reinforcement": False,
         "intervention_cooldown_seconds": 0,
-    }
+    },
+    "checkpoints": {"spacing_seconds": 0},
 }
-"""A policy under which only a rollback or a stop is left to answer with."""
+"""A policy under which only a rollback or a stop is left to answer with; each change is captured, for this run is over within seconds."""
 
 
 async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:

@@ -1,0 +1,104 @@
+"""The agent's life: which step of the state table is due, and which rung of a stop."""
+
+from supervisor.core.ladder import Ladder
+from supervisor.core.memory import Memory
+from supervisor.core.states import Step, legal
+from supervisor.protocol.events import AgentExited, AgentVanished, LaunchFailed, PersonNeeded, ResumeRequested
+from supervisor.protocol.messages import ControlResponse
+from supervisor.protocol.words import AgentState, Rung
+
+Due = tuple[Step, str] | None
+"""A step, and why it is taken."""
+
+
+def step(known: Memory) -> Due:
+    """The step that is due, if one is."""
+    return _went_back(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+
+
+def rung(known: Memory, ladder: Ladder) -> Rung | None:
+    """The rung that a stop climbs now; None where it waits, or where nothing is being stopped."""
+    if known.state is not AgentState.STOPPING:
+        return None
+    if _hurried(known) and known.rung not in (Rung.FREEZE, Rung.KILL):
+        return Rung.FREEZE
+    if known.rung is None:
+        return Rung.INTERRUPT
+    following = ladder.after(known.rung) if known.rung_over else None
+    return following[0] if following else None
+
+
+def _hurried(known: Memory) -> bool:
+    """Whether the tree is to be ended at once instead of being asked to end."""
+    forced = known.stop is not None and known.stop.force
+    return forced or known.emergency is not None or known.unfit is not None
+
+
+def _went_back(known: Memory) -> Due:
+    """A rollback is done: the agent begins again, in another session."""
+    return (Step.GO_BACK, "it went back to a checkpoint") if known.going_back.reborn else None
+
+
+def _ended(known: Memory) -> Due:
+    """What the end of the processes means, by the state in which it came."""
+    stopping = known.state is AgentState.STOPPING
+    match known.ending:
+        case None:
+            return None
+        case LaunchFailed(error=error):
+            return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
+        case AgentVanished(reason=reason):
+            return Step.VANISH, reason
+        case AgentExited() if stopping:
+            return Step.END, known.summary.why
+        case AgentExited(code=0) if known.state is AgentState.FINISHING and not known.summary.failed:
+            return Step.SUCCEED, "the task's last turn succeeded"
+        case AgentExited() as ended if known.state is AgentState.FINISHING and known.summary.failed:
+            return Step.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
+        case AgentExited() as ended:
+            how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+            return Step.FAIL, f"the CLI ended in state {known.state} with {how}"
+
+
+def _stopped(known: Memory) -> Due:
+    """What ends the agent before its task does."""
+    if known.state is AgentState.STOPPING:
+        return None
+    if known.emergency is not None:
+        return Step.STOP, known.emergency.intervention.issue.sentence
+    if known.stop is not None:
+        return Step.STOP, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
+    if isinstance(known.unfit, ControlResponse):
+        refused = f"the CLI refused the hooks ({known.unfit.error[:200]}), so that no call could be reviewed"
+        return Step.STOP, f"stopped by chaperon: {refused}"
+    if known.unfit is not None:
+        return Step.STOP, "stopped by chaperon: the CLI did not answer its first line"
+    if known.lingers:
+        return Step.STOP, "stopped by chaperon: the CLI did not end after its input was closed"
+    return None
+
+
+def _turned(known: Memory) -> Due:
+    """What a turn that began or ended means. Input stays open while a message or background work will start another."""
+    if known.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
+        return Step.BEGIN, "a turn began"
+    turn = known.turns.ended
+    if turn is None or known.state is not AgentState.RUNNING:
+        return None
+    if turn.queued_turn_count or known.turns.background or known.turns.owed:
+        return None
+    return (Step.REST, "its turn ended") if known.task.keep_open else (Step.FINISH, "its last turn ended")
+
+
+def _wished(known: Memory) -> Due:
+    """What is to be held, or to go on."""
+    match known.wish:
+        case None:
+            return None
+        case ResumeRequested(by=by):
+            due = Step.RESUME, f"resumed by {by}"
+        case PersonNeeded():
+            due = Step.PAUSE, "paused by chaperon"
+        case wish:
+            due = Step.PAUSE, f"paused by {wish.by}"
+    return due if due[0] in legal(known.state) else None

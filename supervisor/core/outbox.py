@@ -1,0 +1,69 @@
+"""What the CLI is to be told: lines under keys, until the shim has accepted them.
+
+A line that may have been sent before a crash is sent again under the same key, and the shim writes it once.
+"""
+
+from collections.abc import Iterator
+
+from supervisor.protocol import control
+from supervisor.protocol.commands import SendLine
+
+
+class Outbox:
+    """The lines of one session that the shim has not accepted yet, oldest first."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, bytes] = {}
+        self._sent: set[str] = set()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def hooks(self) -> None:
+        """The first line of all: it registers the hooks."""
+        self._lines["init"] = control.initialize("init")
+
+    def message(self, key: str, text: str) -> None:
+        """Something said to the model."""
+        self._lines[key] = control.user_message(text)
+
+    def interrupt(self, id_: str) -> None:
+        """End the turn."""
+        self._lines[f"interrupt:{id_}"] = control.interrupt(f"interrupt-{id_}")
+
+    def effort(self, id_: str, effort: str | None) -> None:
+        """Have the model think so hard from the next turn on."""
+        self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
+
+    def answer(self, request_id: str, line: bytes) -> None:
+        """What a request of the CLI is answered."""
+        self._lines[f"answer:{request_id}"] = line
+
+    def withdraw(self, request_id: str) -> None:
+        """The CLI waits for this answer no longer."""
+        self.accepted(f"answer:{request_id}")
+
+    def accepted(self, key: str) -> None:
+        """The shim has the line; nothing happens where there is none of that key."""
+        self._lines.pop(key, None)
+        self._sent.discard(key)
+
+    def clear(self) -> None:
+        """The processes that would have read the lines are gone."""
+        self._lines.clear()
+        self._sent.clear()
+
+    def take(self) -> list[SendLine]:
+        """The lines that were not taken before."""
+        if self._sent.issuperset(self._lines):
+            return []
+        due = [SendLine(key, line) for key, line in self._lines.items() if key not in self._sent]
+        self._sent = set(self._lines)
+        return due
+
+    def lost(self) -> None:
+        """Whether the shim got what was taken is not known: it is all due again."""
+        self._sent.clear()

@@ -1,0 +1,48 @@
+"""The CLI's requests that wait at the gate, and what they wait for."""
+
+from dataclasses import dataclass, field
+
+from supervisor.core.gate import Request
+from supervisor.protocol.events import ApprovalAsked, ApprovalGiven
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line that cannot be read, with the request that waits for an answer to it, where it is one."""
+
+    problem: str
+    request_id: str | None
+    permission: bool = False
+    """Whether the request is a `can_use_tool`, which is answered in another form than a hook."""
+
+
+@dataclass(slots=True)
+class Requests:
+    """The open requests of one agent, each by its id, oldest first."""
+
+    waiting: dict[str, Request] = field(default_factory=dict)
+    approvals: dict[str, ApprovalAsked] = field(default_factory=dict)
+    """What a person was asked."""
+    approved: dict[str, ApprovalGiven] = field(default_factory=dict)
+    """What a person answered, whether yes or no."""
+    overdue: set[str] = field(default_factory=set)
+    """Those that a person did not answer in time."""
+    unread: Unread | None = None
+
+    def over(self, request_id: str) -> Request | None:
+        """It waits no longer: it was answered, or the CLI withdrew it."""
+        self.approvals.pop(request_id, None)
+        self.approved.pop(request_id, None)
+        self.overdue.discard(request_id)
+        return self.waiting.pop(request_id, None)
+
+    def late(self, request_id: str) -> None:
+        """A person's time is over; nothing where no person is asked any more."""
+        if request_id in self.approvals:
+            self.overdue.add(request_id)
+
+    def clear(self) -> None:
+        """The processes that asked are gone."""
+        for known in (self.waiting, self.approvals, self.approved, self.overdue):
+            known.clear()
+        self.unread = None

@@ -1,0 +1,57 @@
+"""Whether the model has more to do: what it was told and has not taken up, work in the background, the turn that ended."""
+
+from supervisor.protocol import messages
+
+AGENT_WORK = frozenset({"local_agent", "local_workflow"})
+"""Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
+may run for ever and are left out: waiting for them would never end."""
+
+WORK_ENDED = frozenset({"completed", "failed", "stopped", "killed"})
+
+
+class Turns:
+    """The turns of one agent, as a fold over what was said to it and what it printed."""
+
+    def __init__(self) -> None:
+        self.ended: messages.Result | None = None
+        """The result of the last turn, until another begins or something follows from it."""
+        self.said: dict[str, str] = {}
+        """What people said and no turn has taken, by the id of what they said."""
+        self.background: set[str] = set()
+        """Work of the CLI that will start another turn when it ends."""
+        self._untaken: list[str] = []
+        self._settled = self._woken = False
+
+    @property
+    def owed(self) -> bool:
+        """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
+        return self.ended is not None and not self._settled and (bool(self._untaken) or self._woken)
+
+    def told(self, text: str) -> None:
+        """A message is on its way to the model."""
+        self._untaken.append(text)
+        self._settled = False
+
+    def taken(self, text: str) -> None:
+        """The CLI took a message up: into the running turn, or to begin the next one."""
+        self.ended = None
+        if text in self._untaken:
+            self._untaken.remove(text)
+        self.said = {id_: said for id_, said in self.said.items() if said != text}
+
+    def began(self) -> None:
+        """A turn begins."""
+        self.ended = None
+        self._settled = self._woken = False
+
+    def work(self, task: messages.BackgroundTask) -> None:
+        """Background work began or ended."""
+        if task.status == "started" and task.task_type in AGENT_WORK:
+            self.background.add(task.task_id)
+        elif task.status in WORK_ENDED and task.task_id in self.background:
+            self.background.remove(task.task_id)
+            self._woken = True
+
+    def settled(self) -> None:
+        """What was not taken up by now starts no turn."""
+        self._settled = True

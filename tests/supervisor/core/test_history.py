@@ -1,0 +1,36 @@
+"""The last calls: bounded, shortened, and marked where they failed."""
+
+from supervisor.core.history import KEPT, History
+from supervisor.protocol import events
+from supervisor.protocol.actions import Action
+from tests.play import ALLOW
+
+
+def made(number: int, **given: object) -> events.ReviewMade:
+    action = Action("Bash", given or {"command": f"echo {number}"}, tool_use_id=f"u{number}")
+    return events.ReviewMade(agent="a1", at=0, mono=0, request_id=f"r{number}", action=action, review=ALLOW)
+
+
+def test_only_the_last_calls_are_kept() -> None:
+    history = History()
+    for number in range(KEPT + 10):
+        history.reviewed(made(number))
+    assert len(history.steps) == KEPT
+    assert history.steps[0].summary == "echo 10"
+    assert history.verdict("u9") is None
+    assert history.verdict("u10") == made(10)
+
+
+def test_a_call_is_told_by_its_most_telling_field_and_shortened() -> None:
+    history = History()
+    history.reviewed(made(1, description="words", command="x" * 500))
+    history.reviewed(made(2, unknown="y"))
+    assert [step.summary for step in history.steps] == ["x" * 200, ""]
+
+
+def test_a_failed_call_is_marked_and_a_forgotten_one_is_passed_over() -> None:
+    history = History()
+    history.reviewed(made(1))
+    history.failed("u1")
+    history.failed("u2")
+    assert [step.failed for step in history.steps] == [True]

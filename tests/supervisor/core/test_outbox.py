@@ -1,0 +1,59 @@
+"""Lines wait under their keys until the shim has them."""
+
+import orjson
+
+from supervisor.core.outbox import Outbox
+from supervisor.protocol.commands import SendLine
+
+
+def keys(due: list[SendLine]) -> list[str]:
+    return [command.key for command in due]
+
+
+def test_each_line_is_taken_once_and_in_order() -> None:
+    outbox = Outbox()
+    outbox.hooks()
+    outbox.message("prompt", "do it")
+    assert keys(outbox.take()) == ["init", "prompt"]
+    outbox.interrupt("1")
+    assert keys(outbox.take()) == ["interrupt:1"]
+    assert outbox.take() == []
+    assert list(outbox) == ["init", "prompt", "interrupt:1"]
+
+
+def test_what_may_be_lost_is_due_again_and_what_was_accepted_is_not() -> None:
+    outbox = Outbox()
+    outbox.hooks()
+    outbox.message("prompt", "do it")
+    outbox.take()
+    outbox.accepted("init")
+    outbox.lost()
+    assert keys(outbox.take()) == ["prompt"]
+
+
+def test_an_answer_that_is_withdrawn_is_not_sent() -> None:
+    outbox = Outbox()
+    outbox.answer("r1", b"{}\n")
+    outbox.withdraw("r1")
+    outbox.withdraw("r2")
+    assert not outbox
+    assert outbox.take() == []
+
+
+def test_after_a_new_launch_the_same_keys_are_due_again() -> None:
+    outbox = Outbox()
+    outbox.hooks()
+    outbox.take()
+    outbox.clear()
+    assert outbox.take() == []
+    outbox.hooks()
+    assert keys(outbox.take()) == ["init"]
+
+
+def test_an_effort_is_a_request_of_its_own() -> None:
+    outbox = Outbox()
+    outbox.effort("7", "low")
+    (command,) = outbox.take()
+    frame = orjson.loads(command.line)
+    assert (command.key, frame["request_id"]) == ("effort:7", "effort-7")
+    assert frame["request"]["settings"] == {"effortLevel": "low"}

@@ -1,0 +1,59 @@
+"""When another turn is to be expected."""
+
+import pytest
+
+from supervisor.core.turns import Turns
+from supervisor.protocol.messages import BackgroundTask, Result, parse_frame
+
+
+def result() -> Result:
+    message = parse_frame({"type": "result", "subtype": "success", "is_error": False, "result": "Done."})
+    assert isinstance(message, Result)
+    return message
+
+
+def work(status: str, kind: str = "local_agent") -> BackgroundTask:
+    return BackgroundTask(task_id="b1", status=status, task_type=kind)
+
+
+def test_a_message_that_no_turn_took_is_owed_one_until_it_has_settled() -> None:
+    turns = Turns()
+    turns.told("and the tests")
+    owed = [turns.owed]
+    turns.ended = result()
+    owed.append(turns.owed)
+    turns.settled()
+    owed.append(turns.owed)
+    turns.told("hello?")
+    owed.append(turns.owed)
+    assert owed == [False, True, False, True], "the turn that goes on may take it; a new message is waited for anew"
+
+
+def test_a_message_that_was_taken_owes_nothing_and_is_not_carried_over() -> None:
+    turns = Turns()
+    turns.said["1"] = "and the tests"
+    turns.told("and the tests")
+    turns.taken("and the tests")
+    turns.ended = result()
+    assert not turns.owed
+    assert turns.said == {}
+
+
+def test_work_that_has_ended_wakes_the_model() -> None:
+    turns = Turns()
+    turns.work(work("started"))
+    turns.ended = result()
+    assert (turns.background, turns.owed) == ({"b1"}, False)
+    turns.work(work("completed"))
+    assert (turns.background, turns.owed) == (set(), True)
+    turns.began()
+    turns.ended = result()
+    assert not turns.owed
+
+
+@pytest.mark.parametrize("task", [work("started", "local_bash"), work("completed")])
+def test_shells_and_work_that_never_began_are_not_waited_for(task: BackgroundTask) -> None:
+    turns = Turns()
+    turns.work(task)
+    turns.ended = result()
+    assert (turns.background, turns.owed) == (set(), False)
