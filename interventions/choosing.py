@@ -110,7 +110,10 @@ class Chooser:
         issue = case.issue
         strategy = self._otherwise if self._strategy.name in off else self._strategy
         whole, failed = self._ladder(strategy, issue)
-        search = _Search(failed=failed, out={kind: why for kind in {*whole, SOFT} if (why := self._barred(kind, issue, episodes, past))})
+        search = _Search(
+            failed=failed,
+            out={kind: why for kind in {*whole, SOFT} if (why := self._barred(kind, issue, episodes, past))},
+        )
         spared = episodes.was_spared(issue)
         while True:
             ladder = tuple(kind for kind in whole if kind not in search.out)

@@ -377,8 +377,7 @@ class Controller:
         return tuple(self._timeline)
 
     def explain(self, mono: float) -> Mapping[str, Any]:
-        """How things stand, for `chaperon show`: the last choice with its reasons, what holds the next one back, and what
-        came of such choices in all runs.
+        """How things stand, for `chaperon show`: why the last choice was made, what holds the next back, what such came to.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, SETTLE, Memory
+from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
@@ -213,6 +213,8 @@ class Session:
                 commands += [] if any(isinstance(command, Launch) for command in commands) else [self._launch()]
             case AgentState.STARTING:
                 commands.append(StartTimer(HELLO, self._settings.hello_seconds))
+            case AgentState.WAITING:
+                commands.append(StartTimer(RETRY, known.retries.seconds_left(event.at)))
             case AgentState.RUNNING if known.turns.owed:
                 commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
             case AgentState.FINISHING:
@@ -301,9 +303,12 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE)]
+                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, RETRY)]
             case StateChanged(after=AgentState.STARTING):
-                return [StopTimer(SETTLE), self._launch()]
+                return [StopTimer(SETTLE), StopTimer(RETRY), self._launch()]
+            case StateChanged(after=AgentState.WAITING):
+                wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
+                return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
             case InterventionChosen():
                 return self._intervene(event)
             case RollbackRequested():

@@ -5,7 +5,7 @@ ended too early ──► recovery chosen ──► waiting ──► launched a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan, after_end
@@ -35,7 +35,7 @@ class RetrySettings:
 
     max_retries: int = 3
     """How often one whose CLI crashed is started again; 0 starts none again, for whatever reason it ended."""
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
     """How long a service that fails is waited for."""
 
 
@@ -104,11 +104,13 @@ def _checked(plan: object) -> RecoveryPlan:
 
 def _last_words(known: Memory, ended: AgentExited | AgentVanished) -> str | None:
     """What the CLI said of why it ended; None where its end is no reason to start it again."""
-    if known.state in AT_WORK:
-        return ended.stderr_tail if isinstance(ended, AgentExited) else ""
-    failed = known.state is AgentState.FINISHING and known.summary.failed
-    error = recognise(known.summary.result) if failed else None
-    return known.summary.result if error is not None and error.kind in SERVICE else None
+    turn_over = known.state is AgentState.FINISHING or known.turns.ended is not None
+    if turn_over and known.summary.failed:
+        error = recognise(known.summary.result)
+        return known.summary.result if error is not None and error.kind in SERVICE else None
+    if known.state not in AT_WORK:
+        return None
+    return ended.stderr_tail if isinstance(ended, AgentExited) else ""
 
 
 def _as_recovery(plan: RecoveryPlan) -> Recovery | None:

@@ -80,7 +80,9 @@ class Patience:
             TooSlowError: It does, or this plugin did before.
         """
         if name in self._slow:
-            raise TooSlowError(f"the plugin {name} took too long before and is switched off until the daemon is restarted")
+            raise TooSlowError(
+                f"the plugin {name} took too long before and is switched off until the daemon is restarted"
+            )
         try:
             with deadline(*self._limits):
                 yield

@@ -284,8 +284,15 @@ class Runner:
         with anyio.fail_after(STANDSTILL_SECONDS):
             await self._gone.wait()
 
+    async def _until_heard_out(self) -> None:
+        """Wait until the shim of the launch before, whose CLI has ended, has nothing more to tell."""
+        if self._shim is not None:
+            with anyio.fail_after(STANDSTILL_SECONDS):
+                await self._gone.wait()
+
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
         if command.number > 1:
+            await self._until_heard_out()
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
             self._splitter = LineSplitter(0)
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
@@ -447,7 +454,7 @@ class Runner:
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
                         break
-        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
+        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}

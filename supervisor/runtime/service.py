@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import anyio.abc
@@ -34,6 +35,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
 from supervisor.runtime import server
+from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
@@ -229,16 +231,23 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     config = setup.config
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
+    brought = Brought(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         watching = detector_settings(config)
         detectors = make_detectors(
             watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(), Outputs())
         )
-        controller = Controller(interventions, submitted.task, record)
+        plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
+        controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        around = Surroundings(facts=Lookups(submitted.workspace))
+        around = Surroundings(
+            facts=Lookups(submitted.workspace),
+            recoveries=brought.recoveries,
+            zones=setup.clock.offset,
+            session_id=lambda: str(uuid4()),
+        )
         return Session(submitted, reviewer, detectors, controller, settings, around)
 
     return make

@@ -1,5 +1,7 @@
 """The stages of degradation."""
 
+import itertools
+
 import pytest
 
 from interventions.recovery.degradation import STAGES, stage_of
@@ -22,7 +24,7 @@ def test_a_stage_holds_from_its_share_on(share: float, name: str) -> None:
 
 
 def test_each_stage_keeps_what_the_one_before_it_took() -> None:
-    for before, after in zip(STAGES, STAGES[1:], strict=False):
+    for before, after in itertools.pairwise(STAGES):
         assert before.least < after.least
         assert before.effort is None or after.effort == before.effort
         assert after.smaller_model >= before.smaller_model
