@@ -151,7 +151,7 @@ def test_a_turn_that_ended_in_an_error_makes_the_agent_fail_with_the_reason() ->
     assert play.session.state is AgentState.FAILED
     (report,) = [command for command in commands if isinstance(command, ReportIncident)]
     assert report.incident.type == "turn_failed"
-    assert "529" in report.incident.summary
+    assert "400" in report.incident.summary
 
 
 def test_a_cli_that_ends_too_early_is_an_incident_with_its_last_words() -> None:

@@ -37,8 +37,8 @@ class Again(Play):
         return self.session.state
 
     def launched_again(self, number: int) -> list[Command]:
-        about = {"shim_pid": 1, "cli_pid": 2, "containment": "subreaper", "number": number}
-        return self.feed(events.AgentLaunched(**self.stamp(), **about))
+        about = events.AgentLaunched(**self.stamp(), shim_pid=1, cli_pid=2, containment="subreaper", number=number)
+        return self.feed(about)
 
     def again(self, number: int) -> None:
         """The next launch takes up what it is told."""
