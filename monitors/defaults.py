@@ -6,6 +6,7 @@ from typing import TypeVar
 from monitors.apart import Apart
 from monitors.blocked_on_human import BlockedOnHuman, BlockedOnHumanSettings
 from monitors.combinations import Combinations, CombinationsSettings
+from monitors.custom_pattern import CustomPattern, CustomPatternSettings
 from monitors.exploration_wandering import ExplorationWandering, ExplorationWanderingSettings
 from monitors.facts import Facts
 from monitors.goal_drift import GoalDrift, GoalDriftSettings
@@ -43,6 +44,8 @@ class DetectorSettings:
     test_tampering: TestTamperingSettings = field(default_factory=TestTamperingSettings)
     no_progress: NoProgressSettings = field(default_factory=NoProgressSettings)
     combinations: CombinationsSettings = field(default_factory=CombinationsSettings)
+    custom: tuple[CustomPatternSettings, ...] = ()
+    """The user's own."""
     learning: LearningSettings = field(default_factory=LearningSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
 
@@ -88,6 +91,7 @@ def make_detectors(
         (settings.hallucination, Hallucination(own(settings.hallucination, "hallucination"), shared)),
         (settings.blocked_on_human, BlockedOnHuman(own(settings.blocked_on_human, "blocked_on_human"))),
         (settings.test_tampering, TestTampering(own(settings.test_tampering, "test_tampering"), shared)),
+        *((custom, CustomPattern(own(custom, custom.name))) for custom in settings.custom),
     )
     chosen = [Guarded(detector, board) for pattern, detector in detectors if pattern.enabled]
     last = [Guarded(Combinations(board, settings.combinations))] if settings.combinations.enabled else []

@@ -11,10 +11,7 @@ import orjson
 
 from interventions.contract import Situation
 from interventions.controller import Controller
-from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
-from monitors.review.outputs import Outputs
-from monitors.review.refusals import Refusals
 from supervisor.cli import common, view
 from supervisor.core.replay import Replay, recorded_task, replay
 from supervisor.protocol import events
@@ -23,7 +20,8 @@ from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.settings import controller_settings, detector_settings, review_settings
+from supervisor.runtime.detecting import MakeDetectors
+from supervisor.runtime.settings import controller_settings, review_settings
 
 ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<24} {path}"
 
@@ -64,6 +62,7 @@ class _Replayer:
     def __init__(self) -> None:
         self._config = common.configuration().config
         self._reviewer = make_reviewer(review_settings(self._config))
+        self._make_detectors = MakeDetectors.of(self._config)
         self._clock = Clock()
 
     def session(self, path: Path, timeline: bool) -> dict[str, Any]:
@@ -71,7 +70,7 @@ class _Replayer:
         began = self._clock.mono()
         with path.open("rb") as lines:
             task = recorded_task(lines)
-        detectors = make_detectors(detector_settings(self._config), task, plugins=(Refusals(), Outputs()))
+        detectors = self._make_detectors(task)
         with path.open("rb") as lines:
             result: Replay = replay(lines, self._reviewer, detectors, _tell if timeline else None)
         return result.as_json(str(path), self._clock.mono() - began, lambda issue: self._answer(issue, task))

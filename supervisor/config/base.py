@@ -1,6 +1,7 @@
 """What every section of the configuration shares."""
 
 import posixpath
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
@@ -24,6 +25,12 @@ class Switchable(Section):
 
     enabled: bool = True
     """Whether this is used at all."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _switch(cls, value: Any) -> Any:
+        """Take `soft_correction: false` for `soft_correction: {enabled: false}`."""
+        return {"enabled": value} if isinstance(value, bool) else value
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -66,6 +73,18 @@ AbsolutePath = Annotated[str, AfterValidator(_absolute)]
 
 FilePath = Annotated[str, AfterValidator(_resolved)]
 """The same, or relative to the validation context's `directory`, which is the configuration file's."""
+
+
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+    return value
+
+
+Expression = Annotated[str, AfterValidator(_pattern)]
+"""A regular expression of Python."""
 
 
 def _plugin(value: str, info: ValidationInfo) -> str:

@@ -1,8 +1,8 @@
 """The configuration of what is done about an issue."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from supervisor.config.base import Count, Days, FilePath, Pause, Seconds, Section, Share, Switchable, Texts
 
@@ -87,15 +87,6 @@ class Strategy(Section):
     """Least time between an intervention and a stronger one for the same issue, in seconds; an agent needs a few turns to act on what it was told."""
 
 
-_SWITCHABLE = (
-    "soft_correction",
-    "context_reinforcement",
-    "resource_throttling",
-    "checkpoint_rollback",
-    "emergency_stop",
-)
-
-
 class Interventions(Section):
     """What is done about an issue, and how often."""
 
@@ -117,14 +108,3 @@ class Interventions(Section):
     checkpoint_rollback: CheckpointRollback = CheckpointRollback()
     emergency_stop: EmergencyStop = EmergencyStop()
     strategy: Strategy = Strategy()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _switches(cls, value: Any) -> Any:
-        """Take `soft_correction: false` for `soft_correction: {enabled: false}`."""
-        if not isinstance(value, dict):
-            return value
-        return {
-            key: {"enabled": inner} if key in _SWITCHABLE and isinstance(inner, bool) else inner
-            for key, inner in value.items()
-        }

@@ -10,6 +10,7 @@ from supervisor.config.base import (
     AbsolutePath,
     Count,
     Days,
+    Expression,
     FilePath,
     Pause,
     PluginName,
@@ -20,6 +21,7 @@ from supervisor.config.base import (
     Texts,
 )
 from supervisor.config.interventions import Interventions
+from supervisor.config.patterns import Patterns, Progress
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Decision
 
@@ -68,14 +70,6 @@ def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-def _pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from None
-    return value
-
-
 def _mode(value: Any) -> Any:
     """Read `"0600"` in quotes, or from the environment, as the octal number it means."""
     return int(value, 8) if isinstance(value, str) and re.fullmatch(r"0o?[0-7]{3}", value) else value
@@ -85,9 +79,6 @@ def _private(value: int) -> int:
     if value not in (0o600, 0o660):
         raise ValueError(f"{value:#o} is not one of 0600 and 0660: the socket steers agents")
     return value
-
-
-Expression = Annotated[str, AfterValidator(_pattern)]
 
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
@@ -161,49 +152,6 @@ class Rule(Section):
         if self.decision is Decision.MODIFY:
             raise ValueError("a rule cannot decide `modify`; use allow, warn or block")
         return self
-
-
-class CustomPattern(Section):
-    """A pattern of your own: something that must not happen again and again."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
-    """The issue's type: lower case letters, digits and underscores."""
-    description: Annotated[str, Field(min_length=1)]
-    """One sentence for people and for the agent."""
-    match: Expression
-    """Regular expression that is searched in each tool call and its result."""
-    threshold: Count = 3
-    """How many matches in the window make an issue."""
-    window: Count = 20
-    """Over how many latest tool calls matches are counted."""
-    severity: Literal["low", "medium", "high", "critical"] = "medium"
-    """How bad it is; chooses the intervention."""
-
-
-class Patterns(Section):
-    """The detectors that see when a run goes wrong."""
-
-    enabled_patterns: Texts = ("all",)
-    """Names of the detectors in use, or `all`."""
-    custom_patterns: Annotated[tuple[CustomPattern, ...], Field(strict=False)] = ()
-    """Patterns of your own."""
-    sensitivity: Literal["low", "medium", "high"] = "medium"
-    """How early detectors speak up. Low: fewer false alarms. High: sooner."""
-
-
-class Progress(Section):
-    """When a run counts as stuck: by what the agent does, not by how many steps it took."""
-
-    consecutive_stuck_tolerance: Count = 8
-    """Checks in a row without progress before the first intervention; 6 is more eager, 10 more patient."""
-    min_steps_before_intervention: Count = 10
-    """Steps of the run before any intervention: an agent reads before it writes."""
-    progress_check_interval: Count = 5
-    """Steps between two checks."""
-    tier_escalation_wait: Count = 10
-    """Steps between an intervention and the next stronger one; 8 is more eager, 15 more patient."""
-    strategy_reeval_frequency: Count = 15
-    """Steps without progress after which another approach is suggested."""
 
 
 class Resources(Section):

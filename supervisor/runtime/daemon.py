@@ -86,6 +86,8 @@ class Daemon:
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
+        self.answering = anyio.Event()
+        """Set once the socket is answered, which is the last thing that a start makes."""
         self.keeper = keeper
         self._defaults = defaults or Defaults()
         self._silent: set[str] = set()

@@ -10,14 +10,9 @@ from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
 from supervisor.core.limits import LIMITED, share
-from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
-
-
-class MetricsPortError(ChaperonError):
-    """The port for metrics could not be had."""
 
 
 def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -32,28 +27,6 @@ def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
 def exposition(daemon: Daemon) -> str:
     """What is served."""
     return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon)))
-
-
-def listen_for_metrics(address: str) -> socket.socket:
-    """Listen on an address like `127.0.0.1:9464`, which the configuration has checked.
-
-    Raises:
-        MetricsPortError: Somebody else does already, or this machine has no such address.
-    """
-    host, _, port = address.rpartition(":")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host.strip("[]"), int(port)))
-        listening.listen(16)
-    except OSError as error:
-        listening.close()
-        raise MetricsPortError(
-            f"The metrics cannot be served on {address} ({error.strerror}); nothing was started.",
-            way_out="Change metrics.listen, or leave it out: the socket serves /metrics too.",
-        ) from error
-    return listening
 
 
 async def serve_metrics(daemon: Daemon, listening: socket.socket) -> None:

@@ -5,15 +5,12 @@ and so is a process in the tree of an agent, for an agent may not steer itself o
 """
 
 import contextlib
-import errno
 import json
 import os
 import pwd
 import socket
-import stat
 import struct
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -21,63 +18,14 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.log import log
 from supervisor.runtime.trees import ancestors
-
-BACKLOG = 128
-"""Connections that may wait: `chaperon` commands in scripts come in bursts."""
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
 
 REFUSED_SECONDS = 5.0
 """How long a peer that is refused may take to ask, and so to be told."""
-
-
-class SocketTakenError(ChaperonError):
-    """A living daemon listens on the socket."""
-
-
-def listen(path: Path, mode: int = 0o600) -> socket.socket:
-    """Listen on the path; a socket that a dead daemon left is taken over.
-
-    Raises:
-        SocketTakenError: A living daemon listens there, or what is there is no socket. Nothing was changed.
-    """
-    _clear(path)
-    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o777 & ~mode)
-    try:
-        server.bind(str(path))
-    finally:
-        os.umask(before)
-    server.listen(BACKLOG)
-    return server
-
-
-def _clear(path: Path) -> None:
-    """Remove what a dead daemon left on the path."""
-    try:
-        if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise SocketTakenError(
-                f"{path} exists and is not a socket, so it was left alone.", way_out="Move it away, and start again."
-            )
-    except FileNotFoundError:
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(str(path))
-        except OSError as error:
-            if error.errno not in (errno.ECONNREFUSED, errno.ENOENT):
-                raise SocketTakenError(f"{path} could not be probed ({error}), so it was left alone.") from error
-        else:
-            raise SocketTakenError(
-                f"A daemon already listens on {path}; this one was not started.",
-                way_out="Use that one (chaperon ps), or stop it first.",
-            )
-    path.unlink(missing_ok=True)
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import anyio
@@ -21,9 +22,6 @@ from pydantic import TypeAdapter
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
-from monitors.defaults import make_detectors
-from monitors.review.outputs import Outputs
-from monitors.review.refusals import Refusals
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
@@ -34,21 +32,21 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
-from supervisor.runtime import server
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
+from supervisor.runtime.listening import listen, listen_for_metrics
 from supervisor.runtime.log import log
 from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
-from supervisor.runtime.metrics_api import listen_for_metrics, metrics_routes, serve_metrics
 from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.sampling import Sampling
@@ -56,7 +54,6 @@ from supervisor.runtime.settings import (
     capture_settings,
     channels,
     controller_settings,
-    detector_settings,
     retention,
     session_settings,
 )
@@ -64,6 +61,9 @@ from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
 from supervisor.runtime.tending import tend
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -106,7 +106,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.enter_context(await anyio.to_thread.run_sync(take_state_directory, setup.places.state))
         listening = setup.listening
         if listening is None:
-            listening = await anyio.to_thread.run_sync(server.listen, setup.places.socket, setup.config.socket.mode)
+            listening = await anyio.to_thread.run_sync(listen, setup.places.socket, setup.config.socket.mode)
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
@@ -127,13 +127,11 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             await _begin(daemon, setup, opened)
-            serving.start_soon(_serve, daemon, listening, setup, reviewer, name="socket")
+            serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
-            if port is not None:
-                serving.start_soon(serve_metrics, daemon, port, name="metrics")
             tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
             yield daemon
             daemon.ending = True
@@ -231,13 +229,11 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     config = setup.config
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
+    make_detectors = MakeDetectors.of(config)
     brought = Brought(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
-        watching = detector_settings(config)
-        detectors = make_detectors(
-            watching, submitted.task, workspace=submitted.workspace, plugins=(Refusals(), Outputs())
-        )
+        detectors = make_detectors(submitted.task, submitted.workspace)
         plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
         controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
@@ -279,9 +275,29 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup, reviewer: Reviewer) -> None:
+async def _serve(
+    daemon: Daemon, listening: socket.socket, metrics: socket.socket | None, setup: Setup, reviewer: Reviewer
+) -> None:
+    """Answer on the socket, and on the port for metrics where one is configured.
+
+    What that takes is made only now, and beside the loop: it is half of the start, and agents do not wait for it.
+    """
+    api = await anyio.to_thread.run_sync(_make_api, daemon, setup, reviewer)
+    from supervisor.runtime.metrics_api import serve_metrics
+    from supervisor.runtime.server import serve
+
+    async with anyio.create_task_group() as tasks:
+        if metrics is not None:
+            tasks.start_soon(serve_metrics, daemon, metrics, name="metrics")
+        daemon.answering.set()
+        await serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
+
+
+def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":
+    """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
+    from supervisor.runtime.metrics_api import metrics_routes
     from supervisor.runtime.recovery_api import recovery_routes
 
     about = session_settings(setup.config, setup.places, setup.environ)
@@ -293,7 +309,7 @@ async def _serve(daemon: Daemon, listening: socket.socket, setup: Setup, reviewe
         return await rollbacks.roll_back(daemon, agent, rollbacks.Going(checkpoint, files_only=True), by)
 
     recovery_routes(api, Recovering(daemon, setup.places.state, restore))
-    await server.serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
+    return api
 
 
 async def _watch_journal(daemon: Daemon) -> None:

@@ -16,9 +16,8 @@ from interventions.approval import ApprovalSettings
 from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
-from monitors.no_progress import NoProgressSettings
 from monitors.review import ReviewSettings
-from monitors.sensitivity import PatternSettings, Sensitivity
+from monitors.sensitivity import PatternSettings
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, home
 from supervisor.core.captures import CaptureRules
@@ -143,10 +142,15 @@ def detector_settings(config: Config) -> DetectorSettings:
     Raises:
         UsageError: A pattern is enabled that there is none of.
     """
-    wanted, progress = config.patterns, config.progress
-    no_progress = NoProgressSettings(**progress.model_dump())
-    settings = DetectorSettings(sensitivity=Sensitivity(wanted.sensitivity), no_progress=no_progress)
+    wanted = config.patterns
+    own = wanted.model_dump(exclude={"enabled_patterns", "custom_patterns"})
+    own["no_progress"] |= config.progress.model_dump()
+    own["custom"] = [each.model_dump() for each in wanted.custom_patterns]
+    settings = _DETECTORS.validate_python(own)
     return settings if "all" in wanted.enabled_patterns else _only(settings, wanted.enabled_patterns)
+
+
+_DETECTORS = TypeAdapter(DetectorSettings)
 
 
 def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
@@ -156,12 +160,14 @@ def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSetti
         for each in fields(settings)
         if isinstance(value := getattr(settings, each.name), PatternSettings)
     }
+    names = (*patterns, *(each.name for each in settings.custom))
     for name in enabled:
-        if name not in patterns:
-            near = get_close_matches(name, patterns, 1)
+        if name not in names:
+            near = get_close_matches(name, names, 1)
             raise UsageError(
                 f"patterns.enabled_patterns names {name!r}, which there is none of; nothing was started.",
-                way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(patterns)}.",
+                way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}.",
             )
     off = {name: replace(value, enabled=False) for name, value in patterns.items() if name not in enabled}
-    return replace(settings, **off)  # type: ignore[arg-type]
+    custom = tuple(each for each in settings.custom if each.name in enabled)
+    return replace(settings, custom=custom, **off)  # type: ignore[arg-type]

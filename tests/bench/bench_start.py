@@ -11,7 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter
+from typing import NamedTuple
 
 import psutil
 
@@ -43,21 +44,35 @@ def answers(path: Path) -> bool:
         return peer.recv(64).startswith(b"HTTP/1.1 200")
 
 
+class Start(NamedTuple):
+    """What a daemon's start took, in seconds."""
+
+    ready: float
+    """Until it told the service manager that it is ready: agents are adopted, and their calls are reviewed."""
+    answered: float
+    """Until the socket gave its first answer."""
+
+
 @contextmanager
-def serving(base: Path, **more: str) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
-    """A daemon that answers, and the seconds it took to; ended in order."""
-    began = perf_counter()
-    with (base / "daemon.log").open("ab") as log:
-        daemon = subprocess.Popen([*CHAPERON, "serve"], env={**environment(base), **more}, stdout=log, stderr=log)
-    try:
-        while not answers(base / "run" / "chaperon.sock"):
-            if daemon.poll() is not None or perf_counter() - began > ANSWER_SECONDS:
-                raise RuntimeError(f"the daemon did not start: {(base / 'daemon.log').read_text()}")
-            sleep(0.005)
-        yield daemon, perf_counter() - began
-    finally:
-        daemon.terminate()
-        daemon.wait()
+def serving(base: Path, **more: str) -> Iterator[tuple[subprocess.Popen[bytes], Start]]:
+    """A daemon that answers, and what its start took; ended in order."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told, (base / "daemon.log").open("ab") as log:
+        (base / "notify").unlink(missing_ok=True)
+        told.bind(str(base / "notify"))
+        told.settimeout(ANSWER_SECONDS)
+        began = perf_counter()
+        environ = {**environment(base), "NOTIFY_SOCKET": str(base / "notify"), **more}
+        daemon = subprocess.Popen([*CHAPERON, "serve"], env=environ, stdout=log, stderr=log)
+        try:
+            while b"READY=1" not in told.recv(4096):
+                pass
+            ready = perf_counter() - began
+            if not answers(base / "run" / "chaperon.sock"):
+                raise RuntimeError(f"the daemon does not answer: {(base / 'daemon.log').read_text()}")
+            yield daemon, Start(ready, perf_counter() - began)
+        finally:
+            daemon.terminate()
+            daemon.wait()
 
 
 def resident_megabytes(pid: int) -> float:
@@ -77,20 +92,21 @@ def command_seconds(base: Path, *arguments: str) -> float:
 
 def main() -> list[Figure]:
     """Measure."""
-    ready, weights = [], []
+    starts, weights = [], []
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
         base = Path(place)
         (base / "home").mkdir()
         for _ in range(ROUNDS):
-            with serving(base) as (daemon, seconds):
-                ready.append(seconds)
+            with serving(base) as (daemon, start):
+                starts.append(start)
                 weights.append(resident_megabytes(daemon.pid))
         with serving(base):
             ps = command_seconds(base, "ps")
         usage = command_seconds(base, "--help")
         bare = command_seconds_of_nothing()
     return [
-        Figure("start to ready", middle(ready), "s", 1.0),
+        Figure("start to ready: agents are adopted, calls reviewed", middle([each.ready for each in starts]), "s", 1.0),
+        Figure("start to the first answer on the socket", middle([each.answered for each in starts]), "s"),
         Figure("resident memory of the daemon", middle(weights), "MB", 80),
         Figure("`chaperon ps`", ps * 1e3, "ms"),
         Figure("`chaperon --help`", usage * 1e3, "ms"),

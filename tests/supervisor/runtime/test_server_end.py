@@ -10,7 +10,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from supervisor.runtime.server import listen, serve
+from supervisor.runtime.listening import listen
+from supervisor.runtime.server import serve
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from supervisor.config.paths import PlaceError
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal import JournalDamagedError, JournalState
-from supervisor.runtime.server import SocketTakenError
+from supervisor.runtime.listening import SocketTakenError
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.state_directory import StateDirectoryTakenError
 from tests.daemons import Base, ended, reached, served
@@ -168,3 +168,19 @@ async def test_control_groups_can_be_left_out(base: Base, cgroups: str, held: st
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         assert (await ended(daemon)).containment.startswith(held)
+
+
+def test_what_answers_on_the_socket_is_not_loaded_before_agents_are_adopted() -> None:
+    """It is half of the start, and no agent's call waits for it."""
+    code = "import sys, supervisor.runtime.service; print(*{'fastapi', 'uvicorn', 'httpx'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == []
+
+
+async def test_who_asks_before_the_socket_is_answered_waits_and_is_answered(base: Base) -> None:
+    async with run_daemon(base.setup()) as daemon, await anyio.connect_unix(str(base.places.socket)) as peer:
+        assert not daemon.answering.is_set()
+        await peer.send(b"GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n")
+        with anyio.fail_after(30):
+            assert (await peer.receive()).startswith(b"HTTP/1.1 200 ")
+        assert daemon.answering.is_set()

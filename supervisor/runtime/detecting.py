@@ -1,0 +1,61 @@
+"""The detectors of a session as the configuration wants them: the built-in ones, the reviewer's own, and plugins.
+
+A plugin is loaded once, which may keep the daemon from starting, and makes a detector for each session. One that cannot
+make its own is switched off for that session like one that raises later: with an incident, and the run goes on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitors.defaults import DetectorSettings, make_detectors
+from monitors.guarded import Guarded
+from monitors.learning import Learned
+from monitors.review.outputs import Outputs
+from monitors.review.refusals import Refusals
+from supervisor.config.model import Config
+from supervisor.protocol.issues import Detector, Issue
+from supervisor.protocol.observations import Observation
+from supervisor.protocol.tasks import Task
+from supervisor.runtime.plugins import DETECTORS, Plugin, PluginError, load
+from supervisor.runtime.settings import detector_settings
+
+
+@dataclass(frozen=True, slots=True)
+class MakeDetectors:
+    """Makes a session's detectors."""
+
+    settings: DetectorSettings
+    plugins: tuple[Plugin[Detector], ...]
+
+    @classmethod
+    def of(cls, config: Config) -> "MakeDetectors":
+        """Load what the configuration names. Blocks.
+
+        Raises:
+            UsageError: A pattern is enabled that there is none of, or a plugin cannot be loaded.
+        """
+        return cls(detector_settings(config), tuple(load(DETECTORS, config.plugins.detectors)))
+
+    def __call__(self, task: Task, workspace: str = "", learned: Learned | None = None) -> tuple[Guarded, ...]:
+        """Fresh detectors for one session; see `monitors.defaults.make_detectors`."""
+        made = [_made(plugin, task) for plugin in self.plugins]
+        more: tuple[Detector, ...] = (Refusals(), Outputs(), *made)
+        return make_detectors(self.settings, task, workspace=workspace, plugins=more, learned=learned)
+
+
+def _made(plugin: Plugin[Detector], task: Task) -> Detector:
+    try:
+        return plugin.make(task)
+    except PluginError as error:
+        return _Unmade(plugin.origin, error)
+
+
+class _Unmade:
+    """Stands where a plugin made none, and says why at the first observation, so that it is switched off there."""
+
+    def __init__(self, name: str, error: PluginError) -> None:
+        self.name = name
+        self._error = error
+
+    def see(self, observation: Observation) -> Sequence[Issue]:  # noqa: ARG002 - the protocol's
+        raise self._error
