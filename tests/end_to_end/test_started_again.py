@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import pytest
 
@@ -54,7 +53,7 @@ async def test_a_cli_that_was_killed_goes_on_in_its_session_with_what_is_known(s
 
 async def test_a_usage_limit_is_waited_out_by_another_daemon_and_the_same_session_goes_on(stage: Stage) -> None:
     stage.bash("echo begun")
-    limit = ApiError(400, f"Claude AI usage limit reached|{time.time() + 1_800:.0f}")
+    limit = ApiError(400, f"Claude AI usage limit reached|{Clock().wall() + 1_800:.0f}")
     stage.steps.append(Step((Say("never"),), failures=(limit,) * 20))
     async with stage.playing(), run_daemon(stage.base.setup()) as daemon:
         await daemon.submit(stage.base.submission(), by="test")
