@@ -1,8 +1,10 @@
 """The folders and files that a store begins with, and who owns it."""
 
+import contextlib
 import fcntl
 import json
 import os
+import stat
 from pathlib import Path
 
 import pygit2
@@ -55,6 +57,25 @@ def lay(folder: Path, project: Path) -> None:
         (folder / "objects.git/config").write_text(_CONFIG)
         _borrow(folder / "objects.git/objects/info/alternates", project)
         replace_file(about, json.dumps({"project": str(project), "format": 1}).encode())
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files of a store; files that come and go meanwhile may count or not."""
+    total = 0
+    for place in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            state = place.lstat()
+            total += state.st_size if stat.S_ISREG(state.st_mode) else 0
+    return total
+
+
+def project_named(folder: Path) -> Path:
+    """Return the project whose store is in this folder.
+
+    Raises:
+        ValueError, KeyError, TypeError, OSError: It does not say so.
+    """
+    return Path(json.loads((folder / "project.json").read_bytes())["project"])
 
 
 def _check_project(about: Path, project: Path) -> None:

@@ -51,6 +51,14 @@ def find(worktree: Path) -> GitFolders | None:
     return GitFolders(own, (own / common).resolve() if common else own)
 
 
+def project_of(worktree: Path) -> Path:
+    """Return the folder that stands for all worktrees of a repository: the main one, or the repository where it is bare."""
+    folders = find(worktree)
+    if folders is None:
+        return worktree
+    return folders.common.parent if folders.common.name == ".git" else folders.common
+
+
 def look(folders: GitFolders | None) -> Repository:
     """Return where the repository stands."""
     if folders is None:

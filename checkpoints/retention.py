@@ -19,10 +19,13 @@ class RetentionPolicy:
     max_age_days: float = 30.0
     checkpoint_retention_minutes: float = 30.0
     """For those that a run makes by itself, turn by turn: the mission's figure."""
+    quota_bytes: int | None = None
+    """How large a store may be before more is dropped; None for no quota."""
 
 
-FLEETING = frozenset({Reason.TURN, Reason.RISKY_ACTION, Reason.TESTS_PASSED, Reason.PERIODIC})
-"""Made by a run by itself. Its start, the start of an unattended stretch and the way back from a rollback live longer."""
+FLEETING = frozenset({Reason.TURN, Reason.RISKY_ACTION, Reason.TESTS_PASSED})
+"""Made by a run as it goes. Its start, that of an unattended stretch, the mark after so many tasks and the way back from a
+rollback live longer."""
 
 
 def to_drop(

@@ -343,7 +343,7 @@ class Store:
     @property
     def size_bytes(self) -> int:
         """How much the store takes on the disk, packs and ledger, without what is borrowed."""
-        return sum(place.stat().st_size for place in self.folder.rglob("*") if place.is_file())
+        return foundation.size_of(self.folder)
 
     @property
     def pack_count(self) -> int:

@@ -22,20 +22,13 @@ class Upkeep:
     """Whether it is still over the quota: then only checkpoints that must stay are left, and a person has to choose."""
 
 
-def keep_up(
-    store: Store,
-    now: float,
-    policy: RetentionPolicy = RetentionPolicy(),  # noqa: B008
-    *,
-    quota_bytes: int | None = None,
-) -> Upkeep:
+def keep_up(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
     """Settle, drop and pack as far as that is needed.
 
     Args:
         store: The store.
         now: Unix time in seconds.
-        policy: Which checkpoints stay.
-        quota_bytes: How large the store may be; None for no quota.
+        policy: Which checkpoints stay, and how large the store may be.
 
     Raises:
         StoreFullError: There was no room to settle or to pack; nothing is lost.
@@ -44,12 +37,13 @@ def keep_up(
     store.settle()
     dropped = _drop(store, now, policy, over_quota=False)
     packed = pack(store) if _is_worth_packing(store, dropped) else None
-    if quota_bytes is not None and store.size_bytes > quota_bytes:
+    quota = policy.quota_bytes
+    if quota is not None and store.size_bytes > quota:
         more = _drop(store, now, policy, over_quota=True)
         packed = pack(store) if more else packed
         dropped += more
     size = store.size_bytes
-    return Upkeep(dropped, packed, size, quota_bytes is not None and size > quota_bytes)
+    return Upkeep(dropped, packed, size, quota is not None and size > quota)
 
 
 def _drop(store: Store, now: float, policy: RetentionPolicy, *, over_quota: bool) -> tuple[str, ...]:

@@ -1,16 +1,12 @@
-"""A git worktree per agent: created, used again, kept for a look, found after a crash, removed when nothing is lost.
+"""A git worktree per agent: created, kept for a look, found after a crash, removed when nothing is lost.
 
 Worktrees are made with libgit2, which runs no hook and no filter command: the project's configuration is one that an
 agent in an earlier worktree could have written.
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,21 +14,21 @@ from pathlib import Path
 import pygit2
 
 from checkpoints import repository
-from checkpoints.capture import Capturer
 from checkpoints.durable import replace_file
 from checkpoints.errors import CheckpointError
-from checkpoints.model import Checkpoint
+from checkpoints.store import Step, no_step
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 BRANCHES = "chaperon/"
 """What branches of agents begin with."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
-_TAIL_CHARACTERS = 2_000
 
 
 class WorkspaceState(StrEnum):
     """What a workspace is for now."""
 
+    HALF_MADE = "half made"
+    """It is being created, or was when a crash came."""
     ACTIVE = "active"
     """An agent works in it, or may."""
     PRESERVED = "preserved"
@@ -49,6 +45,8 @@ class Workspace:
     """Without `refs/heads/`."""
     base: str
     """Commit it was created from."""
+    project: str
+    """The main worktree of its repository."""
     state: WorkspaceState = WorkspaceState.ACTIVE
     why: str = ""
     """Why it is preserved."""
@@ -57,7 +55,7 @@ class Workspace:
 class Workspaces:
     """The workspaces of one project. One owner; not safe between threads."""
 
-    def __init__(self, project: Path, folder: Path) -> None:
+    def __init__(self, project: Path, folder: Path, *, step: Step = no_step) -> None:
         """Keep worktrees of this project in this folder, each with a record beside it.
 
         Raises:
@@ -71,6 +69,8 @@ class Workspaces:
             )
         self.project = project
         self.folder = folder
+        self._step = step
+        self._shared = str(repository.project_of(project))
         self._git = pygit2.Repository(found)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -78,9 +78,16 @@ class Workspaces:
 
     def all(self) -> tuple[Workspace, ...]:
         """Return every workspace that has a record, by name: after a crash as before it."""
-        return tuple(
-            self._read(path) for path in sorted(self.folder.glob("*.json")) if not path.name.startswith("tmp_")
-        )
+        return self.recorded(self.folder)
+
+    @staticmethod
+    def recorded(folder: Path) -> tuple[Workspace, ...]:
+        """Return the same for a folder whose project is not known: each record names it.
+
+        Raises:
+            CheckpointError: A record cannot be read; the sentence says which.
+        """
+        return tuple(_read(path) for path in sorted(folder.glob("*.json")) if not path.name.startswith("tmp_"))
 
     def find(self, name: str) -> Workspace:
         """Return the workspace of this name.
@@ -91,25 +98,10 @@ class Workspaces:
         path = self._record(name)
         if not _NAME.fullmatch(name) or not path.exists():
             raise NotFoundError(f"There is no workspace {name!r} of {self.project}.")
-        return self._read(path)
-
-    def stray(self) -> tuple[Path, ...]:
-        """Return worktrees in the folder that have no record: a crash came between. They are looked at, not removed."""
-        known = {workspace.path for workspace in self.all()}
-        return tuple(path for path in sorted(self.folder.iterdir()) if path.is_dir() and str(path) not in known)
+        return _read(path)
 
     def _record(self, name: str) -> Path:
         return self.folder / f"{name}.json"
-
-    def _read(self, path: Path) -> Workspace:
-        try:
-            data = json.loads(path.read_bytes())
-            return Workspace(**{**data, "state": WorkspaceState(data["state"])})
-        except (ValueError, TypeError, KeyError) as error:
-            raise CheckpointError(
-                f"{path} does not describe a workspace: {error}. The worktree beside it is untouched.",
-                way_out="Move the record away; the worktree can then be looked at with git.",
-            ) from error
 
     def _write(self, workspace: Workspace) -> Workspace:
         replace_file(self._record(workspace.name), json.dumps(asdict(workspace)).encode())
@@ -131,19 +123,26 @@ class Workspaces:
             )
         path = self.folder / name
         if self._record(name).exists() or path.exists():
-            raise UsageError(f"There is a workspace {name!r} already.", way_out="Use it again, or remove it first.")
+            raise UsageError(
+                f"There is a workspace {name!r} already.", way_out="Choose another name, or remove it first."
+            )
         commit = self._commit(base)
         branch = self._free_branch(name)
-        workspace = self._write(Workspace(name, str(path), branch, str(commit.id)))
+        half = WorkspaceState.HALF_MADE
+        self._step("record")
+        workspace = self._write(Workspace(name, str(path), branch, str(commit.id), self._shared, half))
         try:
+            self._step("branch")
             reference = self._git.branches.local.create(branch, commit)
+            self._step("worktree")
             self._git.add_worktree(self._admin_name(workspace), str(path), reference)
         except (pygit2.GitError, ValueError, OSError) as error:
             self._clear_away(workspace)
             raise CheckpointError(
                 f"The workspace {name!r} could not be created at {path}: {error}. Nothing is left of it."
             ) from error
-        return workspace
+        self._step("made")
+        return self._write(replace(workspace, state=WorkspaceState.ACTIVE))
 
     def _commit(self, base: str) -> pygit2.Commit:
         try:
@@ -162,71 +161,23 @@ class Workspaces:
     def _admin_name(self, workspace: Workspace) -> str:
         return workspace.branch.replace("/", "-")
 
-    def set_up(
-        self, workspace: Workspace, words: Sequence[str], environment: dict[str, str], timeout_seconds: float
-    ) -> str:
-        """Run the user's set-up script in a workspace and return what it printed.
-
-        Raises:
-            CheckpointError: It failed or took too long; its processes were ended and the workspace is preserved.
-        """
-        with subprocess.Popen(
-            list(words),
-            cwd=workspace.path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
-            try:
-                out, _ = process.communicate(timeout=timeout_seconds)
-                why = "" if process.returncode == 0 else f"ended with {process.returncode}"
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                out, _ = process.communicate()
-                why = f"took more than {timeout_seconds:.0f} s"
-        if why:
-            self.preserve(workspace.name, f"set-up {why}")
-            raise CheckpointError(
-                f"The set-up script of workspace {workspace.name!r} {why}; the workspace was preserved. It said: {out[-_TAIL_CHARACTERS:]}",
-                way_out="Mend the script, remove the workspace, and start the task again.",
-            )
-        return out
-
     # ── keeping and removing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def preserve(self, name: str, why: str) -> Workspace:
         """Keep a workspace as it is, for a person to look at."""
         return self._write(replace(self.find(name), state=WorkspaceState.PRESERVED, why=why))
 
-    def release(self, name: str) -> Workspace:
-        """Let a preserved workspace be used again."""
-        return self._write(replace(self.find(name), state=WorkspaceState.ACTIVE, why=""))
+    def would_be_lost(self, name: str) -> tuple[str, ...]:
+        """Say what would be gone with a workspace; nothing where it can be removed.
 
-    def would_be_lost(self, name: str, capturer: Capturer | None, last: Checkpoint | None) -> tuple[str, ...]:
-        """Say what would be gone with a workspace and is nowhere else; nothing where it can be removed.
-
-        Args:
-            name: The workspace.
-            capturer: Of that workspace, or None where it never had a checkpoint.
-            last: A checkpoint that holds its files; capture one right before asking. Ignored files are not asked about.
+        What only a checkpoint has counts as lost, since checkpoints are not kept for ever. What git ignores does not count.
         """
         workspace = self.find(name)
         path = Path(workspace.path)
-        if not path.exists():
+        if workspace.state is WorkspaceState.HALF_MADE or not path.exists():
             return ()
         lost = [f"It is preserved: {workspace.why}."] if workspace.state is WorkspaceState.PRESERVED else []
-        if capturer is None or last is None:
-            lost += self._uncommitted(path)
-        else:
-            changed = capturer.unlike(bytes.fromhex(last.tree), (), thorough=True)
-            lost += [f"{len(changed)} paths differ from checkpoint {last.name}."] if changed else []
-            lost += [f"{one.path} is in no checkpoint ({one.why.value})." for one in last.skipped]
-            lost += [f"{one.path} is a repository of its own; its history is in no checkpoint." for one in last.nested]
-        return (*lost, *self._state_lost(path))
+        return (*lost, *self._uncommitted(path), *self._state_lost(path))
 
     def _uncommitted(self, path: Path) -> list[str]:
         try:
@@ -237,7 +188,7 @@ class Workspaces:
             ]
         except pygit2.GitError as error:
             return [f"Its state cannot be read: {error}."]
-        return [f"{len(changed)} paths are not committed and in no checkpoint."] if changed else []
+        return [f"{len(changed)} paths are not committed."] if changed else []
 
     def _state_lost(self, path: Path) -> list[str]:
         state = repository.look(repository.find(path))
@@ -260,48 +211,54 @@ class Workspaces:
         except (pygit2.GitError, ValueError):
             return False
 
-    def remove(
-        self, name: str, capturer: Capturer | None = None, last: Checkpoint | None = None, *, anyway: bool = False
-    ) -> None:
+    def remove(self, name: str) -> None:
         """Remove a workspace. Its branch stays where it has commits that no other branch has.
 
         Raises:
-            CheckpointError: Something would be lost, and `anyway` was not said; nothing was removed.
+            CheckpointError: Something would be lost; nothing was removed.
         """
-        workspace = self.find(name)
-        lost = () if anyway else self.would_be_lost(name, capturer, last)
+        lost = self.would_be_lost(name)
         if lost:
             raise CheckpointError(
                 f"Workspace {name!r} was not removed, since something would be lost. {' '.join(lost)}",
-                way_out="Make a checkpoint or a commit of it, or remove it anyway.",
+                way_out="Commit what is worth keeping, or remove it with `git worktree remove --force`.",
             )
-        if capturer is not None:
-            capturer.close()
-        self._clear_away(workspace)
-
-    def reuse(
-        self, name: str, base: str, capturer: Capturer | None = None, last: Checkpoint | None = None
-    ) -> Workspace:
-        """Return the workspace, fresh at another base: as a new one, at the same path.
-
-        Raises:
-            CheckpointError: Something of its present would be lost; it is unchanged.
-            UsageError: The base is no commit; it is unchanged.
-        """
-        self._commit(base)
-        self.remove(name, capturer, last)
-        return self.create(name, base)
+        self._clear_away(self.find(name))
 
     def _clear_away(self, workspace: Workspace) -> None:
-        """Remove files, administration, branch and record, in that order: a crash leaves a record to begin again from."""
-        if Path(workspace.path).is_dir():
-            shutil.rmtree(workspace.path)
+        """Remove files, administration, branch and record, in that order: a crash leaves a record to begin again from.
+
+        What git moved elsewhere is nobody's to remove: its administration and its branch stay.
+        """
+        path, doomed = Path(workspace.path), self.folder / f".removed-{workspace.name}"
+        self._step("remove")
+        if path.is_dir():
+            path.rename(doomed)  # first, and at once: half a worktree could not tell what would be lost with it
+        self._step("remove files")
+        if doomed.exists():
+            shutil.rmtree(doomed)
+        self._step("remove administration")
         if self._admin_name(workspace) in self._git.list_worktrees():
-            self._git.lookup_worktree(self._admin_name(workspace)).prune(True)
+            administration = self._git.lookup_worktree(self._admin_name(workspace))
+            if administration.is_prunable:
+                administration.prune()
+        self._step("remove branch")
         self._drop_branch(workspace)
+        self._step("remove record")
         self._record(workspace.name).unlink(missing_ok=True)
 
     def _drop_branch(self, workspace: Workspace) -> None:
         branch = self._git.branches.local.get(workspace.branch)
-        if branch is not None and str(branch.target) == workspace.base:
+        if branch is not None and str(branch.target) == workspace.base and not branch.is_checked_out():
             branch.delete()
+
+
+def _read(path: Path) -> Workspace:
+    try:
+        data = json.loads(path.read_bytes())
+        return Workspace(**{**data, "state": WorkspaceState(data["state"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise CheckpointError(
+            f"{path} does not describe a workspace: {error}. The worktree beside it is untouched.",
+            way_out="Move the record away; the worktree can then be looked at with git.",
+        ) from error

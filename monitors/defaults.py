@@ -1,5 +1,6 @@
 """The detectors of a session, in order, and all their settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from monitors.goal_drift import GoalDrift, GoalDriftSettings
 from monitors.guarded import Guarded, OpenIssues
 from monitors.hallucination import Hallucination, HallucinationSettings
 from monitors.judge import JudgeSettings
-from monitors.learning import Learned, LearningSettings
+from monitors.learning import LearningSettings
 from monitors.no_progress import NoProgress, NoProgressSettings, patterns_of
 from monitors.repetition import Repetition, RepetitionSettings
 from monitors.repetitive_errors import RepetitiveErrors, RepetitiveErrorsSettings
@@ -59,7 +60,7 @@ def make_detectors(
     *,
     workspace: str = "",
     plugins: tuple[Detector, ...] = (),
-    learned: Learned | None = None,
+    factors: Mapping[str, float] | None = None,
 ) -> tuple[Guarded, ...]:
     """Make fresh detectors for one session; each remembers, so none may be shared between sessions.
 
@@ -68,13 +69,13 @@ def make_detectors(
         task: What the agent is to do. Its prompt may be empty where the run itself begins with it.
         workspace: Where the agent works, absolute, if that is not the task's repository itself but a worktree of it.
         plugins: Detectors from elsewhere, made for this session; they come after ours and before the combinations.
-        learned: What outcomes taught; used only where learning is enabled.
+        factors: What learning multiplies thresholds with, by pattern.
     """
     task = replace(task, repository=workspace) if workspace else task
     board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress), task.repository)
 
     def own(pattern: Settings, name: str) -> Settings:
-        factor = learned.factor(name) if learned and settings.learning.enabled else pattern.learned
+        factor = (factors or {}).get(name, pattern.learned)
         return replace(pattern, sensitivity=pattern.sensitivity or settings.sensitivity, learned=factor)
 
     repetition, text_loop = own(settings.repetition, "repetition"), own(settings.text_loop, "text_loop")

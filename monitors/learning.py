@@ -1,24 +1,14 @@
 """What people say of issues, made into thresholds: slowly, within bounds, visibly, and reversibly. Off by default.
 
-Each pattern has one factor that multiplies its thresholds. Outcomes are counted; when enough of them speak one way,
-the factor takes one small step, and the caller journals the `Adjustment` that says which, from what to what, and why.
-Undoing is another adjustment. Nothing here is done by itself: the state is a value, and a new state is returned.
+Each pattern has one factor that multiplies its thresholds. Outcomes are counted; when enough of them speak one way, an
+adjustment of one small step is due, which the caller journals and then folds in. Undoing is another adjustment. Nothing
+here is done by itself: the state is a value, and a new state is returned.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
-
-class Outcome(StrEnum):
-    """What became of an issue."""
-
-    CONFIRMED = "confirmed"
-    """It was trouble indeed."""
-    FALSE_ALARM = "false_alarm"
-    """The run was healthy."""
-    MISSED = "missed"
-    """There was trouble, and the pattern did not see it or saw it late."""
+from supervisor.protocol.learning import Adjustment, IssueOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +22,12 @@ class LearningSettings:
     """Share of alarms that must be confirmed; below it the thresholds rise."""
     step: float = 0.1
     """How far one adjustment goes: the factor is multiplied with, or divided by, 1 plus this."""
+    infer: bool = False
+    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly worse
+    makes it a false alarm."""
     lowest: float = 0.67
     highest: float = 2.0
     """Bounds of the factor. The lower one is that of high sensitivity; twice the thresholds is as quiet as low sensitivity and a third more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Adjustment:
-    """One change of one pattern's factor; worth an event."""
-
-    pattern: str
-    before: float
-    after: float
-    because: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +38,8 @@ class Tally:
     confirmed: int = 0
     false_alarms: int = 0
     missed: int = 0
+    last: Adjustment | None = None
+    """The adjustment that can be undone. Counts are those since then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,57 +48,50 @@ class Learned:
 
     patterns: Mapping[str, Tally] = field(default_factory=dict)
 
+    def tally(self, pattern: str) -> Tally:
+        """What was learned of one pattern."""
+        return self.patterns.get(pattern, Tally())
+
     def factor(self, pattern: str) -> float:
         """What the pattern's thresholds are multiplied with."""
-        return self.patterns.get(pattern, Tally()).factor
+        return self.tally(pattern).factor
 
 
-def take_in(
-    learned: Learned, pattern: str, outcome: Outcome, settings: LearningSettings
-) -> tuple[Learned, Adjustment | None]:
-    """Count an outcome and return the new state, with the adjustment where one was due; nothing changes while off."""
-    if not settings.enabled:
-        return learned, None
-    tally = _counted(learned.patterns.get(pattern, Tally()), outcome)
-    after, because = _due(tally, settings)
-    if after == tally.factor:
-        return _with(learned, pattern, tally), None
-    return _with(learned, pattern, Tally(after)), Adjustment(pattern, tally.factor, after, because)
-
-
-def undo(learned: Learned, adjustment: Adjustment) -> tuple[Learned, Adjustment]:
-    """Put a pattern's factor back to what it was before an adjustment."""
-    now = learned.factor(adjustment.pattern)
-    back = Adjustment(adjustment.pattern, now, adjustment.before, f"undone: {adjustment.because}")
-    return _with(learned, adjustment.pattern, Tally(adjustment.before)), back
-
-
-def outcome_of_what_followed(
-    *, closed: bool, progressed: bool, steps_until_progress: int, interventions: int
-) -> Outcome | None:
-    """Infer an outcome from what came after an issue, or None where it says nothing.
-
-    Progress within three steps with nobody intervening means that the run was well; an issue that stayed open without
-    progress was trouble. All else may be either, and is not counted.
-    """
-    if progressed and not interventions and steps_until_progress <= 3:
-        return Outcome.FALSE_ALARM
-    if not closed and not progressed:
-        return Outcome.CONFIRMED
-    return None
-
-
-def _counted(tally: Tally, outcome: Outcome) -> Tally:
+def counted(learned: Learned, pattern: str, outcome: IssueOutcome) -> Learned:
+    """The state with one more outcome."""
+    tally = learned.tally(pattern)
     match outcome:
-        case Outcome.CONFIRMED:
-            return replace(tally, confirmed=tally.confirmed + 1)
-        case Outcome.FALSE_ALARM:
-            return replace(tally, false_alarms=tally.false_alarms + 1)
-        case Outcome.MISSED:
-            return replace(tally, missed=tally.missed + 1)
+        case IssueOutcome.CONFIRMED:
+            tally = replace(tally, confirmed=tally.confirmed + 1)
+        case IssueOutcome.FALSE_ALARM:
+            tally = replace(tally, false_alarms=tally.false_alarms + 1)
+        case IssueOutcome.MISSED:
+            tally = replace(tally, missed=tally.missed + 1)
+    return _with(learned, pattern, tally)
 
 
-def _due(tally: Tally, settings: LearningSettings) -> tuple[float, str]:
+def due(learned: Learned, pattern: str, settings: LearningSettings) -> Adjustment | None:
+    """The adjustment that the outcomes ask for; None where they ask for none, at a bound, and while learning is off."""
+    tally = learned.tally(pattern)
+    after, because = _asked_for(tally, settings) if settings.enabled else (tally.factor, "")
+    return None if after == tally.factor else Adjustment(pattern, tally.factor, after, because)
+
+
+def undoing(learned: Learned, pattern: str) -> Adjustment | None:
+    """The adjustment that takes the last one of a pattern back; None where there is none to take back."""
+    last = learned.tally(pattern).last
+    return (
+        None if last is None else Adjustment(pattern, last.after, last.before, f"undone: {last.because}", undoes=True)
+    )
+
+
+def adjusted(learned: Learned, adjustment: Adjustment) -> Learned:
+    """The state after an adjustment: its factor, and counts from nothing."""
+    last = None if adjustment.undoes else adjustment
+    return _with(learned, adjustment.pattern, Tally(adjustment.after, last=last))
+
+
+def _asked_for(tally: Tally, settings: LearningSettings) -> tuple[float, str]:
     """The factor that the outcomes ask for, and why; the same factor where they ask for none."""
     alarms, total = tally.confirmed + tally.false_alarms, tally.confirmed + tally.false_alarms + tally.missed
     if total < settings.least_outcomes:

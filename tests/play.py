@@ -107,6 +107,9 @@ class Play:
     def result(self, **more: Any) -> list[Command]:
         return self.line({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", **more})
 
+    def frozen(self) -> list[Command]:
+        return self.feed(events.TreeFrozen(**self.stamp(), micros=300))
+
     def exited(self, code: int | None = 0, signal: int | None = None) -> list[Command]:
         return self.feed(events.AgentExited(**self.stamp(), code=code, signal=signal))
 

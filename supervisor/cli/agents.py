@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -13,6 +14,9 @@ COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "mem"
 ROW = (
     "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9} {mem:>8} {cpu:>7} {procs:>5}  {task}"
 )
+
+TASK_WIDTH = 60
+"""Characters of a task that are shown where there is room."""
 
 
 @click.command()
@@ -26,9 +30,11 @@ def ps(as_json: bool) -> None:
         if as_json:
             common.echo_json([_with_task_text(agent) for agent in agents])
             return
-        click.echo(ROW.format(**{name: name.upper() for name in COLUMNS}))
+        head = ROW.format(**{name: name.upper() for name in COLUMNS})
+        width = max(len("TASK"), get_terminal_size((TASK_WIDTH + len(head), 0)).columns - len(head) + len("TASK"))
+        click.echo(head)
         for agent in agents:
-            click.echo(_row(agent))
+            click.echo(_row(agent, min(width, TASK_WIDTH)))
 
     common.run(work)
 
@@ -103,7 +109,7 @@ def _with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
     return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}
 
 
-def _row(agent: Mapping[str, Any]) -> str:
+def _row(agent: Mapping[str, Any], task_width: int) -> str:
     reviews = agent["reviews"]
     return ROW.format(
         agent=agent["agent"],
@@ -115,7 +121,7 @@ def _row(agent: Mapping[str, Any]) -> str:
         mem=f"{agent['memory_mb']:.0f} MiB",
         cpu=f"{agent['cpu_seconds']:.1f} s",
         procs=agent["processes"],
-        task=clean(agent["task"]["prompt"], 60),
+        task=clean(agent["task"]["prompt"], task_width),
     )
 
 
@@ -124,7 +130,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "agent": agent["agent"],
         "state": f"{agent['state']}: {agent['why']}",
         "task": clean(agent["task"]["prompt"]),
-        "workspace": agent["workspace"],
+        "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",
         "started": _time(agent["started_at"]),
         "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
@@ -134,6 +140,8 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "resources": _resources(agent),
         "reviews": _counts(agent["reviews"]),
         "issues": _counts(agent["issues"]),
+        "said": ", ".join(f"{name} {became}" for name, became in agent["said"].items()) or "nothing of issues",
+        "learned": ", ".join(f"{name} times {factor:g}" for name, factor in agent["factors"].items()) or "nothing",
         "answers": _counts(agent["interventions"]),
         "outcomes": _counts(agent["outcomes"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
@@ -182,6 +190,12 @@ def _worth(row: Mapping[str, Any]) -> str:
     clear = row["success"] + row["failure"]
     span = f" ({100 * row['low']:.0f} to {100 * row['high']:.0f} %)" if clear else ""
     return f"{row['kind']} for {row['issue']}: helped {row['success']} of {clear} times{span}, {row['unclear']} unclear"
+
+
+def _workspace(agent: Mapping[str, Any]) -> str:
+    branch = f" on branch {agent['branch']}" if agent["branch"] else ""
+    closed = f" ({agent['workspace_closed']})" if agent["workspace_closed"] else ""
+    return f"{agent['workspace']}{branch}{closed}"
 
 
 def _resources(agent: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from supervisor.cli import common
+from supervisor.cli.client import Client
 from supervisor.cli.view import clean
 from supervisor.protocol.errors import ChaperonError, UsageError
 
@@ -143,19 +144,27 @@ def checkpoint(name: str, agent: str, note: str, as_json: bool) -> None:
 @click.option("--files-only", is_flag=True, help="Leave the conversation as it is.")
 @click.option("--fresh", is_flag=True, help="Begin the conversation anew instead of going on from the checkpoint.")
 @click.option("--with-branch", is_flag=True, help="Move the branch back as well; its commits are kept under a ref.")
+@click.option("--to-new-workspace", is_flag=True, help="Write the files into a new worktree; the agent is left alone.")
 @click.option("--say", "text", default="", help="What the agent is told beside the fact.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--unusual", is_flag=True, help="Confirm a rollback of unusual size.")
 @common.json_option
-def rollback(name: str, agent: str, dry_run: bool, yes: bool, as_json: bool, **how: Any) -> None:
+def rollback(
+    name: str, agent: str, to_new_workspace: bool, dry_run: bool, yes: bool, as_json: bool, **how: Any
+) -> None:
     """Go back to CHECKPOINT: files, and the conversation of an agent that lives.
 
     What is there now is kept as a checkpoint first, so that going back to that undoes it.
     """
+    if to_new_workspace and (dry_run or any(how.values())):
+        raise click.UsageError("--to-new-workspace goes with --agent and --json alone: nothing is lost by it.")
 
     async def work() -> None:
         async with common.daemon() as daemon:
+            if to_new_workspace:
+                _tell_written(await _written(daemon, name, agent), as_json=as_json)
+                return
             plan = await daemon.post(f"/v1/checkpoints/{name}/plan", {"agent": agent})
             if dry_run and as_json:
                 common.echo_json(plan)
@@ -176,6 +185,21 @@ def rollback(name: str, agent: str, dry_run: bool, yes: bool, as_json: bool, **h
             click.echo(f"The conversation goes on in session {done['session_id']}.")
 
     common.run(work)
+
+
+async def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
+    written: Mapping[str, Any] = await daemon.post(f"/v1/checkpoints/{name}/workspace", {"agent": agent}, seconds=None)
+    return written
+
+
+def _tell_written(written: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        common.echo_json(written)
+        return
+    click.echo(f"{written['checkpoint']} was written to {written['workspace']}, on branch {written['branch']}.")
+    for path in written["kept"]:
+        click.echo(f"Not written: {clean(path)}")
+    click.echo(f"An agent goes on there with: chaperon run --repo {written['workspace']} PROMPT")
 
 
 def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:

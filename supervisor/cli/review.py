@@ -84,6 +84,8 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
         else:
             for rule in found:
                 click.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
+            if not found:
+                click.echo("No rule matches. Most commands are judged by what they would touch: see chaperon explain.")
         return 0
 
     common.run(work)

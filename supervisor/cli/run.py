@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ import orjson
 from supervisor.cli import common, view
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.protocol.words import AgentState
+
+SUBMIT_SECONDS = 3_600.0
+"""How long the answer to a submission may take: a new workspace may have a set-up program that fetches and builds."""
 
 Wanted = dict[str, Any]
 """The body of a submission."""
@@ -36,6 +39,12 @@ Wanted = dict[str, Any]
 )
 @click.option("--model", help="The model to use; the CLI's own by default.")
 @click.option("--keep-open", is_flag=True, help="Let the agent wait to be told more after its turn.")
+@click.option(
+    "--workspace",
+    type=click.Choice(["in-place", "new"]),
+    help="Where it works: in the repository's worktree as it is, or in a new one on a branch of its own.",
+)
+@click.option("--base", help="The commit that a new workspace starts from; HEAD by default.")
 @click.option("--detach", is_flag=True, help="Submit, print the agent's name, and leave; needs a daemon.")
 @common.json_option
 def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: Any) -> None:
@@ -76,7 +85,7 @@ def _sendable(path: Path) -> str:
 
 
 async def _detached(daemon: Client, wanted: Wanted) -> int:
-    click.echo((await daemon.post("/v1/agents", wanted))["agent"])
+    click.echo((await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS))["agent"])
     return 0
 
 
@@ -103,7 +112,7 @@ async def _attended(
 ) -> int:
     """Submit the task and follow it; from before the first moment, signals stop the agent instead of ending us."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        summary = await daemon.post("/v1/agents", wanted)
+        summary = await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
         begun(summary["agent"])
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signals, signals, daemon, summary["agent"], name="signals")
@@ -114,18 +123,24 @@ async def _attended(
 
 async def follow(daemon: Client, agent: str, after: int, as_json: bool) -> int:
     """Print what an agent does, from an event on, until it has ended; the exit code."""
-    last, ended = after, None
-    async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
-        record = orjson.loads(line)
-        last = record["n"]
-        _print(line, record, as_json)
-        if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
-            ended = AgentState(record["after"])
-            break
+    last, ended, closing = after, None, False
+    with suppress(DaemonGoneError):  # told below, with how to go on
+        async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
+            record = orjson.loads(line)
+            last = record["n"]
+            _print(line, record, as_json)
+            if record["kind"] == "task_submitted":
+                closing = bool(record["branch"])
+            if record["kind"] == "workspace_closed":
+                closing = False
+            if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
+                ended = AgentState(record["after"])
+            if ended is not None and not closing:
+                break
     if ended is None:
         click.echo(
-            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call; see it again "
-            f"with: chaperon tail -f --agent {agent} -n {last}",
+            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call. Start it again "
+            f"(chaperon serve, or its service), and see the agent with: chaperon tail -f --agent {agent} -n {last}",
             err=True,
         )
         return common.NO_DAEMON

@@ -13,7 +13,13 @@ from click import style
 Record = Mapping[str, Any]
 
 WIDTH = 160
-"""Characters of a text that are shown; the journal has all of it."""
+"""Characters of what an agent says or does that are shown; the journal has all of it."""
+
+SENTENCE = 600
+"""The same of a sentence of chaperon's own: its end says what to do."""
+
+REFUSED = "PreToolUse:"
+"""How the CLI's report of a blocked call begins; the block itself was shown, with its reason."""
 
 COLOURS = {
     "allow": "green", "warn": "yellow", "modify": "cyan", "block": "red",
@@ -44,7 +50,13 @@ def _mark(word: str, colour: str, *, bold: bool = False) -> str:
 
 def _submitted(record: Record) -> Shown:
     yield _mark("task", "blue", bold=True), clean(record["task"]["prompt"])
-    yield _mark("", "blue"), style(clean(f"in {record['workspace']}, session {record['session_id']}"), dim=True)
+    where = f"{record['workspace']} on branch {record['branch']}" if record.get("branch") else record["workspace"]
+    yield _mark("", "blue"), style(clean(f"in {where}, session {record['session_id']}"), dim=True)
+
+
+def _workspace_closed(record: Record) -> Shown:
+    what = "was removed" if record["removed"] else "is kept"
+    yield _mark("files", "blue"), clean(f"the workspace {record['workspace']} {what}: {record['why']}")
 
 
 def _line(record: Record) -> Shown:
@@ -66,10 +78,16 @@ def _assistant(frame: Mapping[str, Any]) -> Shown:
 def _user(frame: Mapping[str, Any]) -> Shown:
     for block in _blocks(frame):
         if block.get("type") == "tool_result" and block.get("is_error"):
-            yield _mark("error", "red"), style(clean(_text(block.get("content"))), dim=True)
+            error = clean(_text(block.get("content")))
+            if not error.startswith(REFUSED):
+                yield _mark("error", "red"), style(error, dim=True)
 
 
 def _result(frame: Mapping[str, Any]) -> Shown:
+    """How a turn ended; a last text that was shortened when it was said is what was asked for, and so shown whole."""
+    text = str(frame.get("result") or "")
+    if len(clean(text, len(text) + 1)) > WIDTH:
+        yield from ((_mark("", "white"), clean(line, len(line) + 1)) for line in text.splitlines())
     cost = frame.get("total_cost_usd")
     told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else "")
     yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(clean(told), dim=True)
@@ -85,7 +103,7 @@ def _reviewed(record: Record) -> Shown:
     if review.get("updated_input"):
         yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
     if decision != "allow":
-        yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}"), dim=True)
+        yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}", SENTENCE), dim=True)
 
 
 def _asked(record: Record) -> Shown:
@@ -115,7 +133,10 @@ def _intervention(record: Record) -> Shown:
 
 def _incident(record: Record) -> Shown:
     incident = record["incident"]
-    yield _mark("incident", COLOURS[incident["severity"]], bold=True), f"{incident['id']}: {clean(incident['summary'])}"
+    told = f"{incident['id']}: {clean(incident['summary'], SENTENCE)}"
+    yield _mark("incident", COLOURS[incident["severity"]], bold=True), told
+    if way_out := incident.get("way_out"):
+        yield _mark("", "white"), style(clean(way_out, SENTENCE), dim=True)
 
 
 def _state(record: Record) -> Shown:
@@ -133,15 +154,23 @@ def _wish(word: str) -> Callable[[Record], Shown]:
     return shown
 
 
+def _adjusted(record: Record) -> Shown:
+    made = record["adjustment"]
+    what = f"thresholds of {made['pattern']} times {made['after']:g} instead of {made['before']:g}: {clean(made['because'])}"
+    yield _mark("learned", "magenta"), what
+
+
 def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
-        yield _mark("", colour), style(clean(text.format_map(record)), dim=True)
+        took = f"{record.get('micros', 0) / 1000:.1f} ms"
+        yield _mark("", colour), style(clean(text.format_map({**record, "took": took})), dim=True)
 
     return shown
 
 
 _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "task_submitted": _submitted,
+    "workspace_closed": _workspace_closed,
     "line_received": _line,
     "review_made": _reviewed,
     "approval_asked": _asked,
@@ -156,14 +185,16 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "pause_requested": _wish("pause"),
     "resume_requested": _wish("resume"),
     "stop_requested": _wish("stop"),
+    "outcome_given": _told("{pattern}: {outcome}, says {by} {note}", "magenta"),
+    "pattern_adjusted": _adjusted,
     "checkpoint_requested": _told("a checkpoint {name} is wanted by {by}"),
-    "checkpoint_made": _told("checkpoint {name} ({micros} µs)"),
+    "checkpoint_made": _told("checkpoint {name} ({took})"),
     "capture_failed": _told("no checkpoint: {error}", "red"),
     "rollback_requested": _told("back to {checkpoint}, says {by}"),
     "checkpoint_restored": _told("back at {checkpoint}: {restored} paths; to undo: rollback {undo}", "magenta"),
     "restore_failed": _told("not back at {checkpoint}: {error}", "red"),
-    "tree_frozen": _told("all processes stand still after {micros} µs"),
-    "tree_ended": _told("all processes ended after {micros} µs, {left} left"),
+    "tree_frozen": _told("all processes stand still after {took}"),
+    "tree_ended": _told("all processes ended after {took}, {left} left"),
     "agent_adopted": _told("taken over from the daemon before: {outcome}"),
     "recovery_chosen": _recovery,
     "daemon_started": _told("daemon {version} started, pid {pid}"),

@@ -254,15 +254,34 @@ class Checkpoints(Section):
     enabled: bool = True
     """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after tests passed."""
     periodic: int = Field(default=5, ge=0, le=1_000_000)
-    """A checkpoint after every so many completed tasks; 0 makes none."""
+    """A checkpoint after every so many tasks that were done in a workspace; 0 makes none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
-    """Whether one is made before agents are left to themselves."""
+    """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what that person changed."""
     spacing_seconds: Pause = 10
     """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers within 300 ms by 4 %."""
     max_count: Count = Field(default=50, alias="maxCount")
     """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
     max_age_days: Days = Field(default=30, alias="maxAgeDays")
     """How long unnamed ones are kept, in days; as long as the records about them."""
+    quota_mb: Count = 4_096
+    """How large the store of one project may be, in MiB, before more of the oldest are dropped; named ones and the last three stay, and where they alone are more, that is told. A hundred checkpoints of a large repository take some hundred."""
+
+
+class Workspaces(Section):
+    """Where agents work."""
+
+    mode: Literal["in-place", "new"] = "in-place"
+    """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run --workspace` says otherwise for one task."""
+    base: str = "HEAD"
+    """The commit that new ones start from."""
+    folder: AbsolutePath | None = None
+    """Where new ones are made; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
+    set_up: FilePath | None = None
+    """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its environment. Where it fails, no agent is started and the workspace is kept."""
+    set_up_seconds: Seconds = 600
+    """How long that may take, in seconds; fetching dependencies takes minutes."""
+    at_end: Literal["remove", "keep"] = "remove"
+    """What becomes of one whose agent ended well: removed where all in it is committed, its branch stays; or kept. That of any other agent is kept."""
 
 
 class Hooks(Section):
@@ -337,5 +356,6 @@ class Config(Section):
     notify: Notify = Notify()
     audit: Audit = Audit()
     checkpoints: Checkpoints = Checkpoints()
+    workspaces: Workspaces = Workspaces()
     hooks: Hooks = Hooks()
     plugins: Plugins = Plugins()

@@ -164,6 +164,8 @@ class Learning(Section):
     """Share of a pattern's alarms that must be confirmed; below it its thresholds rise."""
     step: Annotated[float, Field(gt=0, le=0.5)] = _DEFAULT.learning.step
     """How far one adjustment goes: a tenth of the threshold by default."""
+    infer: bool = _DEFAULT.learning.infer
+    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly worse makes it a false alarm."""
     lowest: Annotated[float, Field(ge=0.25, le=1)] = _DEFAULT.learning.lowest
     """What thresholds may at least be multiplied with."""
     highest: Annotated[float, Field(ge=1, le=4)] = _DEFAULT.learning.highest

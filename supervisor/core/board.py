@@ -4,16 +4,25 @@ Events are handed to the session that they are about; what is left of an ended o
 summaries and where the oldest live agent began: rebuilding reads the journal from there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from interventions.effectiveness import Record
+from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
-from supervisor.protocol.events import AnyEvent, InterventionJudged, StateChanged, TaskSubmitted
+from supervisor.protocol.events import (
+    AnyEvent,
+    InterventionJudged,
+    OutcomeGiven,
+    PatternAdjusted,
+    StateChanged,
+    TaskSubmitted,
+    WorkspaceClosed,
+)
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -24,10 +33,12 @@ class Board:
     Args:
         make_session: Makes the session of a task that was submitted, with reviewer, detectors and controller.
         record: What came of interventions so far; kept up to date here, and read by the controllers that are made with it.
+        lessons: What people said of issues so far, and what that changed; kept up to date here.
     """
 
-    def __init__(self, make_session: MakeSession, record: Record | None = None) -> None:
+    def __init__(self, make_session: MakeSession, record: Record | None = None, lessons: Lessons | None = None) -> None:
         self.record = record if record is not None else Record()
+        self.lessons = lessons if lessons is not None else Lessons()
         self._make_session = make_session
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
@@ -35,6 +46,9 @@ class Board:
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Hand the event to its session and return what is to be done; nothing for events of the daemon's own."""
+        if isinstance(event, OutcomeGiven | PatternAdjusted):
+            self._learn(seq, event)
+            return self._adjust(seq, [event])
         session = self._session_of(seq, event)
         if session is None:
             return []
@@ -44,6 +58,8 @@ class Board:
         """Fold one event of the journal in, deciding nothing."""
         if isinstance(event, InterventionJudged):
             self.record.remember(seq, event.judgement)
+        if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
+            self._learn(seq, event)
         session = self._session_of(seq, event)
         if session is not None:
             session.remember(seq, event)
@@ -136,16 +152,39 @@ class Board:
             session = self._live[event.agent] = self._make_session(event)
             session.summary.first_event = seq
             self._began[event.agent] = seq
+        if isinstance(event, WorkspaceClosed):
+            self.summary(event.agent).closed(event)
         return self._live.get(event.agent)
 
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:
         """Take the outcomes among the decisions into the record, under the numbers that the journal gives them."""
-        decisions = (command.event for command in due if isinstance(command, commands.Record))
+        decisions = [command.event for command in due if isinstance(command, commands.Record)]
+        judged = []
         for number, decision in enumerate(decisions, seq + 1):
             if isinstance(decision, InterventionJudged):
                 self.record.remember(number, decision.judgement)
+                self._learn(number, decision)
+                judged.append(decision)
         self._retire(event.agent, session)
-        return due
+        return due + self._adjust(seq + len(decisions), judged)
+
+    def _learn(self, seq: int, event: OutcomeGiven | PatternAdjusted | InterventionJudged) -> None:
+        """Take in what became of an issue, and what was made of it."""
+        self.lessons.remember(seq, event)
+        if isinstance(event, OutcomeGiven):
+            live = self._live.get(event.agent)
+            about = live.summary if live else self._ended.get(event.agent)
+            if about is not None:
+                about.said[event.pattern] = event.outcome
+
+    def _adjust(self, seq: int, learned_of: Sequence[AnyEvent]) -> list[Command]:
+        """The adjustments that are due after these events; the journal gives them the numbers after `seq`."""
+        made: list[Command] = []
+        for event in learned_of:
+            if (adjusted := self.lessons.due(event)) is not None:
+                made.append(commands.Record(adjusted))
+                self.lessons.remember(seq + len(made), adjusted)
+        return made
 
     def _retire(self, agent: str, session: Session) -> None:
         """Keep only the summary of a session that has ended and has nothing more to tell."""

@@ -23,7 +23,10 @@ from supervisor.protocol.events import (
     CheckpointRequested,
     CheckpointRestored,
     RecoveryChosen,
+    RedirectRequested,
+    ResumeRequested,
     ReviewMade,
+    SayRequested,
 )
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.moments import RunMoment
@@ -50,6 +53,8 @@ class CaptureRules:
     """When a checkpoint is worth going back to."""
     serves_seconds: float = 1_800.0
     """How long a checkpoint may serve a rollback that nobody asked for."""
+    before_unattended: bool = True
+    """Whether one is made when a person lets go of the agent."""
     spacing_seconds: float = 10.0
     """Between the last capture and one that nobody waits for, made of changes while the model thinks."""
 
@@ -81,6 +86,8 @@ class Captures:
         self._running: set[str] = set()
         self._last_effect = 0
         self._background = False
+        self._resting = False
+        """Whether a turn has ended and nobody said anything since."""
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
         self._failed_at: float | None = None
         self._mono = 0.0
@@ -102,6 +109,8 @@ class Captures:
                 self._want(RISKY + event.request_id, Wanted(Reason.RISKY_ACTION, note=what[:200]))
             case CheckpointRequested():
                 self.due[f"person:{event.id}"] = Wanted(Reason.PERSON, event.name, event.note)
+            case ResumeRequested() | SayRequested() | RedirectRequested():
+                self._let_go(seq, event)
             case CheckpointMade():
                 self.due.pop(event.key, None)
                 self.made.append(event)
@@ -182,11 +191,18 @@ class Captures:
         if at_rest and self._mono - self._wanted_at >= self.rules.spacing_seconds:
             self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
 
+    def _let_go(self, seq: int, event: ResumeRequested | SayRequested | RedirectRequested) -> None:
+        """A person leaves the agent to itself: what that person changed meanwhile is to be in a checkpoint."""
+        if self.rules.before_unattended and (self._resting or isinstance(event, ResumeRequested)):
+            self._want(f"let-go:{seq}", Wanted(Reason.UNATTENDED, note=f"as {event.by} let it go on"))
+        self._resting = False
+
     def _turn_ended(self, seq: int) -> None:
         if not self._open_calls and self._last_reply:
             self._resume_session, self._resume_at = self._session, self._last_reply
         self._open_calls.clear()
         self._running.clear()
+        self._resting = True
         self._want(f"turn:{seq}", Wanted(Reason.TURN))
 
     def _went_back(self, event: CheckpointRestored) -> None:
@@ -274,6 +290,7 @@ _TOLD = {
     Reason.TURN: "the end of a turn",
     Reason.RISKY_ACTION: "before a change",
     Reason.TESTS_PASSED: "when tests passed",
+    Reason.UNATTENDED: "when a person let it go on",
     Reason.PERSON: "kept by a person",
 }
 

@@ -15,6 +15,7 @@ from interventions.recovery.after_end import RecoveryAnswer
 from interventions.recovery.usage_limits import Offset
 from supervisor.core import gate, incidents, life, limits, starting_again
 from supervisor.core.captures import RISKY, CaptureRules
+from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
 from supervisor.core.memory import Memory
@@ -35,6 +36,7 @@ from supervisor.protocol.events import (
     LimitsEased,
     PersonNeeded,
     RecoveryChosen,
+    RestoreFailed,
     ReviewMade,
     RungReached,
     StateChanged,
@@ -59,6 +61,8 @@ class SessionSettings:
     finish_seconds: float = 660.0
     """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
     itself, and a minute is for the rest."""
+    standstill_seconds: float = 10.0
+    """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
     ladder: Ladder = field(default_factory=Ladder)
     home: str = ""
     """The agent's home directory, for reviews."""
@@ -117,6 +121,7 @@ class Decider:
             or self._review(known, now)
             or self._issue(known, now, seq)
             or self._intervention(known, now, seq)
+            or self._rollback(known, now)
             or self._recovery(known, now)
             or self._step(known, now)
             or self._rung(known, now)
@@ -274,6 +279,22 @@ class Decider:
             return None
         incident, report = incidents.describe(known.incidents_due[0], known, now.at, seq)
         return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
+
+    def _rollback(self, known: Memory, now: Event) -> AnyEvent | None:
+        """A rollback fails where the agent does not stand still, and where it is to be ended instead."""
+        back = known.going_back
+        if back.phase is not Phase.FREEZING:
+            return None
+        if known.state is AgentState.STOPPING:
+            why = f"Agent {now.agent} was stopped before it stood still; no file was changed."
+        elif back.overdue:
+            seconds = self._settings.standstill_seconds
+            why = f"The processes of agent {now.agent} did not stand still within {seconds:g} s; no file was changed."
+        else:
+            return None
+        return RestoreFailed(
+            agent=now.agent, at=now.at, mono=now.mono, intervention=back.id, checkpoint=back.checkpoint, error=why
+        )
 
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 

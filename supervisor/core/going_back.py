@@ -1,23 +1,28 @@
 """What is launched next, as a session knows it, and the rollback that may lead there: asked for, under way, done.
 
-asked for ──► files restored, processes ended ──► launched again in a fork of the session
-          └─► failed, or only files went back: the agent goes on
+asked for ──► it stands still ──► files restored ──► processes ended ──► launched again in a fork of the session
+          └─► not still in time, not restored, or only files went back: the agent goes on
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from interventions.texts import OPENING
-from supervisor.protocol.events import (
-    AgentExited,
-    AgentVanished,
-    CheckpointRestored,
-    InterventionChosen,
-    RecoveryChosen,
-    RollbackRequested,
-)
+from supervisor.protocol.events import CheckpointRestored, InterventionChosen, RecoveryChosen, RollbackRequested
 from supervisor.protocol.tasks import Task
 
 Cause = InterventionChosen | RollbackRequested
+
+
+class Phase(StrEnum):
+    """What a rollback waits for. A stop goes its own way meanwhile, whatever hangs."""
+
+    FREEZING = "freezing"
+    """All processes standing still."""
+    RESTORING = "restoring"
+    """The files."""
+    ENDING = "ending"
+    """All processes gone."""
 
 
 @dataclass(slots=True)
@@ -32,20 +37,36 @@ class GoingBack:
     """What asked for the rollback that is under way."""
     asked_seq: int = 0
     """Sequence number of that event."""
-    ended: AgentExited | AgentVanished | None = None
-    """How the processes ended while it was under way: the end of the agent only where the rollback fails."""
+    still: bool = False
+    """Whether nothing of the agent can write meanwhile: it stands still, or has ended."""
+    overdue: bool = False
+    """Whether it did not stand still in time."""
+    restored: CheckpointRestored | None = None
+    """What the restore came to, once the conversation is to follow the files."""
     launches: int = 0
     """How often the CLI was launched."""
-    reborn: bool = False
-    """Whether the agent has gone back and is to be launched again."""
     opening: str = ""
     """What the CLI is told first after the next launch; empty: the task."""
     carried: list[str] = field(default_factory=list)
     """What people said and no turn had taken when the processes were ended: said again."""
 
-    def begin(self, seq: int, cause: Cause) -> None:
-        """A rollback was asked for."""
+    @property
+    def phase(self) -> Phase | None:
+        """What the rollback that is under way waits for; None where there is none."""
+        if self.cause is None:
+            return None
+        if self.restored is not None:
+            return Phase.ENDING
+        return Phase.RESTORING if self.still else Phase.FREEZING
+
+    def begin(self, seq: int, cause: Cause, *, still: bool) -> None:
+        """A rollback was asked for; `still` where nothing of the agent runs."""
         self.cause, self.asked_seq = cause, seq
+        self.still, self.overdue, self.restored = still, False, None
+
+    def over(self) -> None:
+        """It is not under way any more: the agent goes on as it is."""
+        self.cause, self.overdue, self.restored = None, False, None
 
     @property
     def checkpoint(self) -> str:
@@ -58,26 +79,31 @@ class GoingBack:
             case None:
                 return ""
 
-    def restored(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
-        """The files are back and nothing of the agent runs any more."""
+    @property
+    def id(self) -> str:
+        """The id of the intervention or of the wish that asked for it."""
+        match self.cause:
+            case InterventionChosen(intervention=chosen):
+                return chosen.id
+            case RollbackRequested(id=id_):
+                return id_
+            case None:
+                return ""
+
+    def reborn(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
+        """The files are back and nothing of the agent runs any more: it begins again."""
         guidance = self.guidance(event)
         self.session_id, self.resume_at = event.session_id, event.resume_at
         self.resume_session = event.resume_session if event.resume_at else ""
         self.opening = guidance if event.resume_at else f"{task.prompt}\n\n{guidance}"
         self.carried = carried
-        self.reborn = True
-        self.cause = self.ended = None
+        self.over()
 
     def recovers(self, event: RecoveryChosen, carried: list[str]) -> None:
         """The CLI ended too early, and is to be launched again without anything being set back."""
         self.session_id, self.resume_at = event.session_id, ""
         self.resume_session = "" if event.recovery.fresh else event.session_id
         self.opening, self.carried = event.recovery.prompt, carried
-
-    def failed(self) -> AgentExited | AgentVanished | None:
-        """It is not under way any more; returns how the processes ended meanwhile, if they did."""
-        ended, self.cause, self.ended = self.ended, None, None
-        return ended
 
     def guidance(self, event: CheckpointRestored) -> str:
         """What the agent is told of it."""

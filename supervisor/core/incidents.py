@@ -5,7 +5,7 @@ from typing import Any
 from interventions import stop_report
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
-from supervisor.core.memory import IncidentCause, Memory
+from supervisor.core.memory import STANDSTILL, IncidentCause, Memory
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -13,6 +13,7 @@ from supervisor.protocol.events import (
     LaunchFailed,
     PersonNeeded,
     RecoveryChosen,
+    RestoreFailed,
     TimerFired,
     TreeEnded,
 )
@@ -25,7 +26,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
     at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse) else cause.at
-    resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
+    resume = "chaperon doctor says whether the CLI works here."
+    if known.greeted:
+        resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
         return Incident(f"{agent}-{seq}-{type_}", at, agent, type_, severity, summary, way_out, seq=seq), None
@@ -70,6 +73,12 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident(
                 f"detector_failed-{cause.detector}", Severity.MEDIUM, what, "Please report it, or the plugin's author."
             )
+        case RestoreFailed():
+            what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
+            return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")
+        case TimerFired(name=name) if name == STANDSTILL:
+            what = f"Agent {agent} goes back to a checkpoint. The files are back, but its processes have not ended in time."
+            return incident("rollback_held_up", Severity.HIGH, what, f"chaperon stop --force {agent}")
         case TimerFired():
             what = f"The CLI of agent {agent} did not answer its first line in time; its processes were ended."
             return incident("agent_silent", Severity.HIGH, what, "chaperon doctor says whether the CLI works here.")

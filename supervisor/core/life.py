@@ -1,5 +1,6 @@
 """The agent's life: which step of the state table is due, and which rung of a stop."""
 
+from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
 from supervisor.core.states import Step, legal
@@ -35,8 +36,12 @@ def _hurried(known: Memory) -> bool:
 
 
 def _went_back(known: Memory) -> Due:
-    """A rollback is done: the agent begins again, in another session."""
-    return (Step.GO_BACK, "it went back to a checkpoint") if known.going_back.reborn else None
+    """A rollback is done and its processes have gone: the agent begins again, in another session."""
+    if known.going_back.phase is not Phase.ENDING or known.ending is None:
+        return None
+    if known.state is AgentState.STOPPING or known.must_stop:
+        return None
+    return Step.GO_BACK, "it went back to a checkpoint"
 
 
 def _waits(known: Memory) -> Due:
@@ -57,6 +62,8 @@ def _ended(known: Memory) -> Due:
     match known.ending:
         case None:
             return None
+        case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:
+            return None  # a rollback ends them too; what it comes to says whether the agent goes on
         case LaunchFailed(error=error):
             return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
         case AgentVanished(reason=reason):

@@ -13,7 +13,7 @@ from interventions.controller import EASED, Controller
 from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.core import gate
 from supervisor.core.captures import CaptureRules, Captures
-from supervisor.core.going_back import GoingBack
+from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
 from supervisor.core.outbox import Outbox
@@ -24,6 +24,7 @@ from supervisor.core.turns import Turns
 from supervisor.protocol import control, messages
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.events import (
+    AgentAdopted,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -71,6 +72,9 @@ cooldown or of the wait for the next call that a throttling lets through."""
 RETRY = "retry"
 """The timer of an agent that waits to be started again."""
 
+STANDSTILL = "standstill"
+"""The timer of a rollback: until all processes stand still, and again until they have gone."""
+
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
 
@@ -83,6 +87,7 @@ IncidentCause = (
     | PersonNeeded
     | RecoveryChosen
     | PluginFailure
+    | RestoreFailed
     | AgentExited
     | AgentVanished
     | LaunchFailed
@@ -160,7 +165,7 @@ class Memory:
             or self.fresh_issues
             or self.incidents_due
             or self.begun
-            or self.going_back.reborn
+            or self.going_back.overdue
             or self.retries.due is not None
             or self.turns.ended is not None
             or self.must_stop
@@ -189,12 +194,9 @@ class Memory:
                 self._controlled(seq, event)
             case RecoveryChosen():
                 self._recovers(event)
-            case RollbackRequested():
-                self.going_back.begin(seq, event)
-            case CheckpointRestored():
-                self._restored(seq, event)
-            case RestoreFailed():
-                self.ending = self.going_back.failed() or self.ending
+            case RollbackRequested() | CheckpointRestored() | RestoreFailed():
+                if not self.state.ended:  # the files of an ended agent go back without it
+                    self._rollback(seq, event)
             case ApprovalAsked():
                 self.requests.approvals[event.request_id] = event
             case ApprovalGiven():
@@ -223,6 +225,8 @@ class Memory:
         self.offset = event.end
         self.fresh_issues.clear()
         self.usage_seen = False
+        if self.going_back.phase is Phase.ENDING:
+            return  # the last words of a conversation that was turned away from
         if isinstance(event, LinePassedOver) or event.frame is None:
             self._unreadable(event)
             return
@@ -343,7 +347,7 @@ class Memory:
         self._pace(chosen.id)
         self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
-            self.going_back.begin(seq, event)  # its message is for the conversation that goes on from the checkpoint
+            self._go_back(seq, event)  # its message is for the conversation that goes on from the checkpoint
         elif chosen.message:
             self._tell(f"tell:{chosen.id}", chosen.message, "chaperon", seq, event)
 
@@ -360,28 +364,47 @@ class Memory:
                 self._pace(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
 
+    def _rollback(self, seq: int, event: RollbackRequested | CheckpointRestored | RestoreFailed) -> None:
+        match event:
+            case RollbackRequested():
+                self._go_back(seq, event)
+            case CheckpointRestored():
+                self._restored(seq, event)
+            case RestoreFailed():
+                self.going_back.over()
+                self.incidents_due.append(event)
+
+    def _go_back(self, seq: int, cause: RollbackRequested | InterventionChosen) -> None:
+        self.going_back.begin(seq, cause, still=self.ending is not None)
+
     def _restored(self, seq: int, event: CheckpointRestored) -> None:
-        """Files are back. Where the conversation goes back as well, what belonged to the ended processes is forgotten."""
+        """Files are back. The conversation follows once nothing of the agent runs any more, unless it is to end anyhow."""
         if event.files_only:
             guidance = self.going_back.guidance(event)
-            self.ending = self.going_back.failed() or self.ending
+            self.going_back.over()
             self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
+        elif self.state is AgentState.STOPPING or self.must_stop:
+            self.going_back.over()
+        else:
+            self.going_back.restored = event
+
+    def _begin_again(self) -> None:
+        """The agent has gone back: what belonged to the ended processes is forgotten."""
+        restored = self.going_back.restored
+        if restored is None:
             return
-        if self.state is AgentState.STOPPING or self.must_stop:
-            self.ending = self.going_back.failed() or self.ending
-            return
-        self.going_back.restored(event, self.task, list(self.turns.said.values()))
-        self._begin_again(event.session_id)
+        self.going_back.reborn(restored, self.task, list(self.turns.said.values()))
+        self._forget_processes(restored.session_id)
 
     def _recovers(self, event: RecoveryChosen) -> None:
         """The CLI ended too early, and another is to be launched in its place."""
         self.retries.chose(event)
         self.incidents_due.append(event)
         self.going_back.recovers(event, list(self.turns.said.values()))
-        self._begin_again(event.session_id)
+        self._forget_processes(event.session_id)
 
-    def _begin_again(self, session_id: str) -> None:
-        """Forget what belonged to the processes that have ended."""
+    def _forget_processes(self, session_id: str) -> None:
+        """What belonged to the ended processes is forgotten; the next ones go on in this session."""
         self.outbox.clear()
         self.requests.clear()
         self.turns = Turns()
@@ -390,6 +413,14 @@ class Memory:
         self.effort = self.model = None
         self.offset = 0
         self.summary.session_id = session_id
+
+    def _not_still(self, event: TimerFired) -> None:
+        """A rollback's processes did not stand still in time, or were not gone in time."""
+        match self.going_back.phase:
+            case Phase.FREEZING:
+                self.going_back.overdue = True
+            case Phase.ENDING:
+                self.incidents_due.append(event)
 
     def _pace(self, id_: str) -> None:
         """Have the CLI go to the effort and the model that the limits in force ask for, where they changed."""
@@ -404,9 +435,13 @@ class Memory:
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
         self.retries.entered(event.after)
-        self.begun = self.going_back.reborn = False
+        self.begun = False
         self.wish = None
         self.summary.changed(event)
+        if event.after is AgentState.STARTING:
+            self._begin_again()
+        elif event.after is AgentState.STOPPING and self.going_back.phase is Phase.ENDING:
+            self.going_back.over()
         if event.after in (AgentState.IDLE, AgentState.FINISHING):
             self.turns.ended = None
         if event.after.ended:
@@ -448,15 +483,18 @@ class Memory:
                 self._timer(event)
             case TreeFrozen():
                 self.rung_over = self.rung is Rung.FREEZE
+                self.going_back.still = True
+            case AgentAdopted():
+                # Whoever held its processes still has gone; nobody has looked at them since.
+                self.going_back.still = self.ending is not None
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
             case ResourcesSeen():
                 self.summary.sampled(event)
                 self._feed([sampled(seq, event)])
-            case AgentExited() | AgentVanished() if self.going_back.cause is not None:
-                self.going_back.ended = event
             case AgentExited() | AgentVanished() | LaunchFailed():
                 self.ending = event
+                self.going_back.still = True
             case _:
                 pass
 
@@ -473,6 +511,8 @@ class Memory:
             self.incidents_due.append(event)
         elif event.name == FINISH and self.state is AgentState.FINISHING:
             self.lingers = True
+        elif event.name == STANDSTILL:
+            self._not_still(event)
         elif event.name == SETTLE:
             self.turns.settled()
         elif event.name == LADDER:

@@ -5,11 +5,13 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, Memory
+from supervisor.core.going_back import Phase
+from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.protocol.actions import Reviewer
@@ -106,6 +108,7 @@ class Session:
         self._wakes_at: float | None = None
         self._settings = settings
         self._captures_asked: set[str] = set()
+        self._launches_asked = 0
 
     @property
     def summary(self) -> Summary:
@@ -145,7 +148,7 @@ class Session:
     @property
     def processes_ended(self) -> bool:
         """Whether the end of its processes is known, though what follows from it may still be due."""
-        return self._known.ending is not None or self._known.going_back.ended is not None
+        return self._known.ending is not None
 
     @property
     def launch_number(self) -> int:
@@ -190,7 +193,7 @@ class Session:
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
         known = self._known
-        greeted, owed = known.greeted, known.turns.owed
+        greeted, owed, rollback = known.greeted, known.turns.owed, self._rollback
         known.remember(seq, event)
         commands = self._effects(event)
         commands += self._decide(seq, event)
@@ -198,6 +201,8 @@ class Session:
             commands.append(StopTimer(HELLO))
         if known.turns.owed and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
+        if self._rollback != rollback:
+            commands += self._go_back(event.mono)
         return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent) -> list[Command]:
@@ -210,7 +215,7 @@ class Session:
         commands = self._decide(seq, event)
         match known.state:
             case AgentState.STARTING if not known.launched:
-                commands += [] if any(isinstance(command, Launch) for command in commands) else [self._launch()]
+                commands += self._launch()
             case AgentState.STARTING:
                 commands.append(StartTimer(HELLO, self._settings.hello_seconds))
             case AgentState.WAITING:
@@ -223,8 +228,8 @@ class Session:
                 commands += self._climb(known.rung)
             case _:
                 pass
-        if known.going_back.cause is not None and not known.state.ended:
-            commands += self._effects(known.going_back.cause)
+        if known.going_back.phase is not None and not known.state.ended:
+            commands += self._go_back(event.mono)
         commands += [self._deadline(asked, event.mono) for asked in known.requests.approvals.values()]
         going = known.launched and not known.state.ended and known.state is not AgentState.STOPPING
         if going and known.going_back.cause is None:
@@ -259,8 +264,6 @@ class Session:
         match chosen.kind:
             case InterventionKind.RESOURCE_THROTTLING:
                 return [self._apply_limits()]
-            case InterventionKind.CHECKPOINT_ROLLBACK:
-                return [self._restore(chosen.id, event, fresh=bool(chosen.details.get("fresh")))]
             case _:
                 return []
 
@@ -297,23 +300,20 @@ class Session:
         """What one event asks for beside lines to the CLI."""
         match event:
             case TaskSubmitted():
-                return [self._launch()]
+                return self._launch()
             case AgentLaunched():
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, RETRY)]
+                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)]
             case StateChanged(after=AgentState.STARTING):
-                return [StopTimer(SETTLE), StopTimer(RETRY), self._launch()]
+                return [StopTimer(SETTLE), StopTimer(RETRY), *self._launch()]
             case StateChanged(after=AgentState.WAITING):
                 wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
                 return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
             case InterventionChosen():
                 return self._intervene(event)
-            case RollbackRequested():
-                how = {"fresh": event.fresh, "files_only": event.files_only, "with_branch": event.with_branch}
-                return [self._restore(event.id, event, unusual=event.unusual, **how)]
             case LimitsEased():
                 return [self._apply_limits()]
             case ApprovalAsked():
@@ -325,15 +325,54 @@ class Session:
             case _:
                 return []
 
-    def _launch(self) -> Launch:
+    def _launch(self) -> list[Command]:
+        """Start the processes, once for each time that the agent begins."""
         submitted, back = self._known.submitted, self._known.going_back
-        how = (back.launches + 1, back.resume_session, back.resume_at)
-        return Launch(submitted.task, submitted.workspace, back.session_id, *how)
+        number = back.launches + 1
+        if number == self._launches_asked:
+            return []
+        self._launches_asked = number
+        how = (number, back.resume_session, back.resume_at)
+        return [Launch(submitted.task, submitted.workspace, back.session_id, *how)]
 
-    def _restore(self, id_: str, event: AnyEvent, **how: bool) -> RestoreCheckpoint:
+    @property
+    def _rollback(self) -> tuple[int, Phase | None]:
+        """Which rollback is under way, and what it waits for."""
+        return self._known.going_back.asked_seq, self._known.going_back.phase
+
+    def _go_back(self, mono: float) -> list[Command]:
+        """What a rollback needs to come to its next phase; where it is over, what lets the agent go on."""
         known = self._known
-        moment = known.captures.moment(known.going_back.asked_seq, event.mono, known.state)
-        return RestoreCheckpoint(id_, known.going_back.checkpoint, known.submitted.workspace, known.task, moment, **how)
+        wait = StartTimer(STANDSTILL, self._settings.standstill_seconds)
+        match known.going_back.phase:
+            case Phase.FREEZING:
+                return [Freeze(), wait]
+            case Phase.RESTORING:
+                return [StopTimer(STANDSTILL), self._restore(mono)]
+            case Phase.ENDING:
+                return [EndTree(), wait]
+            case None if known.launched and known.ending is None and known.rung not in (Rung.FREEZE, Rung.KILL):
+                return [StopTimer(STANDSTILL), Thaw()]
+            case None:
+                return [StopTimer(STANDSTILL)]
+
+    def _restore(self, mono: float) -> RestoreCheckpoint:
+        known, back = self._known, self._known.going_back
+        moment = known.captures.moment(back.asked_seq, mono, known.state)
+        restore = RestoreCheckpoint(back.id, back.checkpoint, known.submitted.workspace, known.task, moment)
+        match back.cause:
+            case InterventionChosen(intervention=chosen):
+                return replace(restore, fresh=bool(chosen.details.get("fresh")))
+            case RollbackRequested() as asked:
+                return replace(
+                    restore,
+                    fresh=asked.fresh,
+                    files_only=asked.files_only,
+                    with_branch=asked.with_branch,
+                    unusual=asked.unusual,
+                )
+            case None:
+                return restore
 
     def _climb(self, rung: Rung) -> list[Command]:
         """What a rung does, and when the next is climbed."""

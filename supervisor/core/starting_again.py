@@ -52,7 +52,9 @@ def recovery(
         plugins: Asked first, in this order, for as long as another try is allowed at all.
     """
     ended = known.ending
-    if settings.max_retries == 0 or known.must_stop or not isinstance(ended, AgentExited | AgentVanished):
+    if settings.max_retries == 0 or known.must_stop or known.going_back.phase is not None:
+        return None
+    if not isinstance(ended, AgentExited | AgentVanished):
         return None
     said = _last_words(known, ended)
     if said is None or (isinstance(ended, AgentVanished) and ended.ours):

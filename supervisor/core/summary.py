@@ -6,7 +6,7 @@ from typing import Any
 
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
-from supervisor.protocol.events import ResourcesSeen, StateChanged, TaskSubmitted
+from supervisor.protocol.events import ResourcesSeen, StateChanged, TaskSubmitted, WorkspaceClosed
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState
 
@@ -22,6 +22,10 @@ class Summary:
     session_id: str
     started_at: float
     """Unix time of the submission, in seconds."""
+    branch: str = ""
+    """The branch of a workspace that was made for it; empty where it works in place."""
+    workspace_closed: str = ""
+    """What became of that workspace at its end, in words; empty until then."""
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
     ended_at: float | None = None
@@ -57,6 +61,10 @@ class Summary:
     """How many of each kind."""
     outcomes: dict[str, int] = field(default_factory=dict)
     """How many interventions came to each outcome."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What people said became of its issues, by type: the last outcome of each."""
+    factors: dict[str, float] = field(default_factory=dict)
+    """What learning multiplies thresholds with in this run, by pattern."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
@@ -77,6 +85,8 @@ class Summary:
             submitted.workspace,
             submitted.session_id,
             submitted.at,
+            submitted.branch,
+            factors=dict(submitted.factors),
         )
 
     def changed(self, event: StateChanged) -> None:
@@ -93,6 +103,10 @@ class Summary:
         self.cpu_seconds = max(self.cpu_seconds, seen.cpu_seconds)
         self.io_bytes = max(self.io_bytes, seen.io_bytes)
         self.disk_mb = seen.disk_mb or self.disk_mb
+
+    def closed(self, event: WorkspaceClosed) -> None:
+        """Note what became of the workspace that was made for it."""
+        self.workspace_closed = f"{'removed' if event.removed else 'kept'}: {event.why}"
 
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""

@@ -123,10 +123,9 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class RestoreCheckpoint:
-    """Freeze the agent and restore the checkpoint's files. `CheckpointRestored` or `RestoreFailed` follows.
+    """Restore the checkpoint's files; the agent stands still. `CheckpointRestored` or `RestoreFailed` follows.
 
-    Where the conversation goes back as well, the agent's processes are ended before `CheckpointRestored` is told, and
-    the core launches the CLI again. After a failure, and where only files go back, the agent goes on.
+    It waits for no other command of the agent, and none waits for it.
     """
 
     intervention: str

@@ -7,6 +7,7 @@ where a newer version would decide otherwise.
 Each kind is one frozen dataclass; `kind` is its name in the journal and never changes its meaning.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from pydantic import Field
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState, Rung
@@ -73,6 +75,10 @@ class TaskSubmitted(Event):
     workspace: str
     session_id: str
     """The session id that the CLI is told to use."""
+    branch: str = ""
+    """The branch of a workspace that was made for the agent; empty where it works in place."""
+    factors: Mapping[str, float] = field(default_factory=dict)
+    """What learning multiplies the thresholds of patterns with in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 
@@ -209,7 +215,7 @@ class TimerFired(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRestored(Event):
-    """A rollback is done: files are back and the conversation goes on from there."""
+    """The files are back. Where the conversation goes back as well, the agent's processes are ended and started again."""
 
     intervention: str
     checkpoint: str
@@ -238,6 +244,16 @@ class RestoreFailed(Event):
     checkpoint: str
     error: str
     kind: Literal["restore_failed"] = "restore_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceClosed(Event):
+    """The workspace that was made for an agent was removed at its end, or kept."""
+
+    workspace: str
+    removed: bool
+    why: str
+    kind: Literal["workspace_closed"] = "workspace_closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +334,18 @@ class StopRequested(Event):
     force: bool = False
     """Whether to end the tree at once instead of climbing the ladder."""
     kind: Literal["stop_requested"] = "stop_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeGiven(Event):
+    """A person says what became of an issue, whether the agent still runs or has ended."""
+
+    pattern: str
+    """The issue's type."""
+    outcome: IssueOutcome
+    by: str
+    note: str = ""
+    kind: Literal["outcome_given"] = "outcome_given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,6 +519,15 @@ class FrameRejected(Event):
     kind: Literal["frame_rejected"] = "frame_rejected"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternAdjusted(Event):
+    """Learning changed what a pattern's thresholds are multiplied with, for tasks submitted from here on."""
+
+    adjustment: Adjustment
+    by: str = "chaperon"
+    kind: Literal["pattern_adjusted"] = "pattern_adjusted"
+
+
 AnyEvent = (
     DaemonStarted
     | DaemonStopped
@@ -512,11 +549,13 @@ AnyEvent = (
     | RestoreFailed
     | CheckpointMade
     | CaptureFailed
+    | WorkspaceClosed
     | SayRequested
     | RedirectRequested
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | OutcomeGiven
     | CheckpointRequested
     | RollbackRequested
     | ApprovalGiven
@@ -533,6 +572,7 @@ AnyEvent = (
     | RungReached
     | IncidentOpened
     | FrameRejected
+    | PatternAdjusted
 )
 """Every event there is, for type checkers and for generated documentation."""
 

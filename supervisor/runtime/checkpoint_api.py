@@ -74,6 +74,11 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
         facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
         return {"agent": found.agent, "live": found.live, **facts}
 
+    @api.post("/v1/checkpoints/{name}/workspace", status_code=201)
+    async def write(name: str, whose: Whose | None = None) -> rollbacks.Written:
+        """Write a checkpoint into a new workspace. No agent is touched."""
+        return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
+
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
     async def make(agent: str, wanted: Wanted, request: Request) -> dict[str, Any]:
         """Make a checkpoint of the agent's workspace under a name."""

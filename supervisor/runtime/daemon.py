@@ -17,12 +17,13 @@ from supervisor.core.board import Board
 from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.commands import Capture, Command, Record
+from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
 from supervisor.runtime.adoption import Adopted, Finding, Outcome, find
+from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
@@ -30,9 +31,11 @@ from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
+from supervisor.runtime.milestones import after_task
 from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
+from supervisor.runtime.worktrees import Worktrees
 
 REPORT_SECONDS = 5.0
 """How long the end may wait for an incident to be written: a line takes milliseconds."""
@@ -58,6 +61,7 @@ class Daemon:
         incidents: What is worth a person's eye.
         launcher: Starts agents.
         keeper: Makes checkpoints and goes back to them.
+        worktrees: Makes workspaces for agents that do not work in place.
         clock: Tells the time that events carry.
         tasks: Where runners live.
         defaults: What holds for tasks that do not say otherwise.
@@ -72,6 +76,7 @@ class Daemon:
         incidents: IncidentFeed,
         launcher: ProcessLauncher,
         keeper: Keeper,
+        worktrees: Worktrees,
         clock: Clock,
         tasks: TaskGroup,
         defaults: Defaults | None = None,
@@ -89,24 +94,24 @@ class Daemon:
         self.answering = anyio.Event()
         """Set once the socket is answered, which is the last thing that a start makes."""
         self.keeper = keeper
+        self.worktrees = worktrees
         self._defaults = defaults or Defaults()
         self._silent: set[str] = set()
-        self._capture_faults: set[str] = set()
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
+        self.checkpointing = Checkpointing(keeper, clock, tasks, self.happened, self.fault, self.beside)
         self._tools = Tools(
             journal,
             incidents,
             launcher,
             clock,
             self.happened,
-            keeper,
-            self.capture,
+            self.checkpointing.capture,
+            self.checkpointing.restore,
             self.fault,
             self._answers_due,
-            self.beside,
             self._reattached,
         )
         self._numbers = itertools.count(1)
@@ -163,35 +168,6 @@ class Daemon:
         """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
 
-    # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    def capture(self, agent: str, wanted: Capture) -> None:
-        """Have a checkpoint made beside all that the agent does, and tell what came of it."""
-        self._tasks.start_soon(self._capture, agent, wanted, name=f"capture {wanted.key} of {agent}")
-
-    async def _capture(self, agent: str, wanted: Capture) -> None:
-        started = self._clock.mono()
-        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
-        try:
-            made = await self.keeper.capture(agent, wanted)
-        except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
-            if not isinstance(error, ChaperonError):
-                log.exception("the capture %s of %s failed", wanted.key, agent)
-            self._not_captured(agent, wanted, error)
-            self.happened(events.CaptureFailed(**self.stamp(agent), **about, error=str(error)))
-            return
-        self._capture_faults.discard(wanted.workspace)
-        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
-        micros = round((self._clock.mono() - started) * 1e6)
-        self.happened(events.CheckpointMade(**self.stamp(agent), **about, **facts, micros=micros))
-
-    def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
-        """Tell a person once that a workspace cannot be captured, until it can be again."""
-        if wanted.workspace not in self._capture_faults:
-            self._capture_faults.add(wanted.workspace)
-            what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
-            self.fault(agent, "capture_failed", what, way_out="Actions that could not be undone are blocked meanwhile.")
-
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def submit(self, wanted: Submission, by: str) -> Summary:
@@ -199,6 +175,7 @@ class Daemon:
 
         Raises:
             UsageError: The task cannot be: see `Submission.check`; or the name is taken.
+            CheckpointError: No workspace could be made for it.
             UnavailableError: The daemon is ending, or the disk is full.
         """
         self._refuse_tasks_for_now()
@@ -207,9 +184,21 @@ class Daemon:
         name = wanted.name or self._free_name()
         self.board.refuse_taken(name)
         self._refuse_shared_session(wanted.resume_session)
+        branch, base = "", wanted.base_of_new(self._defaults)
+        if base is not None:
+            made = await self.worktrees.make(name, workspace, base)
+            workspace, branch = made.path, made.branch
+            self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
+            self.board.refuse_taken(name)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
+        session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
-            **self.stamp(name), task=task, workspace=workspace, session_id=task.resume_session or str(uuid4())
+            **self.stamp(name),
+            task=task,
+            workspace=workspace,
+            session_id=session_id,
+            branch=branch,
+            factors=dict(self.board.lessons.factors),
         )
         self._start_runner(name)
         seq = self.happened(submitted)
@@ -278,6 +267,23 @@ class Daemon:
                     way_out=f"Tell it what you want (chaperon say {one.summary.agent}), or stop it first.",
                 )
 
+    async def _mark(self, agent: str) -> None:
+        """Make the checkpoint that is due after every so many tasks."""
+        summaries = self.board.summaries()
+        wanted = after_task(self.board.summary(agent), summaries, self._defaults.checkpoint_every, self.journal.last)
+        if wanted is not None:
+            await self.checkpointing.make(agent, wanted)
+
+    async def close_workspace(self, agent: str) -> None:
+        """Remove or keep the workspace that was made for an agent that has ended, and tell which."""
+        summary = self.board.summary(agent)
+        if not summary.branch or summary.workspace_closed:
+            return
+        await self.keeper.release(summary.workspace)
+        removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
+        where = summary.workspace
+        self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
+
     def _free_name(self) -> str:
         taken = {summary.agent for summary in self.board.summaries()}
         return next(name for number in self._numbers if (name := f"a{number}") not in taken)
@@ -313,6 +319,8 @@ class Daemon:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
             await runner.run()
+            await self._mark(runner.agent)
+            await self.close_workspace(runner.agent)
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
         except* Exception as errors:  # noqa: BLE001 - whatever failed, the other agents must not suffer it

@@ -4,12 +4,11 @@ A plugin is loaded once, which may keep the daemon from starting, and makes a de
 make its own is switched off for that session like one that raises later: with an incident, and the run goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monitors.defaults import DetectorSettings, make_detectors
 from monitors.guarded import Guarded
-from monitors.learning import Learned
 from monitors.review.outputs import Outputs
 from monitors.review.refusals import Refusals
 from supervisor.config.model import Config
@@ -36,11 +35,13 @@ class MakeDetectors:
         """
         return cls(detector_settings(config), tuple(load(DETECTORS, config.plugins.detectors)))
 
-    def __call__(self, task: Task, workspace: str = "", learned: Learned | None = None) -> tuple[Guarded, ...]:
+    def __call__(
+        self, task: Task, workspace: str = "", factors: Mapping[str, float] | None = None
+    ) -> tuple[Guarded, ...]:
         """Fresh detectors for one session; see `monitors.defaults.make_detectors`."""
         made = [_made(plugin, task) for plugin in self.plugins]
         more: tuple[Detector, ...] = (Refusals(), Outputs(), *made)
-        return make_detectors(self.settings, task, workspace=workspace, plugins=more, learned=learned)
+        return make_detectors(self.settings, task, workspace=workspace, plugins=more, factors=factors)
 
 
 def _made(plugin: Plugin[Detector], task: Task) -> Detector:

@@ -7,9 +7,8 @@
 What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,10 +18,10 @@ import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import health, repository
+from checkpoints import foundation, health, repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
-from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Position, Reason, RestorePlan
+from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
 from checkpoints.plan import compare
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
@@ -43,6 +42,14 @@ CAPTURE_SECONDS = 120.0
 seconds, so what takes longer hangs on its disk."""
 
 
+CLOSE_SECONDS = 30.0
+"""How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
+one that a hung disk keeps from ending is completed by the next start."""
+
+CLOSE_LOOK_SECONDS = 0.02
+"""Between two looks whether it has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What going back came to."""
@@ -55,7 +62,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Listed:
     """All checkpoints, and the stores that could not be read."""
 
     checkpoints: tuple[Checkpoint, ...]
@@ -105,6 +112,8 @@ class Keeper:
         """By folder."""
         self.tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
+        self.over_quota: set[Path] = set()
+        """Stores that are larger than they may be, and of which that was told."""
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
@@ -146,7 +155,32 @@ class Keeper:
             with place.at_work() as capturer:
                 return _roll_back(capturer, wanted, facts)
 
+        return await self._at(place, work, abandon=True)
+
+    async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
+        """Write the files of a checkpoint into another workspace of its project, in which nobody works.
+
+        Returns:
+            The paths that could not be written, each with the reason.
+
+        Raises:
+            ChaperonError: It was not done, and why.
+        """
+        place = await self.place(workspace)
+
+        def work() -> tuple[str, ...]:
+            with place.at_work() as capturer:
+                restorer = Restorer(capturer)
+                plan = restorer.plan(target, Facts(Reason.UNDO, self._clock.wall()), elsewhere=True)
+                result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+                capturer.store.drop([plan.undo.name])
+                return _told(result.kept)
+
         return await self._at(place, work)
+
+    def project(self, checkpoint: Checkpoint) -> str:
+        """The folder of the project that a checkpoint is of; its store was opened when it was found."""
+        return next(str(store.project) for store in self.stores.values() if checkpoint in store.checkpoints)
 
     async def preview(self, workspace: str, checkpoint: str) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
@@ -186,7 +220,7 @@ class Keeper:
 
     # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def all(self) -> Kept:
+    async def all(self) -> Listed:
         """Every checkpoint of every project, oldest first in each; a store that cannot be read is named."""
         found: list[Checkpoint] = []
         problems: list[str] = []
@@ -197,7 +231,7 @@ class Keeper:
                 problems += [f"{store.ledger.path}: a line is no record: {line}" for line in store.ledger.damaged]
             except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
                 problems.append(f"{folder}: {error}")
-        return Kept(tuple(found), tuple(problems))
+        return Listed(tuple(found), tuple(problems))
 
     async def find(self, name: str, agent: str = "") -> Checkpoint:
         """The checkpoint of this name.
@@ -225,6 +259,14 @@ class Keeper:
         if store is None or other not in store.checkpoints:
             raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
         return await self.in_thread(lambda: compare(store, one, other))
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on the disk of each project's store. Blocks."""
+        found = {}
+        for folder in self._store_folders():
+            with suppress(OSError, ValueError, KeyError, TypeError):  # `examine` tells of those
+                found[str(foundation.project_named(folder))] = foundation.size_of(folder)
+        return found
 
     async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
         """Each store, with what is wrong with it; every object is read.
@@ -259,7 +301,7 @@ class Keeper:
         """
         if workspace in self.places:
             return self.places[workspace]
-        project = await self.in_thread(lambda: project_of(Path(workspace)))
+        project = await self.in_thread(lambda: repository.project_of(Path(workspace)))
         store = await self._store(self.folder / sha256(str(project).encode()).hexdigest()[:16], project)
         async with self._opening:
             if workspace not in self.places:
@@ -295,12 +337,17 @@ class Keeper:
                 await self.in_thread(place.capturer.close)
 
     async def close(self) -> None:
-        """Write everything to its own place and let go of the stores."""
+        """Write everything to its own place and let go of the stores. What a thread still works on is left to it."""
         with anyio.CancelScope(shield=True):
+            for _ in range(round(CLOSE_SECONDS / CLOSE_LOOK_SECONDS)):
+                if not any(place.working for place in self.places.values()):
+                    break
+                await anyio.sleep(CLOSE_LOOK_SECONDS)
             for workspace in list(self.places):
                 await self.release(workspace)
             for store in self.stores.values():
-                await self.in_thread(store.close)
+                if all(place.store is not store for place in self.places.values()):
+                    await self.in_thread(store.close)
             self.stores.clear()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
@@ -325,7 +372,7 @@ class Keeper:
         async with place.lock:
             if place.working:
                 raise CheckpointError(
-                    f"An earlier capture of {place.capturer.workspace} still hangs; nothing was captured.",
+                    f"Work on {place.capturer.workspace} that was given up still hangs; nothing was done.",
                     way_out="Look whether its disk answers.",
                 )
             place.used_at = self._clock.mono()
@@ -360,25 +407,13 @@ class Keeper:
         )
 
 
-def project_of(workspace: Path) -> Path:
-    """The folder whose checkpoints share a store: that of the repository, for all its worktrees."""
-    folders = repository.find(workspace)
-    if folders is None:
-        return workspace
-    return folders.common.parent if folders.common.name == ".git" else folders.common
-
-
 def _open(folder: Path, project: Path | None) -> Store:
     try:
-        return Store(folder, project or _project_named(folder))
+        return Store(folder, project or foundation.project_named(folder))
     except (OSError, ValueError, KeyError, pygit2.GitError) as error:
         raise CheckpointError(
             f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."
         ) from error
-
-
-def _project_named(folder: Path) -> Path:
-    return Path(json.loads((folder / "project.json").read_bytes())["project"])
 
 
 def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:
@@ -406,5 +441,8 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
         raise
     if earlier is not None:
         store.drop([(plan.undo if undo is earlier else earlier).name])
-    kept = (f"{one.path}: {one.why}" for one in result.kept)
-    return Restored(target, undo.name, len(compare(store, undo, target)), tuple(kept))
+    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept))
+
+
+def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
+    return tuple(f"{one.path}: {one.why}" for one in kept)

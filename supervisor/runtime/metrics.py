@@ -92,6 +92,9 @@ class Metrics:
                 self.add("chaperon_approvals_total", "granted" if event.granted else "denied")
             case events.IssueSeen(issue=issue) if not issue.closed:
                 self.add("chaperon_issues_total", issue.type, issue.severity)
+            case events.CheckpointMade():
+                self.add("chaperon_checkpoints_total", event.reason)
+                self.observe("chaperon_checkpoint_seconds", event.micros / 1e6)
             case events.PersonNeeded(need=need):
                 self.add("chaperon_persons_needed_total", need.reason)
             case events.IncidentOpened(incident=incident) | events.FaultSeen(incident=incident):

@@ -118,6 +118,7 @@ class Recovering:
         submission = Submission(
             prompt=task.prompt,
             repository=wanted.workspace,
+            workspace="in-place",
             name=name,
             expected_paths=task.expected_paths,
             constraints=task.constraints,

@@ -3,6 +3,7 @@
 A live agent's session decides, as with every wish; an ended one has no session, so its files are dealt with here.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -19,6 +20,9 @@ from supervisor.runtime.daemon import Daemon
 
 Good = TypeVar("Good", bound=events.Event)
 Bad = TypeVar("Bad", bound=events.Event)
+
+WORKSPACE_CHARACTERS = 50
+"""Of a checkpoint's name, those that the name of its workspace keeps: a number may follow, and 60 are allowed."""
 
 OUTCOME_SECONDS = 600.0
 """How long an outcome is waited for: restoring thousands of files takes seconds, and the agent's queue may be busy."""
@@ -66,7 +70,7 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
         seq = daemon.happened(events.CheckpointRequested(**daemon.stamp(agent), **facts))
         moment = RunMoment(seq, summary.session_id, state=summary.state)
         wanted = Capture(f"person:{id_}", Reason.PERSON, moment, summary.task, summary.workspace, name, note)
-        daemon.capture(agent, wanted)
+        daemon.checkpointing.capture(agent, wanted)
     else:
         await daemon.wish(agent, events.CheckpointRequested, **facts)
     made = await _outcome(daemon, before, f"person:{id_}", events.CheckpointMade, events.CaptureFailed)
@@ -107,7 +111,7 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     before, id_ = daemon.journal.last, uuid4().hex[:12]
     facts = {name: getattr(how, name) for name in Going.__slots__}
     if summary.state.ended:
-        await _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
+        _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
     else:
         asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
         daemon.board.session(agent).check(asked)
@@ -118,6 +122,37 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     return outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A checkpoint that was written into a workspace of its own."""
+
+    checkpoint: str
+    workspace: str
+    branch: str
+    kept: tuple[str, ...]
+    """Paths that could not be written, each with the reason."""
+
+
+async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
+    """Write a checkpoint into a new workspace, whatever became of its own; no agent and no file of another is touched.
+
+    Raises:
+        NotFoundError: There is no such checkpoint.
+        UsageError: Several projects have one of this name, or the project is no git repository.
+        CheckpointError: It could not be done.
+    """
+    target = await daemon.keeper.find(name, agent)
+    project, called = daemon.keeper.project(target), re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS]
+    try:
+        made = await daemon.worktrees.create(called, project, target.repository.head or "HEAD")
+    except UsageError:  # the commit that stood there then is gone
+        made = await daemon.worktrees.create(called, project, "HEAD")
+    kept = await daemon.keeper.write_out(target, made.path)
+    await daemon.keeper.release(made.path)
+    await daemon.worktrees.keep(made, f"it was made for checkpoint {name}")
+    return Written(name, made.path, made.branch, kept)
+
+
 async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
     """What changed from one checkpoint to another, or to the present where no other is named; raises like `preview`."""
     one = await daemon.keeper.find(name, agent)
@@ -126,7 +161,7 @@ async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple
     return await daemon.keeper.difference(one, await daemon.keeper.find(other, ""))
 
 
-async def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
+def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
     """Bring the files of an agent back that has ended; its conversation can be resumed by hand."""
     summary = daemon.board.summary(agent)
     moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
@@ -140,24 +175,7 @@ async def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) ->
         with_branch=asked.with_branch,
         unusual=asked.unusual,
     )
-    try:
-        done = await daemon.keeper.roll_back(agent, wanted)
-    except ChaperonError as error:
-        failed: dict[str, Any] = {"intervention": asked.id, "checkpoint": asked.checkpoint, "error": str(error)}
-        daemon.happened(events.RestoreFailed(**daemon.stamp(agent), **failed))
-        return
-    daemon.happened(
-        events.CheckpointRestored(
-            **daemon.stamp(agent),
-            intervention=asked.id,
-            checkpoint=asked.checkpoint,
-            session_id="",
-            files_only=True,
-            undo=done.undo,
-            restored=done.restored,
-            kept=done.kept,
-        )
-    )
+    daemon.checkpointing.restore(agent, wanted)
 
 
 async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: type[Bad]) -> Good | Bad:

@@ -6,11 +6,10 @@ does not wait, for a frozen agent can always be thawed.
 
 import contextlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
-from uuid import uuid4
+from typing import Protocol
 
 import anyio
 import anyio.lowlevel
@@ -35,7 +34,6 @@ from supervisor.protocol.commands import (
     Terminate,
     Thaw,
 )
-from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode, request_id_of
 from supervisor.runtime import shims
@@ -45,7 +43,6 @@ from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal
-from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
@@ -55,9 +52,6 @@ NOT_STILL = "made to stand still"
 
 FIND_AGAIN_SECONDS = 1.0
 """Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
-
-STANDSTILL_SECONDS = 10.0
-"""How long all processes of an agent may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
@@ -93,15 +87,14 @@ class Tools:
     clock: Clock
     happened: Callable[[events.AnyEvent], object]
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
-    keeper: Keeper
     capture: Callable[[str, Capture], object]
     """Has a checkpoint made, and its outcome told; returns at once."""
+    restore: Callable[[str, RestoreCheckpoint], object]
+    """Has a checkpoint's files restored, and the outcome told; returns at once."""
     fault: Callable[[str, str, str], object]
     """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
     answers_due: Callable[[str], bool]
     """Whether the CLI of the agent waits for something from us."""
-    beside: Callable[[str], set[str]]
-    """The other live agents that work in this agent's workspace: their files must not be set back under them."""
     reattached: Callable[[str], object]
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
 
@@ -111,7 +104,7 @@ class Batch:
     """Commands, and the record that must be written before they are performed."""
 
     after: int
-    commands: list[Command]
+    commands: Sequence[Command]
     failure: Exception | None = None
     """What went wrong where the commands should have come from; raised in the runner, which ends its agent."""
 
@@ -146,17 +139,15 @@ class Runner:
         self._held = held
         self._enforcer: Enforcer | None = None
         self._limited: ApplyLimits | None = None
-        self._still = self._gone = anyio.Event()
-        self._dealt_with: set[str] = set()
         self._splitter = LineSplitter(offset)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
 
     def perform(self, batch: Batch) -> None:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
-            if self._enforcer is not None:
-                self._enforcer.stand_back(thaw=False)
-            self._shim.freeze()
+            self._freeze()
+            rest = [command for command in batch.commands if not isinstance(command, Freeze)]
+            batch = replace(batch, commands=rest)
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
@@ -188,8 +179,10 @@ class Runner:
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:
-            case Record() | Freeze():
-                pass  # a record is in the journal, and the freeze was asked for, before the batch was queued
+            case Record():
+                pass  # it is in the journal
+            case Freeze():
+                self._freeze()  # the tree was not launched yet as the batch was queued
             case StartTimer():
                 timers.start(command.name, command.after_seconds)
             case StopTimer():
@@ -205,9 +198,16 @@ class Runner:
             case Capture():
                 self._tools.capture(self.agent, command)
             case RestoreCheckpoint():
-                await self._restore(command)
+                self._tools.restore(self.agent, command)
             case _:
                 self._steer(command)
+
+    def _freeze(self) -> None:
+        if self._shim is None:
+            return
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        self._shim.freeze()
 
     def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
@@ -231,68 +231,8 @@ class Runner:
             case EndTree():
                 self._shim.end_tree()
 
-    def _refuse_company(self) -> None:
-        if others := self._tools.beside(self.agent):
-            raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
-
-    async def _restore(self, command: RestoreCheckpoint) -> None:
-        """Go back to a checkpoint while the agent stands still; where that fails, it goes on as if nothing had been."""
-        if command.intervention in self._dealt_with:  # asked for again after the connection to the shim was lost
-            return
-        self._dealt_with.add(command.intervention)
-        which: dict[str, Any] = {"intervention": command.intervention, "checkpoint": command.checkpoint}
-        try:
-            self._refuse_company()
-            await self._stand_still()
-            done = await self._tools.keeper.roll_back(self.agent, command)
-        except ChaperonError as error:
-            self._steer(Thaw())
-            what = f"Agent {self.agent} could not go back to {command.checkpoint}: {error}"
-            self._tools.fault(self.agent, "rollback_failed", what)
-            self._tell(events.RestoreFailed, **which, error=str(error))
-            return
-        which |= {"undo": done.undo, "restored": done.restored, "kept": done.kept}
-        if command.files_only:
-            self._steer(Thaw())
-            self._tell(events.CheckpointRestored, **which, files_only=True, session_id="")
-            return
-        await self._be_gone()
-        position = done.target.facts.position
-        fresh = command.fresh or done.target.facts.agent != self.agent
-        resume = {} if fresh else {"resume_session": position.session_id, "resume_at": position.message_uuid}
-        self._tell(events.CheckpointRestored, **which, **resume, session_id=str(uuid4()))
-
-    async def _stand_still(self) -> None:
-        if self._shim is None:
-            return
-        self._still = anyio.Event()
-        if self._enforcer is not None:
-            self._enforcer.stand_back(thaw=False)
-        self._shim.freeze()
-        with anyio.move_on_after(STANDSTILL_SECONDS):
-            await self._still.wait()
-            return
-        raise ChaperonError(
-            f"The processes of agent {self.agent} did not stand still within {STANDSTILL_SECONDS:g} s; no file was changed."
-        )
-
-    async def _be_gone(self) -> None:
-        """End the tree, and wait until all that it said has been told."""
-        if self._shim is None:
-            return
-        self._shim.end_tree()
-        with anyio.fail_after(STANDSTILL_SECONDS):
-            await self._gone.wait()
-
-    async def _until_heard_out(self) -> None:
-        """Wait until the shim of the launch before, whose CLI has ended, has nothing more to tell."""
-        if self._shim is not None:
-            with anyio.fail_after(STANDSTILL_SECONDS):
-                await self._gone.wait()
-
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
         if command.number > 1:
-            await self._until_heard_out()
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
             self._splitter = LineSplitter(0)
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
@@ -311,7 +251,6 @@ class Runner:
 
     def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
         self._shim, self._held = shim, shim.containment
-        self._gone = anyio.Event()
         self._enforce(tasks, shim)
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
 
@@ -333,7 +272,7 @@ class Runner:
         while not await self._hear_out(shim):
             again = await self._find_again(shim.directory)
             if again is None:
-                self._shim = None
+                self._forget(shim)
                 await self.read_what_is_left(shim.directory)
                 break
             self._shim = shim = again
@@ -341,9 +280,12 @@ class Runner:
                 self._enforcer.reattached(again)
             self._tools.reattached(self.agent)
         shim.close()
-        self._shim = None
-        self._still.set()
-        self._gone.set()
+        self._forget(shim)
+
+    def _forget(self, shim: shims.Shim) -> None:
+        """It has gone; another may have been launched meanwhile."""
+        if self._shim is shim:
+            self._shim = None
 
     async def _find_again(self, directory: Path) -> shims.Shim | None:
         """The shim, where it lives although it closed the connection; None where it has gone."""
@@ -371,7 +313,6 @@ class Runner:
                 case shims.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
                     pass
                 case shims.Frozen():
-                    self._still.set()
                     self._tell(events.TreeFrozen, micros=heard.micros)
                 case shims.Ended():
                     self._tell(events.TreeEnded, micros=heard.micros, left=heard.left)

@@ -28,6 +28,7 @@ from supervisor.config.paths import Places, prepare
 from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.decide import Surroundings
+from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
@@ -54,13 +55,17 @@ from supervisor.runtime.settings import (
     capture_settings,
     channels,
     controller_settings,
+    detector_settings,
+    pattern_names,
     retention,
     session_settings,
+    worktree_rules,
 )
 from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
-from supervisor.runtime.tending import tend
+from supervisor.runtime.tending import close_left, tend
+from supervisor.runtime.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -72,7 +77,7 @@ beside those of live agents."""
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
-SNAPSHOT_VERSION = f"{__version__}/2"
+SNAPSHOT_VERSION = f"{__version__}/3"
 
 SUMMARIES = TypeAdapter(list[Summary])
 APPROVAL = TypeAdapter(ApprovalSettings)
@@ -112,9 +117,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         )
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
-        record = Record()
+        record, lessons = Record(), Lessons(detector_settings(setup.config).learning)
         reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
-        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record)
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record, lessons)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -173,6 +178,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
     else:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
         board.record.restore(snapshot.state["record"])
+        board.lessons.restore(snapshot.state["lessons"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
@@ -199,13 +205,16 @@ def _make_daemon(
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
     config = setup.config
-    defaults = Defaults(config.agent.permission_mode, config.resources.limits())
+    where, kept = config.workspaces, config.checkpoints
+    every = kept.periodic if kept.enabled else 0
+    defaults = Defaults(config.agent.permission_mode, config.resources.limits(), where.mode, where.base, every)
     return Daemon(
         board,
         opened.journal,
         opened.feed,
         launcher,
         keeper,
+        Worktrees(worktree_rules(config, setup.places, setup.environ)),
         setup.clock,
         tasks,
         defaults,
@@ -233,7 +242,7 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     brought = Brought(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
-        detectors = make_detectors(submitted.task, submitted.workspace)
+        detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)
         plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
         controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
@@ -270,6 +279,7 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
+    await close_left(daemon)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,12 +308,14 @@ def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
     from supervisor.runtime.metrics_api import metrics_routes
+    from supervisor.runtime.outcome_api import outcome_routes
     from supervisor.runtime.recovery_api import recovery_routes
 
     about = session_settings(setup.config, setup.places, setup.environ)
     nobody = Context(home=about.home, protected=about.protected)
     api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
     metrics_routes(api, daemon)
+    outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:
         return await rollbacks.roll_back(daemon, agent, rollbacks.Going(checkpoint, files_only=True), by)
@@ -340,8 +352,8 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    outcomes = daemon.board.record.as_json()
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "record": outcomes}
+    learned = {"record": daemon.board.record.as_json(), "lessons": daemon.board.lessons.as_json()}
+    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), **learned}
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)

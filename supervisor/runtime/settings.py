@@ -1,9 +1,12 @@
 """From the configuration, which is what a user writes, to the settings that the pure parts take."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import TypeAdapter
@@ -18,8 +21,9 @@ from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.review import ReviewSettings
 from monitors.sensitivity import PatternSettings
+from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
-from supervisor.config.paths import Places, config_home, home
+from supervisor.config.paths import Places, config_home, data_home, home
 from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
@@ -28,6 +32,7 @@ from supervisor.core.starting_again import RetrySettings
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.notifications import ByApprise, ByJournal, ChannelSettings
+from supervisor.runtime.worktrees import WorktreeRules
 
 
 def session_settings(config: Config, places: Places, environ: Mapping[str, str]) -> SessionSettings:
@@ -56,6 +61,7 @@ def capture_rules(config: Config) -> CaptureRules:
         enabled=config.checkpoints.enabled,
         safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
         serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+        before_unattended=config.checkpoints.before_autopilot,
         spacing_seconds=config.checkpoints.spacing_seconds,
     )
 
@@ -72,6 +78,25 @@ def retention(config: Config) -> RetentionPolicy:
         max_count=kept.max_count,
         max_age_days=kept.max_age_days,
         checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
+        quota_bytes=kept.quota_mb * 2**20,
+    )
+
+
+def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -> WorktreeRules:
+    """Where the workspaces of agents are made, and what becomes of them.
+
+    Not below the state directory, which no agent may touch; and each daemon's apart, since what no agent of its own works
+    in is removed.
+    """
+    wanted = config.workspaces
+    folder = Path(wanted.folder) if wanted.folder else data_home(environ) / "chaperon" / "workspaces"
+    return WorktreeRules(
+        folder / sha256(os.fsencode(places.state)).hexdigest()[:8],
+        wanted.set_up,
+        wanted.set_up_seconds,
+        wanted.at_end,
+        remove_stopped=config.interventions.emergency_stop.auto_cleanup,
+        environment=agent_environment(environ, config.agent.environment),
     )
 
 
@@ -153,14 +178,15 @@ def detector_settings(config: Config) -> DetectorSettings:
 _DETECTORS = TypeAdapter(DetectorSettings)
 
 
+def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:
+    """The names of all patterns, the user's own among them."""
+    built_in = (each.name for each in fields(settings) if isinstance(getattr(settings, each.name), PatternSettings))
+    return (*built_in, *(each.name for each in settings.custom))
+
+
 def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
     """The same with every other pattern switched off."""
-    patterns = {
-        each.name: value
-        for each in fields(settings)
-        if isinstance(value := getattr(settings, each.name), PatternSettings)
-    }
-    names = (*patterns, *(each.name for each in settings.custom))
+    names = pattern_names(settings)
     for name in enabled:
         if name not in names:
             near = get_close_matches(name, names, 1)
@@ -168,6 +194,7 @@ def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSetti
                 f"patterns.enabled_patterns names {name!r}, which there is none of; nothing was started.",
                 way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}.",
             )
-    off = {name: replace(value, enabled=False) for name, value in patterns.items() if name not in enabled}
     custom = tuple(each for each in settings.custom if each.name in enabled)
-    return replace(settings, custom=custom, **off)  # type: ignore[arg-type]
+    unwanted = set(pattern_names(replace(settings, custom=()))) - set(enabled)
+    off: dict[str, Any] = {name: replace(getattr(settings, name), enabled=False) for name in unwanted}
+    return replace(settings, custom=custom, **off)

@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import anyio
 import anyio.to_thread
@@ -18,6 +18,9 @@ from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """What an agent may be called: it names a directory and a control group."""
 
+Where = Literal["in-place", "new"]
+"""In which worktree an agent works: the one that was named, or one of its own."""
+
 GIT_SECONDS = 10.0
 """How long git may take to say whose worktree a directory is: milliseconds, unless its disk hangs."""
 
@@ -28,6 +31,10 @@ class Defaults:
 
     permission_mode: PermissionMode = "default"
     limits: Limits = field(default_factory=Limits)
+    workspace: Where = "in-place"
+    base: str = "HEAD"
+    checkpoint_every: int = 0
+    """After how many tasks done in a workspace a checkpoint is made; 0 for none."""
 
 
 class Asked(BaseModel):
@@ -65,6 +72,10 @@ class Submission(Asked):
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
     keep_open: bool = False
+    workspace: Where | None = None
+    """Where the agent works; none: as configured by `workspaces.mode`."""
+    base: str | None = None
+    """The commit that a new workspace starts from; none: as configured by `workspaces.base`."""
     approval: ApprovalSettings | None = None
     """Which of its actions wait for a person; None: those of the configuration."""
 
@@ -79,9 +90,26 @@ class Submission(Asked):
         await anyio.to_thread.run_sync(self._check_directory)
         return await self._worktree()
 
+    def base_of_new(self, defaults: Defaults) -> str | None:
+        """The commit that a workspace of the agent's own starts from; None where it works in place.
+
+        Raises:
+            UsageError: What is asked for does not go together.
+        """
+        if (self.workspace or defaults.workspace) == "in-place":
+            if self.base is not None:
+                raise UsageError("A base is for a new workspace only; nothing was started.", way_out="Ask for `new`.")
+            return None
+        if self.resume_session is not None:
+            raise UsageError(
+                "The CLI resumes a session only where it ran, so not in a new workspace; nothing was started.",
+                way_out="Ask for `in-place`.",
+            )
+        return self.base or defaults.base
+
     def task(self, id_: str, workspace: str, defaults: Defaults) -> Task:
         """The same as the protocol's type."""
-        facts = self.model_dump(exclude={"repository", "name", "limits", "permission_mode"})
+        facts = self.model_dump(exclude={"repository", "name", "limits", "permission_mode", "workspace", "base"})
         limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
         return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
 

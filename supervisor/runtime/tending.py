@@ -5,7 +5,7 @@ import pygit2
 
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store import Store
-from checkpoints.upkeep import keep_up
+from checkpoints.upkeep import Upkeep, keep_up
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
@@ -52,6 +52,19 @@ async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> No
                 await _tidy(daemon, store, policy, clock.wall())
 
 
+async def close_left(daemon: Daemon) -> None:
+    """Close what a crash left open: the workspaces of agents that have ended, and those that none ever worked in."""
+    summaries = daemon.board.summaries()
+    for summary in summaries:
+        if summary.state.ended:
+            await daemon.close_workspace(summary.agent)
+    live = {summary.workspace for summary in summaries if not summary.state.ended}
+    try:
+        await daemon.worktrees.close_left(live, {summary.workspace for summary in summaries})
+    except ChaperonError as error:
+        daemon.fault("", "workspaces_untended", str(error), Severity.MEDIUM, error.way_out)
+
+
 def _idle(place: Place, clock: Clock) -> bool:
     return not place.working and clock.mono() - place.used_at > IDLE_SECONDS
 
@@ -77,7 +90,18 @@ async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: floa
         what = f"The store {store.folder} could not be tidied: {error}"
         daemon.fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")
         return
+    _tell_of_quota(daemon, store, done)
     if done.dropped:
         log.info(
             "%s: %d checkpoints were dropped, %d bytes are left", store.project, len(done.dropped), done.size_bytes
         )
+
+
+def _tell_of_quota(daemon: Daemon, store: Store, done: Upkeep) -> None:
+    """Tell once that a store is too large and nothing more may go, until it is not any more."""
+    if not done.over_quota:
+        daemon.keeper.over_quota.discard(store.folder)
+    elif store.folder not in daemon.keeper.over_quota:
+        daemon.keeper.over_quota.add(store.folder)
+        what = f"The checkpoints of {store.project} take {done.size_bytes:,} bytes, more than checkpoints.quota_mb allows; those left must stay."
+        daemon.fault("", "checkpoints_over_quota", what, Severity.MEDIUM, "Raise the quota, or free named checkpoints.")

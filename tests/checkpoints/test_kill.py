@@ -55,6 +55,15 @@ def test_a_restore_killed_at_any_step_completes_or_returns(tmp_path: Path) -> No
     assert found[-1]["is_first"]
 
 
+def test_a_workspace_killed_at_any_step_of_its_life_leaves_nothing_behind(tmp_path: Path) -> None:
+    found = kill_at_each_step("workspaces", tmp_path)
+    assert [one["killed"] for one in found] == [True] * 9 + [False]
+    assert {state for one in found for state in one["found"]} == {"half made", "active"}
+    for one in found:
+        assert one["left"] == []
+        assert one["worktrees"] == 1
+
+
 def test_what_the_power_took_before_it_was_synced_comes_back_from_the_log(store: Store, workspace: Path) -> None:
     """Everything that was written without a sync is taken away by hand; the log alone is left."""
     capturer = Capturer(store, workspace)

@@ -46,7 +46,7 @@ def test_over_its_quota_it_drops_more_and_says_if_that_was_not_enough(
     store: Store, workspace: Path, capturer: Capturer
 ) -> None:
     capture(workspace, capturer, 10)
-    done = keep_up(store, MOMENT.at, RetentionPolicy(max_count=100), quota_bytes=1)
+    done = keep_up(store, MOMENT.at, RetentionPolicy(max_count=100, quota_bytes=1))
     assert len(done.dropped) == 4
     assert done.over_quota
     assert examine(store) == ()

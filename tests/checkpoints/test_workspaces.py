@@ -1,7 +1,6 @@
 """Workspaces: made, found, kept, and removed only when nothing is lost."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,8 +66,6 @@ def test_they_are_found_again_by_another_process(workspaces: Workspaces, workspa
     assert again.find("a3") == made
     with pytest.raises(NotFoundError):
         again.find("a4")
-    (workspaces.folder / "half-made").mkdir()
-    assert again.stray() == (workspaces.folder / "half-made",)
 
 
 def test_making_one_runs_no_hook_and_no_filter(workspaces: Workspaces, workspace: Path, tmp_path: Path) -> None:
@@ -104,69 +101,37 @@ def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Worksp
     assert workspaces.create("a3").branch == "chaperon/a3-2"
 
 
-def test_uncommitted_work_is_not_removed_unless_a_checkpoint_has_it(
-    workspaces: Workspaces, store: Store, capturing: Capturing
-) -> None:
-    made = workspaces.create("a3")
-    (Path(made.path) / "new").write_text("new")
+def test_what_is_on_no_branch_is_not_removed(workspaces: Workspaces) -> None:
+    folder = Path(workspaces.create("a3").path)
+    (folder / "new").write_text("new")
     with pytest.raises(CheckpointError, match="1 paths are not committed"):
         workspaces.remove("a3")
-    capturer = capturing(store, Path(made.path))
-    last = capturer.capture(MOMENT)
-    (Path(made.path) / "later").write_text("after the checkpoint")
-    with pytest.raises(CheckpointError, match="1 paths differ from checkpoint"):
-        workspaces.remove("a3", capturer, last)
-    workspaces.remove("a3", capturer, capturer.capture(MOMENT))
-    assert not Path(made.path).exists()
-
-
-def test_what_no_checkpoint_can_hold_keeps_a_workspace(
-    workspaces: Workspaces, store: Store, capturing: Capturing
-) -> None:
-    made = workspaces.create("a3")
-    folder = Path(made.path)
-    os.mkfifo(folder / "pipe")
-    git(folder, "init", "-q", "inner")
     git(folder, "checkout", "-q", "--detach")
-    (folder / "README").write_text("on no branch")
-    git(folder, "commit", "-qam", "on no branch")
-    capturer = capturing(store, folder)
-    lost = " ".join(workspaces.would_be_lost("a3", capturer, capturer.capture(MOMENT)))
-    for part in ("pipe is in no checkpoint (special)", "inner is a repository of its own", "is on no branch"):
-        assert part in lost
-    workspaces.remove("a3", capturer, None, anyway=True)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "on no branch")
+    with pytest.raises(CheckpointError, match="is on no branch"):
+        workspaces.remove("a3")
+    git(folder, "branch", "kept")
+    workspaces.remove("a3")
     assert not folder.exists()
 
 
-def test_a_preserved_one_is_kept_until_it_is_released(workspaces: Workspaces) -> None:
+def test_a_preserved_one_is_kept(workspaces: Workspaces) -> None:
     workspaces.create("a3")
     assert workspaces.preserve("a3", "the tests failed").state is WorkspaceState.PRESERVED
     with pytest.raises(CheckpointError, match="preserved: the tests failed"):
         workspaces.remove("a3")
-    workspaces.release("a3")
+    assert workspaces.find("a3").path
+
+
+def test_one_that_was_moved_with_git_stays_where_it_is_now(
+    workspaces: Workspaces, workspace: Path, tmp_path: Path
+) -> None:
+    made = workspaces.create("a3")
+    git(workspace, "worktree", "move", made.path, str(tmp_path / "elsewhere"))
     workspaces.remove("a3")
-
-
-def test_one_is_used_again_from_another_base(workspaces: Workspaces, workspace: Path) -> None:
-    made = workspaces.create("a3")
-    (workspace / "README").write_text("newer")
-    git(workspace, "commit", "-qam", "newer")
-    again = workspaces.reuse("a3", "main")
-    assert again.path == made.path
-    assert (Path(again.path) / "README").read_text() == "newer"
-
-
-def test_a_set_up_script_runs_in_it_and_a_failing_one_preserves_it(workspaces: Workspaces) -> None:
-    made = workspaces.create("a3")
-    environment = {"PATH": os.environ["PATH"]}
-    assert workspaces.set_up(made, ["sh", "-c", "echo ready > set-up; pwd"], environment, 20).strip() == made.path
-    assert (Path(made.path) / "set-up").read_text() == "ready\n"
-    with pytest.raises(CheckpointError, match=r"ended with 3; the workspace was preserved\. It said: no luck"):
-        workspaces.set_up(made, ["sh", "-c", "echo no luck; exit 3"], environment, 20)
-    assert workspaces.find("a3").state is WorkspaceState.PRESERVED
-    workspaces.release("a3")
-    with pytest.raises(CheckpointError, match="took more than 0 s"):
-        workspaces.set_up(made, ["sh", "-c", "sleep 60 & wait"], environment, 0.2)
+    assert git(tmp_path / "elsewhere", "branch", "--show-current").strip() == made.branch
+    assert workspaces.all() == ()
 
 
 def test_a_removal_that_was_interrupted_is_finished_by_the_next(workspaces: Workspaces, workspace: Path) -> None:

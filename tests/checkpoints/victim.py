@@ -1,10 +1,11 @@
-"""A process that is killed at each step of a capture or a restore, and what is found after each.
+"""A process that is killed at each step of a capture, a restore or the life of a workspace, and what is found after each.
 
 Run as `python -m tests.checkpoints.victim ACTION FOLDER`. For each step it makes a fresh workspace and store, forks a
 child that kills itself with SIGKILL right before that step, then looks at what is left as a new daemon would. It prints
 one line a step, as JSON, until a child lived through all of its steps.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -17,7 +18,8 @@ from checkpoints.errors import CheckpointError
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
-from tests.checkpoints.support import MOMENT, shape
+from checkpoints.workspaces import Workspaces
+from tests.checkpoints.support import MOMENT, git, shape
 
 
 def arrange(folder: Path) -> tuple[Path, Path]:
@@ -133,8 +135,39 @@ def write_out(store: Store, tree: bytes, folder: Path) -> None:
             path.chmod(entry.mode & 0o777)
 
 
+def make_and_remove(project: Path, folder: Path, step: Killer) -> None:
+    workspaces = Workspaces(project, folder, step=step)
+    workspaces.create("a1")
+    workspaces.remove("a1")
+
+
+def kill_workspaces(folder: Path) -> None:
+    """Kill at each step of making and removing a workspace, and let the next process remove what was left."""
+    for number in itertools.count():
+        project, kept = folder / str(number) / "work", folder / str(number) / "agents"
+        project.mkdir(parents=True)
+        git(project, "init", "-q", "-b", "main")
+        (project / "file").write_text("text")
+        git(project, "add", "-A")
+        git(project, "commit", "-qm", "first")
+        killed = killed_at(number, make_and_remove, project, kept)
+        again = Workspaces(project, kept)
+        found = [str(one.state) for one in again.all()]
+        for one in again.all():
+            again.remove(one.name)
+        left = [*(place.name for place in kept.iterdir()), *git(project, "branch", "--list", "chaperon/*").split()]
+        worktrees = len(git(project, "worktree", "list").splitlines())
+        again.create("a1")
+        sys.stdout.write(json.dumps({"killed": killed, "found": found, "left": left, "worktrees": worktrees}) + "\n")
+        if not killed:
+            return
+
+
 def main(action: str, folder: Path) -> None:
     """Kill at each step."""
+    if action == "workspaces":
+        kill_workspaces(folder)
+        return
     act = {"capture": capture, "restore": restore}[action]
     step = 0
     while True:

@@ -196,6 +196,26 @@ async def test_serve_is_a_daemon_that_ends_in_order_and_leaves_agents_to_the_nex
     assert (stage.repo / "made").exists()
 
 
+async def test_a_run_whose_daemon_is_killed_says_how_to_go_on(stage: Stage) -> None:
+    stage.bash("until [ -e go ]; do sleep 0.1; done")
+    async with stage.playing():
+        daemon = stage.start("serve", stdout=None, stderr=None)
+        try:
+            await until(stage.base.places.socket.exists)
+            run = stage.start("run", "x")
+            await until(lambda: "review_made" in stage.base.kinds())
+        finally:
+            daemon.kill()
+            daemon.wait()
+        _, told = await anyio.to_thread.run_sync(lambda: run.communicate(timeout=50))
+        assert run.returncode == 3
+        assert "Agent a1 lives on" in told
+        (stage.repo / "go").touch()
+        async with served(stage.base) as (again, _):
+            await ended(again)
+    assert again.board.summary("a1").state == "done"
+
+
 def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.CompletedProcess[str]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     environ["CHAPERON_AGENT__COMMAND"] = str(cli)

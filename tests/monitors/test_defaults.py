@@ -1,7 +1,7 @@
+from collections.abc import Mapping
 from dataclasses import replace
 
 from monitors.defaults import DetectorSettings, make_detectors
-from monitors.learning import Learned, LearningSettings, Tally
 from monitors.repetition import Repetition, RepetitionSettings
 from monitors.sensitivity import Sensitivity
 from supervisor.protocol.issues import Issue
@@ -12,8 +12,10 @@ from tests.monitors.steps import Run
 TASK = Task("t", "mend it", "/w")
 
 
-def seen(settings: DetectorSettings, *parts: list[Observation], learned: Learned | None = None) -> list[Issue]:
-    detectors = make_detectors(settings, TASK, learned=learned)
+def seen(
+    settings: DetectorSettings, *parts: list[Observation], factors: Mapping[str, float] | None = None
+) -> list[Issue]:
+    detectors = make_detectors(settings, TASK, factors=factors)
     return [issue for part in parts for one in part for detector in detectors for issue in detector.see(one)]
 
 
@@ -43,10 +45,9 @@ def test_the_general_sensitivity_holds_where_a_pattern_sets_none() -> None:
     assert seen(own, *loop(3)) == []
 
 
-def test_what_was_learned_counts_only_where_learning_is_enabled() -> None:
-    learned = Learned({"repetition": Tally(factor=2.0)})
-    assert len(seen(DetectorSettings(), *loop(3), learned=learned)) == 1
-    assert seen(DetectorSettings(learning=LearningSettings(enabled=True)), *loop(5), learned=learned) == []
+def test_what_was_learned_moves_the_thresholds() -> None:
+    assert len(seen(DetectorSettings(), *loop(3))) == 1
+    assert seen(DetectorSettings(), *loop(5), factors={"repetition": 2.0}) == []
 
 
 def test_sessions_share_nothing() -> None:

@@ -175,7 +175,7 @@ class World:
             self.journal += [command.event for command in commands if isinstance(command, do.Record)]
             self._perform(agent, commands)
             cli = self.clis.get(agent)
-            if cli is not None and not cli.alive:
+            if cli is not None and not cli.alive and session.launched and not session.processes_ended:
                 self._tell_exit(agent, None, 9)
 
     def rebuilt(self) -> Board:
@@ -201,7 +201,7 @@ class World:
         cli = self.clis.get(agent)
         match command:
             case do.Launch():
-                self._launch(agent)
+                self._launch(agent, command.number)
             case do.StartTimer():
                 self._start_timer(agent, command)
             case do.StopTimer():
@@ -219,6 +219,8 @@ class World:
                 cli.frozen = True
                 if self._rng.random() < 0.9:
                     self._at(0.001, lambda: self._tell(agent, events.TreeFrozen, micros=300))
+            case do.Thaw() if cli is not None:
+                cli.frozen = False
             case do.Terminate() | do.EndTree() if cli is not None:
                 self._at(0.02, lambda: self._exit(agent, None, 15 if isinstance(command, do.Terminate) else 9))
             case _:
@@ -236,16 +238,19 @@ class World:
 
         self._at(command.after_seconds + late, fire)
 
-    def _launch(self, agent: str) -> None:
-        if agent in self.clis:
+    def _launch(self, agent: str, number: int) -> None:
+        if agent in self.clis and self.clis[agent].alive:
             return
         if self._rng.random() < 0.02:
             self._at(0.1, lambda: self._tell(agent, events.LaunchFailed, error="no such program"))
             return
         steps = self._rng.randint(3, 60 if self._dice else 40)
-        self.clis[agent] = Cli(agent, Mind(Random(f"mind {self.seed} {agent}"), steps))
-        self._at(0.1, lambda: self._tell(agent, events.AgentLaunched, shim_pid=1, cli_pid=2, containment="subreaper"))
-        self._at(0.5, lambda: self._beat(agent))
+        name = agent if number == 1 else f"{agent}.{number}"
+        cli = self.clis[agent] = Cli(name, Mind(Random(f"mind {self.seed} {name}"), steps))
+        self._offsets[agent] = 0
+        facts = {"shim_pid": 1, "cli_pid": 2, "containment": "subreaper", "number": number}
+        self._at(0.1, lambda: self._tell(agent, events.AgentLaunched, **facts))
+        self._at(0.5, lambda: self._beat(agent, cli))
 
     def _restore(self, agent: str, command: do.RestoreCheckpoint) -> None:
         facts = {"intervention": command.intervention, "checkpoint": command.checkpoint}
@@ -256,12 +261,12 @@ class World:
             self._at(1.0, lambda: self._tell(agent, events.RestoreFailed, **facts, error="disk full"))
         else:
             self._at(0.5, lambda: self._exit(agent, None, 9))
+            self._at(1.0, lambda: self._tell(agent, events.RestoreFailed, **facts, error="disk full"))
 
     # ── the agents ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _beat(self, agent: str) -> None:
+    def _beat(self, agent: str, cli: Cli) -> None:
         """One moment of an agent's life."""
-        cli = self.clis[agent]
         if not cli.alive:
             return
         if self._rng.random() < 0.0015:
@@ -276,7 +281,7 @@ class World:
         if cli.done:
             self._exit(agent, 0, None)
         elif cli.alive:
-            self._at(self._rng.choice([0.01, 0.5, 6.0]) if frame else 2.0, lambda: self._beat(agent))
+            self._at(self._rng.choice([0.01, 0.5, 6.0]) if frame else 2.0, lambda: self._beat(agent, cli))
             self._maybe_a_person(agent)
 
     def _maybe_a_person(self, agent: str) -> None:

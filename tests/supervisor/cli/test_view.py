@@ -73,3 +73,29 @@ def test_a_cost_of_nothing_is_a_cost() -> None:
     assert shown("line_received", frame={"type": "result", "subtype": "success", "total_cost_usd": 0}) == [
         "turn     turn ended: success, $0.0000 so far"
     ]
+
+
+def test_a_last_text_that_was_shortened_is_shown_whole() -> None:
+    text = "First.\n\n" + "word " * 100 + "end.\n\x1b[31mThird."
+    shown_lines = shown("line_received", frame={"type": "result", "subtype": "success", "result": text})
+    assert shown_lines[0].strip() == "First."
+    assert shown_lines[2].endswith("word end.")
+    assert shown_lines[3].strip() == "[31mThird."
+    assert shown_lines[-1] == "turn     turn ended: success"
+
+
+def failed(text: str) -> list[str]:
+    content = [{"type": "tool_result", "is_error": True, "content": text}]
+    return shown("line_received", frame={"type": "user", "message": {"content": content}})
+
+
+def test_a_block_is_not_told_again_as_an_error() -> None:
+    assert failed("PreToolUse:Bash hook error: This deletes all.") == []
+    assert failed("Exit code 1") == ["error    Exit code 1"]
+
+
+def test_an_incident_is_shown_to_its_end_and_with_the_way_out() -> None:
+    incident = {"id": "i", "severity": "high", "summary": "x" * 300 + " Mend it.", "way_out": "chaperon doctor"}
+    first, second = shown("incident_opened", incident=incident)
+    assert first.endswith(" Mend it.")
+    assert second.strip() == "chaperon doctor"

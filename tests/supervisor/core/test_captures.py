@@ -17,7 +17,18 @@ from supervisor.core.decide import NOT_CAPTURED, SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.actions import SideEffect
-from supervisor.protocol.commands import Capture, Command, Launch, RestoreCheckpoint, SendLine
+from supervisor.protocol.commands import (
+    Capture,
+    Command,
+    EndTree,
+    Freeze,
+    Launch,
+    RestoreCheckpoint,
+    SendLine,
+    StartTimer,
+    StopTimer,
+    Thaw,
+)
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.moments import RunMoment
@@ -127,6 +138,20 @@ def test_passing_tests_are_captured_at_their_result_and_failing_ones_are_not() -
     assert Reason.TESTS_PASSED in captures(play.returned("pytest", "result-2", "==== 3 passed in 0.1s ===="))
     assert play.asked[0].moment.message_uuid == "result-2"
     assert play.asked[0].moment.success_rate == 0.5
+
+
+def test_what_a_person_changed_is_captured_as_the_agent_is_let_go_on() -> None:
+    play = Kept().settled()
+    assert captures(play.say("by the way")) == []
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    assert captures(play.feed(events.ResumeRequested(**play.stamp(), by="ann"))) == [Reason.UNATTENDED]
+    play.made()
+    play.replied("reply-1")
+    assert captures(play.result()) == [Reason.TURN]
+    play.made()
+    assert captures(play.say("and now")) == [Reason.UNATTENDED]
+    play.made()
+    assert captures(play.say("and quickly")) == []
 
 
 def test_a_person_is_given_a_checkpoint_by_name() -> None:
@@ -266,12 +291,16 @@ def test_an_action_that_a_person_let_run_waits_for_its_capture_as_any_other() ->
 # ── going back ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_rollback_leads_to_a_launch_in_a_fork_of_the_session() -> None:
+def test_a_rollback_freezes_restores_ends_and_launches_one_after_another() -> None:
     play = Kept().settled()
-    (restore,) = [command for command in play.wants_back() if isinstance(command, RestoreCheckpoint)]
+    assert of_rollback(play.wants_back()) == [Freeze, StartTimer]
+    frozen = play.frozen()
+    assert of_rollback(frozen) == [StopTimer, RestoreCheckpoint]
+    (restore,) = [command for command in frozen if isinstance(command, RestoreCheckpoint)]
     assert (restore.intervention, restore.checkpoint) == ("r1", "c1")
-    play.ended()
-    commands = play.back("c1", resume_session="s-1", resume_at="reply-1")
+    assert of_rollback(play.back("c1", resume_session="s-1", resume_at="reply-1")) == [EndTree, StartTimer]
+    commands = play.ended()
+    assert of_rollback(commands) == [StopTimer, Launch, StopTimer]
     (launch,) = [command for command in commands if isinstance(command, Launch)]
     assert (launch.number, launch.session_id, launch.resume_session, launch.resume_at) == (2, "s-2", "s-1", "reply-1")
     assert play.session is not None
@@ -283,11 +312,110 @@ def test_a_rollback_leads_to_a_launch_in_a_fork_of_the_session() -> None:
     assert not captures(said)
 
 
+def of_rollback(commands: list[Command]) -> list[type[Command]]:
+    """What a rollback asks of the processes and the files, in order."""
+    kinds = (Freeze, Thaw, EndTree, RestoreCheckpoint, Launch, StartTimer, StopTimer)
+    return [type(command) for command in commands if isinstance(command, kinds)]
+
+
+def test_files_alone_go_back_and_the_agent_goes_on() -> None:
+    play = Kept().settled()
+    play.wants_back(files_only=True)
+    play.frozen()
+    assert of_rollback(play.back("c1", files_only=True, session_id="")) == [StopTimer, Thaw]
+
+
+def test_an_agent_that_does_not_stand_still_goes_on_and_a_person_is_told() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    commands = play.fired("standstill")
+    assert of_rollback(commands) == [StopTimer, Thaw]
+    (failed,) = recorded(commands, events.RestoreFailed)
+    assert failed.intervention == "r1"
+    assert "did not stand still within 10 s" in failed.error
+    assert [event.incident.type for event in recorded(commands, events.IncidentOpened)] == ["rollback_failed"]
+    assert not play.frozen(), "that it stands still after all is no news to a rollback that is over"
+
+
+def test_an_agent_that_ended_by_itself_needs_not_to_stand_still() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    assert of_rollback(play.ended()) == [StopTimer, RestoreCheckpoint]
+    assert Launch in of_rollback(play.back("c1"))
+
+
+def test_processes_that_do_not_end_are_told_and_the_rollback_waits() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    play.frozen()
+    play.back("c1")
+    told = recorded(play.fired("standstill"), events.IncidentOpened)
+    assert [event.incident.type for event in told] == ["rollback_held_up"]
+    assert Launch in of_rollback(play.ended())
+
+
+def test_the_last_words_of_a_conversation_that_was_turned_away_from_change_nothing() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    play.frozen()
+    play.back("c1", resume_session="s-1", resume_at="reply-1")
+    assert play.call("ls") == []
+    play.ended()
+    assert play.session is not None
+    assert not play.session.answers_due
+
+
+def test_a_forced_stop_goes_through_while_the_files_are_being_restored() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    play.frozen()
+    assert Freeze() in play.feed(events.StopRequested(**play.stamp(), by="ann", force=True))
+    assert EndTree() in play.frozen()
+    play.ended()
+    assert play.session is not None
+    assert play.session.state is AgentState.STOPPED
+    assert play.back("c1") == [], "what came of the restore is in the journal, and nobody is launched for it"
+
+
+def test_a_stop_before_it_stands_still_ends_the_rollback_without_a_file_changed() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    commands = play.feed(events.StopRequested(**play.stamp(), by="ann"))
+    (failed,) = recorded(commands, events.RestoreFailed)
+    assert "no file was changed" in failed.error
+    assert RestoreCheckpoint not in of_rollback(play.frozen())
+
+
+def test_a_stop_while_the_processes_end_launches_nothing() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    play.frozen()
+    play.back("c1")
+    play.feed(events.StopRequested(**play.stamp(), by="ann", force=True))
+    assert Launch not in of_rollback(play.ended())
+    assert play.session is not None
+    assert play.session.state is AgentState.STOPPED
+
+
+def test_a_new_daemon_makes_sure_that_the_agent_stands_still_before_it_restores() -> None:
+    play = Kept().settled()
+    play.wants_back()
+    play.frozen()
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached"))
+    first = play.journal[0][1]
+    assert isinstance(first, events.TaskSubmitted)
+    session = play.make(first)
+    for seq, event in play.journal:
+        session.remember(seq, event)
+    assert of_rollback(session.recover(*play.journal[-1])) == [Freeze, StartTimer]
+
+
 def test_without_a_position_the_task_is_given_again_with_the_guidance() -> None:
     play = Kept().settled()
     play.wants_back(text="mind the gap")
-    play.ended()
+    play.frozen()
     play.back("c1")
+    play.ended()
     said = play.feed(events.AgentLaunched(**play.stamp(), shim_pid=3, cli_pid=4, containment="subreaper", number=2))
     (prompt,) = [command.line for command in said if isinstance(command, SendLine) and command.key == "prompt"]
     assert b"do it" in prompt
@@ -309,17 +437,6 @@ def test_a_failed_rollback_lets_the_agent_go_on() -> None:
     play.wants_back()
     assert not answers(play.call("ls"))
     assert answers(play.feed(events.RestoreFailed(**play.stamp(), intervention="r1", checkpoint="c1", error="no")))
-
-
-def test_an_agent_that_is_stopped_while_it_goes_back_is_not_launched_again() -> None:
-    play = Kept().settled()
-    play.wants_back()
-    play.feed(events.StopRequested(**play.stamp(), by="ann", force=True))
-    play.ended()
-    commands = play.back("c1")
-    assert not [command for command in commands if isinstance(command, Launch)]
-    assert play.session is not None
-    assert play.session.state is AgentState.STOPPED
 
 
 def test_a_second_rollback_is_refused_while_one_is_under_way() -> None:
@@ -425,8 +542,9 @@ def whole_run(play: Kept) -> None:
     play.result()
     play.made()
     play.wants_back("c1")
-    play.ended()
+    play.frozen()
     play.back("c1", resume_session="s-1", resume_at="result-1")
+    play.ended()
     play.offset = 0
     play.feed(events.AgentLaunched(**play.stamp(), shim_pid=3, cli_pid=4, containment="subreaper", number=2))
 

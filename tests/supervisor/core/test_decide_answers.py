@@ -128,9 +128,9 @@ def test_a_rollback_is_asked_for_once_more_after_a_crash_and_its_guidance_is_not
     again = {n: [issue(details={"count": n})] for n in (1, 2, 3)}
     play = Staged(again, InterventionSettings(auto_rollback=True)).running()
     commands = climbed(play)
-    (restore,) = [command for command in commands if isinstance(command, RestoreCheckpoint)]
-    assert restore.checkpoint == "cp-7"
     assert not told(commands)
+    (restore,) = [command for command in play.frozen() if isinstance(command, RestoreCheckpoint)]
+    assert restore.checkpoint == "cp-7"
     first = play.journal[0][1]
     assert isinstance(first, events.TaskSubmitted)
     rebuilt = play.make(first)

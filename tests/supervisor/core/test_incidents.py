@@ -48,6 +48,12 @@ def test_a_cli_that_ended_too_early_is_told_with_how_and_its_last_words(
     assert len(incident.summary) < 1000
 
 
+def test_no_session_is_offered_that_never_began() -> None:
+    play = begun()
+    incident = told(play.feed(events.AgentExited(**play.stamp(), code=1, signal=None, stderr_tail="")))
+    assert incident.way_out == "chaperon doctor says whether the CLI works here."
+
+
 def test_processes_that_could_not_be_ended_are_told() -> None:
     play = Play().running()
     incident = told(play.feed(events.TreeEnded(**play.stamp(), micros=1, left=2)))

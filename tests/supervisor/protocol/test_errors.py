@@ -7,6 +7,7 @@ def test_an_error_is_its_sentence_and_the_way_out() -> None:
     error = ChaperonError("It failed.", way_out="Try again.")
     assert (str(error), error.what, error.way_out) == ("It failed. Try again.", "It failed.", "Try again.")
     assert str(ChaperonError("It failed.")) == "It failed."
+    assert str(ChaperonError("It failed:\n  so\n", way_out="Try again.")) == "It failed:\n  so\nTry again."
 
 
 def test_what_is_not_found_is_the_callers_mistake() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from checkpoints import repository
 from checkpoints.capture import CaptureSettings
 from checkpoints.errors import CheckpointError
 from checkpoints.model import Reason
@@ -16,7 +17,7 @@ from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime import keeper as keeping
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.keeper import Keeper, project_of
+from supervisor.runtime.keeper import Keeper
 from tests.live import files_of, git_environment, make_repository
 
 pytestmark = pytest.mark.anyio
@@ -117,7 +118,7 @@ async def test_worktrees_of_a_repository_share_a_store_and_keep_their_own_checkp
     other = tmp_path / "other"
     command = ["git", "-C", str(repo), "worktree", "add", "--quiet", "--detach", str(other)]
     subprocess.run(command, check=True, env=git_environment(repo), capture_output=True)
-    assert {await keeper.in_thread(lambda at=at: project_of(at)) for at in (other, repo)} == {repo}  # type: ignore[misc]
+    assert {await keeper.in_thread(lambda at=at: repository.project_of(at)) for at in (other, repo)} == {repo}  # type: ignore[misc]
     first, second = await keeper.capture("a1", wanted(repo)), await keeper.capture("a2", wanted(other))
     assert len(keeper.stores) == 1
     assert (first.workspace, second.workspace) == (str(repo), str(other))

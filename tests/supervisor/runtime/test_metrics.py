@@ -101,6 +101,11 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
         assert found['chaperon_turns_total{outcome="succeeded"}'] == 1
         assert found['chaperon_tokens_total{kind="output"}'] > 0
         assert found['chaperon_journal_events_total{kind="line_received"}'] == len(made.events(events.LineReceived))
+        assert found['chaperon_checkpoints_total{reason="start"}'] == 1
+        assert found["chaperon_checkpoint_seconds_count"] == len(made.events(events.CheckpointMade))
+        sizes = [value for name, value in found.items() if name.startswith("chaperon_checkpoint_store_bytes{project=")]
+        assert len(sizes) == 1
+        assert sizes[0] > 1_000
         assert found["chaperon_daemon_memory_bytes"] > 10_000_000
         assert {name.partition("{")[0] for name in found} <= set(BY_SERIES)
         async with httpx.AsyncClient(trust_env=False) as web:

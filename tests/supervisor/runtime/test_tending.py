@@ -12,7 +12,7 @@ from supervisor.protocol.commands import Capture
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.tending import IDLE_SECONDS, SCRUB_SECONDS, tend_once
+from supervisor.runtime.tending import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, tend_once
 from tests.live import Live, live, make_repository
 
 pytestmark = pytest.mark.anyio
@@ -69,6 +69,16 @@ async def test_old_checkpoints_go_and_the_last_three_stay(stage: Live) -> None:
     await tend_once(stage.daemon, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1))
     assert await names(stage) == ["a1-turn-3", "a1-turn-4", "a1-turn-5"]
     assert all(store.is_settled for store in stage.daemon.keeper.stores.values())
+
+
+async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_not_enough(stage: Live) -> None:
+    await capture(stage, 10)
+    for seconds in (IDLE_SECONDS + 1, TIDY_SECONDS * 2):
+        await tend_once(stage.daemon, RetentionPolicy(max_count=100, quota_bytes=1), Later(seconds))
+    assert len(await names(stage)) < 10
+    told = [event.incident for event in await stage.events(events.FaultSeen)]
+    assert [incident.type for incident in told] == ["checkpoints_over_quota"]
+    assert str(stage.repo) in told[0].summary
 
 
 async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(stage: Live) -> None:

@@ -1,0 +1,63 @@
+"""The command that says what became of issues, and shows what was learned from that."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from supervisor.cli import common
+from supervisor.cli.view import clean
+
+ROW = "{pattern:<24} {factor:>6} {confirmed:>9} {false_alarms:>12} {missed:>6}  {last}"
+
+
+@click.command()
+@click.argument("agent", required=False)
+@click.argument("pattern", required=False)
+@click.argument("became", required=False, type=click.Choice(["confirmed", "false_alarm", "missed"]))
+@click.option("--note", default="", help="What the journal says with it.")
+@click.option("--undo", metavar="PATTERN", help="Take the last adjustment of a pattern back.")
+@common.json_option
+def outcome(
+    agent: str | None, pattern: str | None, became: str | None, note: str, undo: str | None, as_json: bool
+) -> None:
+    """Say what became of an issue: PATTERN of AGENT was confirmed, a false_alarm, or missed.
+
+    With nothing but the command, what was learned of each pattern is listed. Thresholds follow only where
+    `patterns.learning.enabled` says so, and only for tasks that are submitted afterwards.
+    """
+
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            if undo is not None:
+                found = [await daemon.post(f"/v1/outcomes/{quote(undo, safe='')}/undo")]
+            elif agent is None:
+                found = await daemon.get("/v1/outcomes")
+            else:
+                said = {"pattern": pattern, "outcome": became, "note": common.whole_text(note)}
+                found = [await daemon.post(f"{common.agent_path(agent)}/outcomes", said)]
+        if as_json:
+            common.echo_json(found)
+        else:
+            click.echo("\n".join(_table(found)))
+
+    if undo is not None and agent is not None:
+        raise click.UsageError("--undo goes alone: it is about a pattern in all runs, and not about one agent.")
+    if agent is not None and became is None:
+        raise click.UsageError("Name the pattern, and what became of it: confirmed, false_alarm or missed.")
+    common.run(work)
+
+
+def _table(lessons: list[Mapping[str, Any]]) -> list[str]:
+    if not lessons:
+        return ["Nothing was said of any issue yet."]
+    names = ("pattern", "factor", "confirmed", "false_alarms", "missed", "last")
+    head = ROW.format(**{name: name.upper().replace("_", " ") for name in names})
+    return [head, *(ROW.format(**{**lesson, "last": _last(lesson["last"])}) for lesson in lessons)]
+
+
+def _last(adjustment: Mapping[str, Any] | None) -> str:
+    if adjustment is None:
+        return "-"
+    return clean(f"{adjustment['before']:g} → {adjustment['after']:g}, because {adjustment['because']}")

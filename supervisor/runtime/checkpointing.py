@@ -1,0 +1,113 @@
+"""Checkpoints that sessions ask for: made and gone back to beside all that the agents do, and what came of it is told."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from anyio.abc import TaskGroup
+
+from supervisor.protocol import events
+from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.words import Severity
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.keeper import Keeper, Restored
+from supervisor.runtime.log import log
+
+
+class Checkpointing:
+    """Performs captures and restores. Neither holds up an agent's other commands: a stop goes through while a disk hangs.
+
+    Args:
+        keeper: Does the work.
+        clock: Tells the time that events carry.
+        tasks: Where the work lives.
+        happened: Is told each outcome.
+        fault: Notes an incident: the agent, the incident's type, a sentence, how severe, and the way out.
+        beside: The other live agents that work in an agent's workspace: their files must not be set back under them.
+    """
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        clock: Clock,
+        tasks: TaskGroup,
+        happened: Callable[[events.AnyEvent], object],
+        fault: Callable[[str, str, str, Severity, str], object],
+        beside: Callable[[str], set[str]],
+    ) -> None:
+        self._keeper = keeper
+        self._clock = clock
+        self._tasks = tasks
+        self._happened = happened
+        self._fault = fault
+        self._beside = beside
+        self._told_of: set[str] = set()
+        self._restoring: set[str] = set()
+
+    def capture(self, agent: str, wanted: Capture) -> None:
+        """Have a checkpoint made; `CheckpointMade` or `CaptureFailed` follows."""
+        self._tasks.start_soon(self.make, agent, wanted, name=f"capture {wanted.key} of {agent}")
+
+    def restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
+        """Have a checkpoint's files restored; `CheckpointRestored` or `RestoreFailed` follows, once where it is asked again meanwhile."""
+        if wanted.intervention not in self._restoring:
+            self._restoring.add(wanted.intervention)
+            self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
+
+    async def make(self, agent: str, wanted: Capture) -> None:
+        """Make a checkpoint; returns once the outcome is told."""
+        started = self._clock.mono()
+        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
+        try:
+            made = await self._keeper.capture(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
+            if not isinstance(error, ChaperonError):
+                log.exception("the capture %s of %s failed", wanted.key, agent)
+            self._not_captured(agent, wanted, error)
+            self._tell(agent, events.CaptureFailed, **about, error=str(error))
+            return
+        self._told_of.discard(wanted.workspace)
+        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
+        micros = round((self._clock.mono() - started) * 1e6)
+        self._tell(agent, events.CheckpointMade, **about, **facts, micros=micros)
+
+    def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
+        """Tell a person once that a workspace cannot be captured, until it can be again."""
+        if wanted.workspace not in self._told_of:
+            self._told_of.add(wanted.workspace)
+            what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
+            way_out = "Actions that could not be undone are blocked meanwhile."
+            self._fault(agent, "capture_failed", what, Severity.HIGH, way_out)
+
+    async def _restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
+        which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}
+        try:
+            self._refuse_company(agent)
+            done = await self._keeper.roll_back(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, the agent stands still until it is told
+            if not isinstance(error, ChaperonError):
+                log.exception("the restore of %s for %s failed", wanted.checkpoint, agent)
+            self._tell(agent, events.RestoreFailed, **which, error=str(error))
+        else:
+            self._tell(agent, events.CheckpointRestored, **which, **_restored(agent, wanted, done))
+        finally:
+            self._restoring.discard(wanted.intervention)
+
+    def _refuse_company(self, agent: str) -> None:
+        if others := self._beside(agent):
+            raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
+
+    def _tell(self, agent: str, kind: type[events.AnyEvent], **facts: Any) -> None:
+        self._happened(kind(agent=agent, at=self._clock.wall(), mono=self._clock.mono(), **facts))
+
+
+def _restored(agent: str, wanted: RestoreCheckpoint, done: Restored) -> dict[str, Any]:
+    """What came of it, and where the conversation goes on."""
+    facts: dict[str, Any] = {"undo": done.undo, "restored": done.restored, "kept": done.kept}
+    if wanted.files_only:
+        return {**facts, "files_only": True, "session_id": ""}
+    position = done.target.facts.position
+    fresh = wanted.fresh or done.target.facts.agent != agent
+    resume = {} if fresh else {"resume_session": position.session_id, "resume_at": position.message_uuid}
+    return {**facts, **resume, "session_id": str(uuid4())}

@@ -1,0 +1,214 @@
+"""The workspaces of agents that do not work in place: made for a task, found again after a crash, closed by rule at its end.
+
+One that its agent ended well in goes, where nothing would be lost; any other is kept for a person to look at. Blocking
+work is done in threads, one at a time: libgit2 and the records want one owner.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from subprocess import DEVNULL, STDOUT
+from typing import Literal, TypeVar
+
+import anyio
+import anyio.to_thread
+import pygit2
+
+from checkpoints import repository
+from checkpoints.errors import CheckpointError
+from checkpoints.workspaces import Workspace, Workspaces, WorkspaceState
+from supervisor.core.summary import Summary
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.words import AgentState
+
+T = TypeVar("T")
+
+TAIL_BYTES = 2_000
+"""Of what a set-up script printed, the part that its error repeats: a screen of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeRules:
+    """What the user decided about workspaces."""
+
+    folder: Path
+    """Where they are made: a folder for each project, in it one for each workspace."""
+    set_up: str | None = None
+    """A program that is run in each new one."""
+    set_up_seconds: float = 600.0
+    at_end: Literal["remove", "keep"] = "remove"
+    remove_stopped: bool = False
+    """Whether those of agents that were stopped go as those of agents that ended well."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What set-up programs get, beside AGENT, WORKSPACE and REPOSITORY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What became of a workspace at the end of its agent."""
+
+    workspace: Workspace
+    removed: bool
+    why: str
+
+
+class Worktrees:
+    """Makes and closes the workspaces of all projects."""
+
+    def __init__(self, rules: WorktreeRules) -> None:
+        self.rules = rules
+        self._one_at_a_time = anyio.Lock()
+
+    async def make(self, name: str, worktree: str, base: str) -> Workspace:
+        """Make a worktree of the same repository, at this commit, and run the set-up program in it.
+
+        Raises:
+            UsageError: The repository or the base cannot be.
+            CheckpointError: It could not be made; nothing is left of it. Or the program failed, and it is kept.
+        """
+        workspace = await self.create(name, worktree, base)
+        if self.rules.set_up is not None:
+            await self._set_up(workspace, self.rules.set_up)
+        return workspace
+
+    async def create(self, name: str, worktree: str, base: str) -> Workspace:
+        """The same without the set-up program."""
+        return await self._do(lambda: _create(self._of(worktree), name, base))
+
+    async def keep(self, workspace: Workspace, why: str) -> Workspace:
+        """Keep a workspace until a person removes it with git."""
+        return await self._do(lambda: self._of(workspace.project).preserve(workspace.name, why))
+
+    async def all(self) -> list[Workspace]:
+        """Every workspace of every project.
+
+        Raises:
+            CheckpointError: A record cannot be read; the sentence says which.
+        """
+        return await self._do(
+            lambda: [one for folder in sorted(self.rules.folder.glob("*")) for one in Workspaces.recorded(folder)]
+        )
+
+    async def close(self, path: str, kept_because: str = "") -> Closed | None:
+        """Remove a workspace, or keep it and say why; None where there is none, or it is kept already.
+
+        Args:
+            path: Its path.
+            kept_because: Why it is kept in any case; empty where it may go.
+
+        Raises:
+            ChaperonError: It could be neither removed nor kept.
+        """
+        return await self._do(lambda: self._close(path, kept_because))
+
+    async def close_of(self, summary: Summary, *, in_use: bool) -> tuple[bool, str]:
+        """Close the workspace that was made for an agent, by the rules; whether it was removed, and why or why not."""
+        why = "another agent works in it" if in_use else self._to_be_kept(summary)
+        try:
+            closed = await self.close(summary.workspace, why)
+        except ChaperonError as error:
+            return False, str(error)
+        return (closed.removed, closed.why) if closed is not None else (False, "it was dealt with before")
+
+    async def close_left(self, live: Collection[str], known: Collection[str]) -> None:
+        """Close those that none is known to have worked in, and forget those that somebody removed with git.
+
+        Args:
+            live: Workspaces in which agents work: left alone.
+            known: Workspaces that the journal knows of, live or ended.
+
+        Raises:
+            ChaperonError: One could not be dealt with.
+        """
+        for one in await self.all():
+            if one.path not in live and (one.path not in known or not await anyio.Path(one.path).exists()):
+                await self.close(one.path)
+
+    def _to_be_kept(self, summary: Summary) -> str:
+        if summary.state is AgentState.DONE or (summary.state is AgentState.STOPPED and self.rules.remove_stopped):
+            return ""
+        return f"the agent did not end well ({summary.state}: {summary.why})"
+
+    def _close(self, path: str, kept_because: str) -> Closed | None:
+        found = next((one for one in Workspaces.recorded(Path(path).parent) if one.path == path), None)
+        if found is None or (found.state is WorkspaceState.PRESERVED and Path(path).exists()):
+            return None
+        if Path(path).exists() and self.rules.at_end == "keep":
+            kept_because = kept_because or "workspaces.at_end says so"
+        workspaces = self._of(found.project)
+        if not kept_because:
+            kept_because = " ".join(workspaces.would_be_lost(found.name))
+        if kept_because:
+            return Closed(workspaces.preserve(found.name, kept_because), False, kept_because)
+        workspaces.remove(found.name)
+        return Closed(found, True, "nothing in it would be lost")
+
+    def _of(self, project: str) -> Workspaces:
+        """The workspaces of the project that this worktree is of."""
+        main = repository.project_of(Path(project))
+        return Workspaces(Path(project), self.rules.folder / f"{main.name}-{sha256(os.fsencode(main)).hexdigest()[:8]}")
+
+    async def _set_up(self, workspace: Workspace, program: str) -> None:
+        """Run the user's program; where it fails, the workspace is kept."""
+        about = {"AGENT": workspace.name, "WORKSPACE": workspace.path, "REPOSITORY": workspace.project}
+        try:
+            failed = await _run(program, workspace.path, {**self.rules.environment, **about}, self.rules.set_up_seconds)
+        except OSError as error:
+            failed = f"could not be started: {error}"
+        if failed:
+            await self.keep(workspace, "its set-up failed")
+            raise CheckpointError(
+                f"The set-up program {program} {failed} The workspace {workspace.path} was kept, and no agent was started.",
+                way_out=f"Mend the program, remove the workspace (git worktree remove --force {workspace.path}), and ask again.",
+            )
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        async with self._one_at_a_time:
+            try:
+                return await anyio.to_thread.run_sync(work)
+            except (OSError, pygit2.GitError, ValueError) as error:
+                raise CheckpointError(f"The worktree could not be dealt with: {error}.") from error
+
+
+def _create(workspaces: Workspaces, name: str, base: str) -> Workspace:
+    """Create one under this name, or under the next that is free: an agent's name may be that of one long gone."""
+    taken = {one.name for one in workspaces.all()}
+    names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
+    return workspaces.create(next(one for one in names if one not in taken), base)
+
+
+async def _run(program: str, folder: str, environment: Mapping[str, str], seconds: float) -> str:
+    """Run a program to its end and return how it failed, with the end of what it said; empty where it did not.
+
+    Whatever happens, nothing of it runs on.
+    """
+    process = await anyio.open_process(
+        [program], stdin=DEVNULL, stderr=STDOUT, cwd=folder, env=environment, start_new_session=True
+    )
+    said = bytearray()
+    try:
+        with anyio.move_on_after(seconds):
+            assert process.stdout is not None
+            async for data in process.stdout:
+                said = said[-TAIL_BYTES:] + data
+            code = await process.wait()
+            return "" if code == 0 else f"ended with {code}. It said: {_text(said)}"
+        return f"took more than {seconds:g} s and was ended. It said: {_text(said)}"
+    finally:
+        with anyio.CancelScope(shield=True):
+            _end_group(process.pid)
+            await process.aclose()
+
+
+def _end_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _text(said: bytearray) -> str:
+    return bytes(said[-TAIL_BYTES:]).decode(errors="replace").strip() or "nothing."
