@@ -307,8 +307,10 @@ class Session:
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
                 return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)]
+            case StateChanged(before=AgentState.WAITING, after=AgentState.STARTING):
+                return [StopTimer(RETRY), *self._launch()]
             case StateChanged(after=AgentState.STARTING):
-                return [StopTimer(SETTLE), StopTimer(RETRY), *self._launch()]
+                return [StopTimer(SETTLE), *self._launch()]
             case StateChanged(after=AgentState.WAITING):
                 wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
                 return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
