@@ -121,12 +121,12 @@ class House:
         limits = LimitsInForce(self.daemon.board.summary(agent).task.limits)
         self.daemon.happened(events.LimitsEased(**self.stamp(agent), intervention="i-1", limits=limits))
 
-    async def chaperon(self, *arguments: str) -> str:
-        """Run a command as a person would; what it printed."""
+    async def chaperon(self, *arguments: str, given: bytes = b"") -> str:
+        """Run a command as a person would, with this on its standard input; what it printed."""
         here = {"RUNTIME_DIRECTORY": str(self.base / "run"), "STATE_DIRECTORY": str(self.base / "state")}
         command = [sys.executable, "-m", "supervisor.cli", *arguments]
         with anyio.fail_after(SECONDS):
-            done = await anyio.run_process(command, check=False, env={**os.environ, **here})
+            done = await anyio.run_process(command, input=given, check=False, env={**os.environ, **here})
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()
 

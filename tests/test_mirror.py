@@ -37,6 +37,7 @@ WITHOUT = {
     # Tested by the module that is its whole use.
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/test_captures.py makes and reads them",
     "supervisor/core/going_back.py": "a part of the fold: tests/supervisor/core/test_captures.py",
+    "supervisor/runtime/allowance_api.py": "tests/end_to_end/test_reviews.py asks every route, and an agent is turned away",
     "supervisor/runtime/checkpoint_api.py": "tests/supervisor/runtime/test_rollbacks.py asks every route",
     "supervisor/runtime/outcome_api.py": "tests/supervisor/cli/test_outcome.py asks every route",
     "supervisor/runtime/metrics_api.py": "tests/supervisor/runtime/test_metrics.py scrapes it",

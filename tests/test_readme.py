@@ -197,7 +197,7 @@ def declared() -> set[str]:
 
 
 def test_every_dependency_has_its_reason_in_the_readme() -> None:
-    table = README.partition("## What it stands on")[2].partition("\n## ")[0]
+    table = README.partition("### What it stands on")[2].partition("\n### ")[0]
     assert set(re.findall(r"^\| ([a-z0-9-]+) \|", table, re.MULTILINE)) - {"package", "---"} == declared()
 
 

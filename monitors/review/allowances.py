@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.words import Decision
 
-NEVER = frozenset({"chaperon.self-protection", "process.kill-guard"})
-"""Rules that nobody is excused from: an allowance could be had by an agent that talks a person into it."""
+NEVER = ("chaperon.", "process.kill-guard", "reviewer.failed")
+"""How the rules begin that nobody is excused from: an allowance could be had by an agent that talks a person into it, and
+where a reviewer failed nobody knows what would be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a person has let pass."""
+    """What a person has let pass, for one agent."""
 
     id: str
-    """Example: `w-4`."""
+    """Example: `w-4f21a0`."""
     by: str
     """Who, by user name; never an agent."""
     rule: str = ""
@@ -23,31 +24,27 @@ class Allowance:
     tool: str = ""
     """The tool; empty for any."""
     text: str = ""
-    """The command or path, exactly; empty for any that the rule blocks."""
-    agent: str = ""
-    """The agent; empty for all."""
+    """The command, path or address, exactly; empty for any that the rule blocks."""
+    since: float = 0.0
+    """Seconds on the clock that never goes back, when it was given; before that, as after a new boot, it is worth nothing."""
     expires: float | None = None
-    """Seconds on the clock that never goes back, after which it is worth nothing; None where it does not expire."""
+    """Seconds on that clock, after which it is worth nothing; None where it does not expire."""
     uses: int | None = 1
     """How often it may still be used; None for as often as wanted."""
 
-    def covers(self, action: Action, review: Review, *, agent: str, now: float) -> bool:
-        """Whether this lets the action pass."""
-        if (
-            review.rule in NEVER
-            or review.stop
-            or (self.uses is not None and self.uses < 1)
-            or (self.expires is not None and now >= self.expires)
-        ):
-            return False
-        if not (self.rule or self.text):
-            return False
-        given = action.input.get("command", action.input.get("file_path", ""))
+    def holds(self, now: float) -> bool:
+        """Whether it is worth anything at this moment."""
         return (
-            self.rule in ("", review.rule)
-            and self.tool in ("", action.tool)
-            and self.text in ("", given)
-            and self.agent in ("", agent)
+            now >= self.since and (self.expires is None or now < self.expires) and (self.uses is None or self.uses > 0)
+        )
+
+    def covers(self, action: Action, review: Review, now: float) -> bool:
+        """Whether this lets the action pass."""
+        if review.stop or review.rule.startswith(NEVER) or not self.holds(now) or not (self.rule or self.text):
+            return False
+        given = next((action.input[name] for name in ("command", "file_path", "url") if name in action.input), "")
+        return (
+            self.rule in ("", review.rule) and self.tool in ("", action.tool) and self.text in ("", str(given).strip())
         )
 
     def used(self) -> "Allowance":
@@ -55,14 +52,12 @@ class Allowance:
         return self if self.uses is None else replace(self, uses=self.uses - 1)
 
 
-def allowed(
-    review: Review, action: Action, allowances: Iterable[Allowance], *, agent: str, now: float
-) -> tuple[Review, Allowance | None]:
-    """The review with the first allowance that covers it taken into account, and that allowance, which the caller uses up."""
+def allowed(review: Review, action: Action, allowances: Iterable[Allowance], now: float) -> Review:
+    """The review with the first allowance that covers it taken into account; it names that one, which is then used up."""
     if review.decision not in (Decision.BLOCK, Decision.MODIFY):
-        return review, None
-    for allowance in allowances:
-        if allowance.covers(action, review, agent=agent, now=now):
-            reasoning = f"{allowance.by} allowed it ({allowance.id}). Without that: {review.reasoning}"
-            return replace(review, decision=Decision.ALLOW, reasoning=reasoning, updated_input=None), allowance
-    return review, None
+        return review
+    found = next((one for one in allowances if one.covers(action, review, now)), None)
+    if found is None:
+        return review
+    reasoning = f"{found.by} allowed it ({found.id}). Without that: {review.reasoning}"
+    return replace(review, decision=Decision.ALLOW, reasoning=reasoning, updated_input=None, allowance=found.id)

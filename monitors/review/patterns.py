@@ -89,15 +89,21 @@ class Pattern:
     regexes: tuple[tuple[re.Pattern[str], bool], ...]
     """Each with whether it must be found, or must not."""
 
-    def matches(self, invocation: Invocation, operands: list[Arg]) -> bool:
-        """Whether the invocation is meant; its program is already known to be one of `programs`."""
+    def matches(self, invocation: Invocation, operands: list[Arg], fed: str = "") -> bool:
+        """Whether the invocation is meant; its program is already known to be one of `programs`.
+
+        Args:
+            invocation: The command.
+            operands: Its words that are no options.
+            fed: What it is told on its input; regular expressions are sought there too.
+        """
         if not _in_order(self.operands, operands):
             return False
         for group in self.options:
             if group.given(invocation.args) != group.wanted:
                 return False
         if self.regexes:
-            text = " ".join(invocation.args)
+            text = " ".join((*invocation.args, fed) if fed else invocation.args)
             return all(_found(regex, text) == wanted for regex, wanted in self.regexes)
         return True
 

@@ -24,7 +24,7 @@ MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
 Note = Callable[[str, list[str]], None]
 """Told of each stage as it ends: its name, and what came out of it in lines."""
-PROTECTS = frozenset({"chaperon.self-protection", "process.kill-guard"})
+PROTECTS = frozenset({"chaperon.self-protection", "chaperon.steering", "process.kill-guard"})
 """Rules that no setting takes away."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.patterns import compiled, programs
-from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.invocation import Arg, Invocation, arg
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ class Program:
     """Base risk of those uses."""
     data: bool = False
     """Whether its operands are text to it: a path or a command among them is neither read nor run."""
+    fed: bool = False
+    """Whether it takes commands from its input as it does from its words, as clients of databases do."""
     yes: tuple[str, ...] = ()
     """Commands that are among `reads`."""
     no: tuple[str, ...] = ()
@@ -142,17 +144,26 @@ class RuleBook:
             return []
         found: dict[str, Rule] = {}
         loose = loose_operands(invocation)
+        fed = self._fed(invocation)
+        ways = [
+            operands,
+            *([loose] if loose != operands else []),
+            *([[*operands, *map(arg, fed.split())]] if fed else []),
+        ]
         for text, rule in entries:
-            if rule.name in found:
-                continue
-            pattern = compiled(text)
-            if pattern.matches(invocation, operands) or (loose != operands and pattern.matches(invocation, loose)):
+            if rule.name not in found and any(compiled(text).matches(invocation, way, fed) for way in ways):
                 found[rule.name] = rule
         return list(found.values())
 
+    def _fed(self, invocation: Invocation) -> str:
+        """What the program is told on its input; empty where it takes nothing from there, or that is not known."""
+        program = self.programs.get(invocation.name)
+        return (invocation.input.text or "")[:MAX_FED] if program is not None and program.fed else ""
+
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
-        return any(compiled(text).matches(invocation, operands) for text in self._reads.get(invocation.name, ()))
+        fed = self._fed(invocation)
+        return any(compiled(text).matches(invocation, operands, fed) for text in self._reads.get(invocation.name, ()))
 
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""
@@ -160,6 +171,8 @@ class RuleBook:
 
 
 _NO_VALUES: frozenset[str] = frozenset()
+MAX_FED = 8_192
+"""Most characters of a program's input that are searched for what it is told."""
 
 
 def loose_operands(invocation: Invocation) -> list[Arg]:

@@ -1,5 +1,6 @@
 """The command line: `chaperon COMMAND …`."""
 
+import os
 from importlib import import_module
 
 import click
@@ -20,6 +21,9 @@ COMMANDS = {
     "approvals": "supervisor.cli.approvals:approvals",
     "approve": "supervisor.cli.approvals:approve",
     "deny": "supervisor.cli.approvals:deny",
+    "allow": "supervisor.cli.allowances:allow",
+    "allowances": "supervisor.cli.allowances:allowances",
+    "revoke": "supervisor.cli.allowances:revoke",
     "recover": "supervisor.cli.approvals:recover",
     "checkpoints": "supervisor.cli.checkpoints:checkpoints",
     "checkpoint": "supervisor.cli.checkpoints:checkpoint",
@@ -50,6 +54,9 @@ SAYS = {
     "approvals": "List the actions that wait for a person.",
     "approve": "Let an action that waits run.",
     "deny": "Turn an action that waits down.",
+    "allow": "Let an agent do what would be blocked, for once or a while.",
+    "allowances": "List what agents are allowed beyond the rules.",
+    "revoke": "Take an allowance back.",
     "recover": "List the ways back from a stop, or carry one out.",
     "checkpoints": "List checkpoints, show one, draw what changed since.",
     "checkpoint": "Keep the present of an agent's workspace under a name.",
@@ -92,8 +99,10 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", type=click.Path(), help="A configuration file, over the machine's and the user's.")
 @click.version_option(__version__, prog_name="chaperon")
-def main(config: str | None) -> None:
+def main(config: str | None) -> None:  # noqa: ARG001 - `common.configuration` reads it from the context
     """Watch over Claude agents: review what they do before they do it, and answer when a run goes wrong."""
+    if os.environ.get("NO_COLOR"):
+        click.get_current_context().color = False
 
 
 if __name__ == "__main__":

@@ -73,6 +73,11 @@ class Client:
         with _told_of_its_end():
             return _checked(await self._http.post(path, json=body, timeout=seconds))
 
+    async def delete(self, path: str) -> Any:
+        """Ask for something to be taken back; raises like `get`."""
+        with _told_of_its_end():
+            return _checked(await self._http.delete(path))
+
     async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
         """Yield the lines of a stream, without their newlines, until it ends; raises like `get`."""
         splitter = LineSplitter()

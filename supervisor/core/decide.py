@@ -167,6 +167,7 @@ class Decider:
         if over := self._controller.refuses(action.tool, now.mono):
             return self._made(now, request, action, gate.used_up(over))
         review = gate.review(self._reviewer, action, self._context(known))
+        review = known.allowances.applied(action, review, now.mono)
         settings = self._settings.approval
         used_up = self._used_up(action, review, now)
         if used_up and self._settings.limits.at_limit == "block":

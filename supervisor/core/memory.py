@@ -12,6 +12,7 @@ from interventions.contract import PluginFailure
 from interventions.controller import EASED, Controller
 from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.core import gate
+from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
@@ -28,6 +29,8 @@ from supervisor.protocol.events import (
     AgentExited,
     AgentLaunched,
     AgentVanished,
+    AllowanceGiven,
+    AllowanceRevoked,
     AnyEvent,
     ApprovalAsked,
     ApprovalGiven,
@@ -124,6 +127,7 @@ class Memory:
         self.launched = self.greeted = self.begun = False
         self.outbox = Outbox()
         self.requests = Requests()
+        self.allowances = Allowances()
         self.turns = Turns()
         self.calls = History()
         self.fresh_issues: list[Issue] = []
@@ -201,6 +205,8 @@ class Memory:
                 self.requests.approvals[event.request_id] = event
             case ApprovalGiven():
                 self.requests.approved[event.request_id] = event
+            case AllowanceGiven() | AllowanceRevoked():
+                self.allowances.remember(event)
             case StateChanged():
                 self._state(event)
             case RungReached():
@@ -321,6 +327,7 @@ class Memory:
         self.outbox.answer(event.request_id, line)
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
+        self.allowances.used(event.review.allowance)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
         self.summary.recent = self.calls.steps

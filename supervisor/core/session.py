@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from interventions.approval import refuse_agent
 from interventions.controller import Controller
+from monitors.review.allowances import Allowance
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
 from supervisor.core.going_back import Phase
 from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL, Memory
@@ -36,6 +37,8 @@ from supervisor.protocol.control import interrupt
 from supervisor.protocol.errors import IllegalStepError, NotFoundError
 from supervisor.protocol.events import (
     AgentLaunched,
+    AllowanceGiven,
+    AllowanceRevoked,
     AnyEvent,
     ApprovalAsked,
     ApprovalGiven,
@@ -125,6 +128,10 @@ class Session:
         """The actions that wait for a person, oldest first."""
         return tuple(self._known.requests.approvals.values())
 
+    def allowances(self, now: float) -> tuple[Allowance, ...]:
+        """What a person lets it do at this moment, oldest first."""
+        return self._known.allowances.holding(now)
+
     @property
     def open_issues(self) -> tuple[str, ...]:
         """The types of the issues that are open, one for each."""
@@ -174,6 +181,8 @@ class Session:
         refuse_illegal(self.summary.agent, self.state, wish)
         if isinstance(wish, ApprovalGiven):
             self._check_answer(wish)
+        if isinstance(wish, AllowanceGiven | AllowanceRevoked):
+            self._known.allowances.check(wish)
         if isinstance(wish, RollbackRequested) and self._known.going_back.cause is not None:
             raise IllegalStepError(self.summary.agent, self.state, "go back while it goes back", legal(self.state))
 

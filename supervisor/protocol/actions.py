@@ -87,6 +87,8 @@ class Review:
     """Whether a critical rule asks that the agent be stopped now, beyond the block."""
     checkpoint_first: bool = False
     """Whether the workspace should be captured before the action runs."""
+    allowance: str = ""
+    """The id of the allowance by which a person let the action pass; empty where none did."""
     micros: int = 0
     """How long the review took, in microseconds; filled in by who called the reviewer."""
 

@@ -393,6 +393,37 @@ class ApprovalGiven(Event):
     kind: Literal["approval_given"] = "approval_given"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowanceGiven(Event):
+    """A person lets something pass that the reviewer would block, once or for a while."""
+
+    id: str
+    by: str
+    """Who: the peer of the socket, by user name."""
+    rule: str = ""
+    """The rule that is excused; empty for any."""
+    tool: str = ""
+    """The tool; empty for any."""
+    text: str = ""
+    """The command, path or address, exactly; empty for any that the rule blocks."""
+    uses: int | None = 1
+    """How often; None for as often as wanted."""
+    seconds: float | None = None
+    """For how long; None for as long as the agent lives, within one boot of the machine."""
+    from_agent: str = ""
+    """The agent in whose process tree it was given; such an allowance is refused and never journalled."""
+    kind: Literal["allowance_given"] = "allowance_given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowanceRevoked(Event):
+    """A person takes an allowance back."""
+
+    id: str
+    by: str
+    kind: Literal["allowance_revoked"] = "allowance_revoked"
+
+
 # ── decisions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -559,6 +590,8 @@ AnyEvent = (
     | CheckpointRequested
     | RollbackRequested
     | ApprovalGiven
+    | AllowanceGiven
+    | AllowanceRevoked
     | ReviewMade
     | IssueSeen
     | InterventionChosen

@@ -21,6 +21,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.runtime.allowance_api import allowance_routes
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.submission import Asked, Submission
@@ -118,6 +119,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
     _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
     _approval_routes(api, daemon)
+    allowance_routes(api, daemon)
     checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api

@@ -226,7 +226,7 @@ class Daemon:
         """
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         refuse_illegal(agent, self.board.summary(agent).state, event)
-        if isinstance(event, events.ApprovalGiven):
+        if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
             self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)

@@ -7,6 +7,7 @@ from itertools import islice
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
 from monitors.review.places import Place
+from monitors.review.programs.core import value
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
@@ -72,11 +73,20 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 )
     if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
         yield secret_in(scene, invocation, invocation.input.text)
-    if sends:
+    if invocation.input.text and _MARKS.search(invocation.input.text[:MAX_WORD]) and _is_fed(scene, invocation):
+        yield secret_in(scene, invocation, invocation.input.text)
+    if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
+        yield secret_in(scene, invocation, settings)
+    if sends or invocation.name == "ssh":
         yield from _sent(scene, invocation)
-    if invocation.name == "git" and "--no-index" in invocation.args:
+    if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
+
+
+def _is_fed(scene: Scene, invocation: Invocation) -> bool:
+    program = scene.book.programs.get(invocation.name)
+    return program is not None and program.fed
 
 
 def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None:
@@ -134,12 +144,30 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "Send the one value that is needed.",
                 effect=effect("network_send", f"sends the environment by {invocation.name}"),
             )
+        whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
+        if whole:
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                f"sends all of {whole[0]}, with the secrets in it, to another machine",
+                "Send the files that are needed, by name.",
+                effect=effect("network_send", f"sends {whole[0]} by {invocation.name}"),
+            )
         for word in source.args:
             yield (
                 _project_secret(scene, source, word, levels.HARM)
                 if source.name in ("cat", "tar", "zip", "base64", "gzip", "head")
                 else None
             )
+
+
+_PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
+_SECRET_TREES = frozenset({"/", "/etc", "/root", "/home", "/Users", "/var/lib"})
+
+
+def _holds_secrets(scene: Scene, invocation: Invocation, word: str) -> bool:
+    path = scene.places.absolute(word, invocation.cwd)
+    return path in _SECRET_TREES or path in ("~", scene.places.home)
 
 
 def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -165,6 +193,8 @@ def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 )
 
 
+_GIT_SHOWS = frozenset({"diff", "grep", "hash-object", "--no-index"})
+"""Subcommands by which git shows files that it does not keep."""
 _READS_SETTINGS = frozenset(
     {
         "ls",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
@@ -39,7 +40,12 @@ _BARE_SHELL = re.compile(
 )
 _NAMES_SHELLS = frozenset({"chsh", "usermod", "useradd", "adduser", "which", "type", "whereis", "command", "hash", "docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose", "lxc", "ssh", "git", "ldd", "apt", "dpkg", "rpm", "alias", "export", "set", "grep", "sed", "man", "find", "ls", "file", "stat", "chmod", "exec", "sudo", "env", "crontab", "declare", "read", "local", "let", "time", "chroot", "xargs", "trap", "eval", "tee", "cat", "kill", "pkill", "pgrep", "ps", "strings", "update-alternatives", "systemd-nspawn", "srun", "terraform", "aws", "gcloud", "jq", "yq", "gh", "touch", "rm", "mkdir", "wc"})  # fmt: skip
 """Programs to which a shell's path is a name, or whose command is looked at by itself."""
-_TEMPORARY_CODE = re.compile(r"^(?:/tmp|/var/tmp|/dev/shm)/")
+_TYPED_SHELL = re.compile(r"!(?:/(?:usr/)?bin/)?(?:ba|da|z|k|c|tc|a)?sh\Z")
+"""What is typed at a pager or client to get a shell out of it."""
+_RUNS_WORD = re.compile(r"-(?:-?(?:exec|pager|shell|command|rsh|program|editor|wrapper|cmd|hook|browser)|[ecHP])\Z")
+"""Options whose value is run, whatever else the program only reads."""
+_CODE = frozenset({"-c", "-e", "-r", "-p", "-E", "--eval", "--print", "--execute"})
+"""Options of interpreters whose value is code."""
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -63,10 +69,18 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         and not [word for word in invocation.args if word not in ("-", "-u")]
     ):
         yield _unread(invocation, list(invocation.input.source))
+    elif invocation.name in _INTERPRETERS and invocation.args:
+        yield _fetched_code(scene, invocation)
     elif invocation.name in _SESSIONS:
         yield _session(invocation)
     elif not invocation.program.known and invocation.program[:1] in "$`":
         yield _unknown_program(invocation)
+    elif _TYPED_SHELL.match(invocation.program):
+        yield _interactive(invocation)
+    elif (
+        scene.downloads and "/" in invocation.program and scene.path(invocation.program, invocation) in scene.downloads
+    ):
+        yield _download(invocation, str(invocation.program))
     yield _handed(scene, invocation)
 
 
@@ -85,6 +99,18 @@ def _used(scene: Scene, invocation: Invocation, use: ShellUse) -> Iterator[Findi
         )
     elif use.file is not None and scene.path(use.file, invocation) in scene.downloads:
         yield _download(invocation, str(use.file))
+
+
+def _fetched_code(scene: Scene, invocation: Invocation) -> Finding | None:
+    """Code that an interpreter is given out of a download or a decoder, or a file that was just downloaded."""
+    before: str = ""
+    for word in invocation.args:
+        if before in _CODE:
+            return _unread(invocation, [one for one in word.source if one.name in DOWNLOADS or one.name in _DECODERS])
+        if word[:1] != "-":
+            return _download(invocation, word) if scene.path(word, invocation) in scene.downloads else None
+        before = word
+    return None
 
 
 def _interactive(invocation: Invocation) -> Finding | None:
@@ -180,7 +206,9 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     if not name or name in SHELLS or name in _NAMES_SHELLS or invocation.inside.startswith("container"):
         return None
     if scene.reads_only(invocation):
-        return None
+        run = [word for before, word in pairwise(("", *invocation.args)) if word[:1] == "-" or _RUNS_WORD.match(before)]
+        word = next((word for word in run if "/bin/" in word and _SHELL_PATH.search(word)), None)
+        return _found(invocation, word) if word is not None else None
     word = next((word for word in invocation.args if "/bin/" in word and _SHELL_PATH.search(word)), None)
     if word is not None and not _launched_alone(scene, invocation, word):
         return _found(invocation, word)

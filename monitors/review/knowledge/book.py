@@ -1,9 +1,20 @@
 """All knowledge, in an explicit list."""
 
-from monitors.review.knowledge import abuse, cloud, containers, core, databases, git, packages, platforms, services
+from monitors.review.knowledge import (
+    abuse,
+    cloud,
+    containers,
+    core,
+    databases,
+    git,
+    packages,
+    platforms,
+    services,
+    windows,
+)
 from monitors.review.rules import Program, Rule
 
-FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, abuse)
+FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, abuse)
 """The families of knowledge, in the order in which their rules are tried."""
 
 PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.PROGRAMS)

@@ -4,12 +4,13 @@ from monitors.review.levels import CARE, HARM, MINOR, NOTED
 from monitors.review.rules import Program, Rule
 
 _SQL = "psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|clickhouse|cockroach|sqlcmd|sqlplus|mycli|pgcli|litecli|usql|bq|snowsql|duckdb|cqlsh|trino|presto|hive|beeline|impala-shell|spark-sql|turso|wrangler|supabase|isql|osql|tsql|athenacli|iredis|vsql"
-_LOSES = r"(?:\bdrop\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?:\s+table)?\s+\w|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b)"
+_LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?<!['\"]truncate)(?:\s+table)?\s+\w|\bexecute\s+(?:immediate\s+)?(?:format\s*\(\s*)?['\"]\s*(?:drop|truncate|delete)\b|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b|\breset\s+(?:master|slave|replica)\b)"
 
 PROGRAMS = (
-    Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/(?:^|[ '\"])\\\\[dlz]|(?:^| )\\.(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
-            effect="database", details="talks to a database", yes=("psql -l", "psql -c 'select 1'"), no=("psql -c 'insert into a values (1)'", "psql")),
-    Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME|SLOWLOG|CLIENT|MEMORY|OBJECT",), effect="database", details="talks to a database", yes=("redis-cli GET a",), no=("redis-cli SET a b",)),
+    Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/\\\\(?<![^ '\"]\\\\)[dlz]|\\.(?<![^ ]\\.)(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
+            fed=True, effect="database", details="talks to a database", yes=("psql -l", "psql -c 'select 1'"), no=("psql -c 'insert into a values (1)'", "psql")),
+    Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME|SLOWLOG|CLIENT|MEMORY|OBJECT",), fed=True, effect="database", details="talks to a database", yes=("redis-cli GET a",), no=("redis-cli SET a b",)),
+    Program("influx cypher-shell", fed=True, effect="database", details="talks to a database"),
     Program("pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport pg_basebackup redis-dump sqlite3-dump", effect="database_read", details="copies a database out", risk=NOTED),
     Program("pg_restore mongorestore mongoimport mysqlimport pgloader createdb createuser mysqladmin pg_ctl pgbench initdb mysql_upgrade mysqlcheck alembic flyway liquibase prisma knex sequelize typeorm dbmate goose migrate sqitch atlas drizzle-kit", reads=("status|history|current|info|validate|heads|show|branches|version|ping|processlist|variables|extended-status|diff",), effect="database", details="changes a database", risk=MINOR, yes=("flyway info",), no=("flyway migrate",)),
 )  # fmt: skip
@@ -25,10 +26,17 @@ RULES = (
         yes=(
             "psql -c 'DROP TABLE users'",
             "mysql -e 'truncate table x'",
+            "psql <<< 'drop schema x cascade'",
+            "echo 'DROP TABLE users;' | mysql db",
             "sqlite3 a.db 'delete from x;'",
             "psql -c 'DELETE FROM a'",
         ),
-        no=("psql -c 'select * from users'", "psql -c 'delete from a where id = 1'", "mysql -e 'show tables'"),
+        no=(
+            "psql -c 'select * from users'",
+            "psql -c 'delete from a where id = 1'",
+            "psql -c \"select 'drop table x'\"",
+            "mysql -e 'show tables'",
+        ),
     ),
     Rule(
         "database.drop",
@@ -47,6 +55,17 @@ RULES = (
             "dbmate drop",
             "artisan migrate:fresh|migrate:reset|migrate:refresh|db:wipe",
             "php artisan migrate:fresh|migrate:reset|migrate:refresh|db:wipe|migrate:rollback",
+            "rails|rake|bin/rails ... db:schema:load|db:structure:load|db:drop:all|db:rollback",
+            "alembic downgrade /\\bbase\\b/",
+            "knex migrate:rollback {--all}",
+            "dotnet ef database drop",
+            "drizzle-kit drop",
+            "influx|influxd ... delete|drop",
+            "influx {-execute} /\\b(?:drop|delete)\\b/",
+            "cypher-shell|neo4j-shell /\\b(?:detach )?delete\\b|\\bdrop\\b/",
+            "neo4j-admin ... restore|load|unbind|delete",
+            "couchbase-cli ... bucket-delete|bucket-flush|failover",
+            "etcdctl ... del|rm|defrag|compaction|member remove",
             "python|python3 manage.py|./manage.py flush|reset_db|sqlflush",
             "manage.py flush|reset_db",
             "supabase db reset",
@@ -74,8 +93,13 @@ RULES = (
             "python manage.py flush",
             "php artisan migrate:fresh",
             "pg_restore --clean -d x y",
+            "dotnet ef database drop --force",
+            "alembic downgrade base",
+            "influx bucket delete -n x",
+            "cypher-shell 'MATCH (n) DETACH DELETE n'",
+            "bundle exec rails db:schema:load",
         ),
-        no=("createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate"),
+        no=("createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate", "alembic downgrade -1"),
     ),
     Rule(
         "database.redis",
@@ -84,14 +108,21 @@ RULES = (
             "redis-cli|valkey-cli ... CONFIG SET|RESETSTAT|REWRITE",
             "redis-cli|valkey-cli ... CLUSTER RESET|FAILOVER|FORGET|FLUSHSLOTS",
             "redis-cli|valkey-cli ... SCRIPT FLUSH",
+            "redis-cli|valkey-cli ... EVAL /flush(?:all|db)|shutdown/",
             "redis-cli|valkey-cli ... SLAVEOF|REPLICAOF",
-            "redis-cli|valkey-cli ... DEL|UNLINK /\\*/",
+            "redis-cli|valkey-cli ... DEL|UNLINK /\\*|\\{\\}/",
         ),
         HARM,
         "empties or turns around the store",
         "Delete single keys by name.",
         effect="database",
-        yes=("redis-cli FLUSHALL", "redis-cli -h x flushdb", "redis-cli CONFIG SET dir /x"),
+        yes=(
+            "redis-cli FLUSHALL",
+            "echo FLUSHALL | redis-cli",
+            "redis-cli --scan | xargs redis-cli del",
+            "redis-cli -h x flushdb",
+            "redis-cli CONFIG SET dir /x",
+        ),
         no=("redis-cli GET a", "redis-cli DEL a"),
     ),
     Rule(

@@ -184,7 +184,9 @@ RULES = (
         (
             "git reflog expire|delete",
             "git gc {--prune=now --prune=all}",
-            "git prune {--expire=now --expire}",
+            "git prune !{-n --dry-run}",
+            "git replace {-d --delete}",
+            "git lfs prune {-f --force}",
             "git gc {--aggressive} {--prune}",
         ),
         HARM,
@@ -192,8 +194,13 @@ RULES = (
         "Leave it to git gc, which keeps two weeks.",
         "git gc",
         "git_discard",
-        yes=("git reflog expire --expire=now --all", "git gc --prune=now", "git prune --expire=now"),
-        no=("git gc", "git reflog", "git remote prune origin"),
+        yes=(
+            "git reflog expire --expire=now --all",
+            "git gc --prune=now",
+            "git prune --expire=now",
+            "git replace -d x",
+        ),
+        no=("git prune -n", "git gc", "git reflog", "git remote prune origin"),
     ),
     Rule(
         "git.rewrite-history",
@@ -260,6 +267,26 @@ RULES = (
         no=("git submodule update",),
     ),
     Rule(
+        "vcs.discard",
+        (
+            "hg strip|purge",
+            "hg update|up|checkout|co|revert {-C --clean --all -a}",
+            "jj abandon|restore",
+            "jj op|operation restore|abandon",
+            "svn delete|rm|del /:\\/\\//",
+            "svn revert|cleanup {-R --recursive --remove-unversioned --remove-ignored}",
+            "fossil close|purge|scrub|clean {-f --force}",
+            "p4 revert|obliterate|delete",
+            "bzr|brz uncommit|revert|clean-tree {--force}",
+        ),
+        HARM,
+        "throws changes away, or takes them out of the repository",
+        "Look first at its diff or status.",
+        effect="git_discard",
+        yes=("hg update -C", "jj abandon x", "svn delete https://x/y -m z", "fossil close --force"),
+        no=("hg status", "hg update", "jj log", "svn revert a.txt", "svn update"),
+    ),
+    Rule(
         "git.skip-checks",
         (
             "git commit {--no-verify -n}",
@@ -275,6 +302,18 @@ RULES = (
         effect="git_change",
         yes=("git commit --no-verify -m x", "git commit -nm x"),
         no=("git commit -m x", "git commit -m 'no --no-verify'"),
+    ),
+    Rule(
+        "git.config-everywhere",
+        (
+            "git config {--global --system} ... core.hookspath|core.fsmonitor|core.sshcommand|core.askpass|diff.external|protocol.ext.allow|init.templatedir|credential.helper|include.path /./ !{--get --get-all --unset --list -l}",
+        ),
+        HARM,
+        "sets a program that git will run in every repository of this user",
+        "Let a person set what git runs.",
+        effect="git_config",
+        yes=("git config --global core.hooksPath /x",),
+        no=("git config --global core.editor vim", "git config core.hooksPath .husky"),
     ),
     Rule(
         "git.config-exec",

@@ -28,14 +28,14 @@ class Launcher:
     unless: str = ""
     """Options with which it starts nothing."""
     alone: str = ""
-    """What it starts with no command given: `shell`, or empty for nothing."""
+    """What it starts with no command given: `shell`, the options with which it is one, or empty for nothing."""
     yes: tuple[str, ...] = ()
     """Command lines that start `true`."""
 
 
 LAUNCHERS = (
-    Launcher("sudo", values="-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U --other-user -R --chroot -D --chdir", elevates=True, assigns=True, unless="-l --list -v --validate -k -K -V --version -e --edit", yes=("sudo -u root true", "sudo -nE A=b true", "sudo -uroot -- true")),
-    Launcher("doas", values="-u -C", elevates=True, yes=("doas -u root true",)),
+    Launcher("sudo", values="-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U --other-user -R --chroot -D --chdir", elevates=True, assigns=True, alone="-i -s --login --shell", unless="-l --list -v --validate -k -K -V --version -e --edit", yes=("sudo -u root true", "sudo -nE A=b true", "sudo -uroot -- true")),
+    Launcher("doas", values="-u -C", elevates=True, alone="-s", yes=("doas -u root true",)),
     Launcher("pkexec", values="--user", elevates=True, yes=("pkexec --user root true",)),
     Launcher("gosu", skip=1, elevates=True, yes=("gosu root true",)),
     Launcher("su-exec", skip=1, elevates=True, yes=("su-exec root true",)),

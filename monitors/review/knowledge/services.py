@@ -4,6 +4,7 @@ from monitors.review.levels import CARE, HARM, MODERATE
 from monitors.review.rules import Program, Rule
 
 PROGRAMS = (
+    Program("nsupdate", values="-k -p -t", fed=True, effect="network_config", details="changes names that others look up", risk=CARE),
     Program("systemctl", values="-p --property -t --type -H -M --state -n --lines -o", reads=("status|show|list-units|list-unit-files|list-timers|list-sockets|list-dependencies|list-jobs|list-machines|is-active|is-enabled|is-failed|is-system-running|cat|get-default|help|show-environment|list-paths|list-automounts|whoami", "!/./", "{--version --failed --help}"), effect="service", details="changes services", risk=CARE, yes=("systemctl status x", "systemctl --failed", "systemctl --user list-units"), no=("systemctl restart x",)),
     Program("service rc-service sv initctl supervisorctl launchctl pm2 forever brew-services svcs svcadm chkconfig update-rc.d rc-update invoke-rc.d monit s6-rc",
             reads=("... status|list|show|logs|ls|jlist|prettylist|describe|env|info|monit|tail|avail|print|blame|dumpstate", "{--status-all --list -l --help --version}"), effect="service", details="changes services", risk=MODERATE, yes=("service x status", "pm2 logs", "supervisorctl status"), no=("service x restart",)),
@@ -26,6 +27,8 @@ RULES = (
         (
             "systemctl stop|disable|mask|kill|isolate|set-default|revert|edit|daemon-reexec|set-property|set-environment|link",
             "service * stop",
+            "tmux kill-server",
+            "screen {-X} /\\b(?:quit|kill)\\b/",
             "rc-service|sv|initctl|supervisorctl|launchctl|pm2|forever|svcadm ... stop|shutdown|disable|unload|bootout|kill|delete|remove|stopall",
             "chkconfig|update-rc.d|rc-update ... off|remove|del|disable",
         ),
@@ -39,6 +42,10 @@ RULES = (
     Rule(
         "service.stop-vital",
         (
+            "systemctl isolate|start rescue*|emergency*|poweroff*|reboot*|halt*|shutdown*",
+            "systemctl link|enable|reenable /(?:^| )\\.{0,2}\\/\\S/",
+            "pm2 kill",
+            "pm2|supervisorctl|forever delete|stop|stopall|remove all",
             "systemctl stop|disable|mask|kill ... ssh*|sshd*|network*|systemd-*|dbus*|firewalld*|ufw*|iptables*|nftables*|auditd*|apparmor*|docker*|postgres*|mysql*|mariadb*|mongod*|redis*|nginx*|apache*|httpd*|kubelet*|containerd*|cron*|rsyslog*|fail2ban*|etcd*|named*|NetworkManager*|*database*|chronyd*|crond*|haproxy*|elasticsearch*|rabbitmq*|kafka*|vault*|consul*",
             "service ssh|sshd|network|networking|docker|postgresql|mysql|nginx|apache2|iptables|cron stop",
         ),
@@ -46,7 +53,14 @@ RULES = (
         "stops what the machine or other people need",
         "Let a person stop it.",
         effect="service",
-        yes=("systemctl stop sshd", "systemctl disable firewalld", "service docker stop"),
+        yes=(
+            "systemctl isolate rescue.target",
+            "systemctl link /x/y.service",
+            "pm2 delete all",
+            "systemctl stop sshd",
+            "systemctl disable firewalld",
+            "service docker stop",
+        ),
         no=("systemctl restart nginx", "systemctl stop myapp"),
     ),
     Rule(
@@ -115,6 +129,21 @@ RULES = (
         effect="security",
         yes=("setenforce 0", "ufw disable", "iptables -F", "nft flush ruleset", "sysctl 'kernel.core_pattern=|/x'"),
         no=("ufw status", "iptables -L", "getenforce"),
+    ),
+    Rule(
+        "dns.change",
+        (
+            "nsupdate /\\bupdate +(?:delete|add)\\b|\\bdel\\b/",
+            "dnscontrol push",
+            "octodns-sync {--doit}",
+            "rndc stop|halt|flush|delzone|freeze|querylog",
+        ),
+        HARM,
+        "changes names that others look up",
+        "Look first: dnscontrol preview, octodns-sync without --doit.",
+        effect="network_config",
+        yes=("nsupdate <<< 'update delete x.example.com A'", "dnscontrol push", "octodns-sync --doit"),
+        no=("dnscontrol preview", "dig x.example.com", "rndc status"),
     ),
     Rule(
         "kernel.change",

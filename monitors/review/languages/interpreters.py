@@ -60,6 +60,8 @@ Files = Callable[[Invocation, str], str | None]
 
 def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     """What the code given to an interpreter does; None where there is none, or it is not known."""
+    if invocation.name in _ESCAPES:
+        return _escapes(invocation)
     interpreter = _BY_NAME.get(invocation.name)
     if interpreter is None:
         return None
@@ -74,6 +76,16 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
         found.hidden = found.hidden or "is longer than a review goes through"
         del found.scripts[MAX_SCRIPTS:]
     return found
+
+
+_ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
+"""Programs that run a line of their input as a shell command where it begins with an exclamation mark."""
+
+
+def _escapes(invocation: Invocation) -> Uses | None:
+    lines = (invocation.input.text or "")[:MAX_CODE].splitlines()
+    scripts = [line.lstrip(": ")[1:] for line in lines if line.lstrip(": ")[:1] == "!"]
+    return Uses(scripts=scripts[:MAX_SCRIPTS], runs=True) if scripts else None
 
 
 def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
@@ -130,14 +131,22 @@ def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield writes(scene, invocation, arg(word[3:], known=word.known))
 
 
+def _executes_rm(invocation: Invocation) -> bool:
+    return any(
+        before in ("-exec", "-execdir", "-ok") and word in ("rm", "/bin/rm", "unlink", "shred")
+        for before, word in pairwise(invocation.args)
+    )
+
+
 def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`find -delete`: what it selects, or the whole of where it looks."""
-    if "-delete" not in invocation.args:
-        return
     chosen = selects(invocation)
+    if "-delete" not in invocation.args and (chosen or not _executes_rm(invocation)):
+        return
     for root in roots(invocation):
         if not chosen:
-            yield deletes(scene, invocation, root, recursive=True, forced=True)
+            all_of = arg(root.rstrip("/") + "/{}", known=root.known) if "-type" in invocation.args else root
+            yield deletes(scene, invocation, all_of, recursive=True, forced=True)
             continue
         below = arg(root.rstrip("/") + "/{}", known=root.known)
         found = deletes(scene, invocation, below, recursive=False, forced=False)

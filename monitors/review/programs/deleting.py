@@ -21,6 +21,10 @@ def deletes(
 ) -> Finding | None:
     """What it means that the invocation deletes what the word names."""
     path = scene.path(word, invocation)
+    if invocation.inside and scene.places.place(path) is Place.SCRATCH:
+        return Finding(
+            "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)
+        )
     if invocation.inside:
         risk = levels.HARM if recursive and path.count("/") < 3 else levels.CARE if recursive else levels.NOTED
         return _found(
@@ -82,6 +86,15 @@ def deletes_path(
             levels.HARM,
             f"deletes {shown} of the system",
             "Let a person remove it, or the package manager.",
+            shown,
+            invocation,
+        )
+    if scene.places.secret(path):
+        return _found(
+            "files.delete-secret",
+            levels.HARM,
+            f"deletes {shown}, a key or a login that nothing brings back",
+            "Let a person delete keys.",
             shown,
             invocation,
         )

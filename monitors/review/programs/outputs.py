@@ -61,7 +61,7 @@ _LAST = frozenset(
     }
 )
 """Programs that write to their last operand."""
-_IN_PLACE = re.compile(r"-(?:[nrEsuzl]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+_IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
 MAX_PATHS = 40
 """Most paths looked for in one word."""
 _PATH = re.compile(r"(?:^|[=:@,'\"(<>\s])(~?/[^\s'\",;:)<>]+|~/[^\s'\",;:)<>]*)")

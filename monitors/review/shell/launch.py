@@ -98,7 +98,8 @@ def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
     words = tuple(args[at:])
     if not words:
         asked = {"--help", "--version", "-V", "-h"}.intersection(args)
-        return Started(launcher, alone=True, inside=inside) if launcher.alone and not asked else None
+        opens = launcher.alone == "shell" or not set(launcher.alone.split()).isdisjoint(args)
+        return Started(launcher, alone=True, inside=inside) if opens and not asked else None
     if launcher.joined and len(words) > 1 and launcher.command in ("parallel", "sem", "hyperfine"):
         return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
     if launcher.joined:
@@ -159,7 +160,7 @@ def _found(invocation: Invocation) -> Started | None:
 
 _FIND = Launcher("find")
 _SELECTS = re.compile(
-    r"-(?:i?name|i?path|i?regex|i?wholename|size|[acm](?:time|min)|[ac]?newer\w*|empty|perm|user|group|links|inum|i?lname|mindepth|maxdepth|type|not|nouser|nogroup)\Z|!\Z"
+    r"-(?:i?name|i?path|i?regex|i?wholename|size|[acm](?:time|min)|[ac]?newer\w*|empty|perm|user|group|links|inum|i?lname|mindepth|maxdepth|not|nouser|nogroup)\Z|!\Z"
 )
 
 
@@ -184,7 +185,7 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
     if "{}" not in word or invocation.name != "find":
         return word
     root = roots(invocation)[0]
-    below = root.rstrip("/") + "/{}" if selects(invocation) else root
+    below = root.rstrip("/") + "/{}" if selects(invocation) or "-type" in invocation.args else root
     return arg(word.replace("{}", below), known=root.known, glob=True)
 
 

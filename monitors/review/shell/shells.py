@@ -34,6 +34,9 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
         return None
     use = ShellUse()
     args = invocation.args
+    if invocation.name == "cmd" and any(word[:2].lower() in ("/c", "/k") for word in args):
+        use.text = _cmd_script(args)
+        return use
     at, code = _options(args)
     if code:
         if at < len(args):
@@ -48,6 +51,12 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
         return use
     _from_input(use, invocation)
     return use
+
+
+def _cmd_script(args: list[Arg]) -> str:
+    """What `cmd /c` runs: all that follows, quoted or not."""
+    at = next(index for index, word in enumerate(args) if word[:2].lower() in ("/c", "/k"))
+    return " ".join(filter(None, (args[at][2:], *args[at + 1 :])))
 
 
 def _options(args: list[Arg]) -> tuple[int, bool]:

@@ -372,7 +372,10 @@ class Walk:
         return self._start(started_one)
 
     def _piped_words(self, invocation: Invocation) -> list[Arg]:
-        if any(word[:2] == "-I" or word in ("-i", "{}") for word in invocation.args):
+        if any(
+            word[:2] in ("-I", "-a") or word in ("-i", "{}") or word.startswith("--arg-file")
+            for word in invocation.args
+        ):
             return []
         text = invocation.input.text
         if text is None:

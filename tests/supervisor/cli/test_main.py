@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -59,3 +60,13 @@ def test_help_loads_nothing_that_takes_time() -> None:
 
 def test_a_command_to_the_daemon_loads_neither_the_configuration_nor_the_core() -> None:
     assert not loaded_by("ps", "--help") & (HEAVY - {"anyio"})
+
+
+@pytest.mark.parametrize(("environ", "coloured"), [({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])
+def test_a_terminal_is_coloured_unless_its_owner_wants_none(
+    environ: dict[str, str], coloured: bool, tmp_path: Path
+) -> None:
+    environ = {**environ, "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path), "RUNTIME_DIRECTORY": str(tmp_path)}
+    done = CliRunner().invoke(main, ["explain", "rm -rf /"], env=environ, color=True)
+    assert done.exit_code == 0
+    assert ("\x1b[" in done.output) == coloured

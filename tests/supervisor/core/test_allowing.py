@@ -1,0 +1,105 @@
+"""What a person allows, used by the gate of a session, and rebuilt from its journal."""
+
+from typing import Any
+
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.commands import Command
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.protocol.words import Decision
+from tests.play import Play, answers, verdict
+
+RULES = {"push": verdict(Decision.BLOCK, "rewrites"), "doom": verdict(Decision.BLOCK, "ends it", stop=True)}
+
+
+def running() -> Play:
+    return Play(RULES).running()
+
+
+def given(play: Play, **facts: Any) -> events.AllowanceGiven:
+    return events.AllowanceGiven(**{**play.stamp(), "id": "w-1", "by": "ann", "text": "git push", **facts})
+
+
+def decided(commands: list[Command]) -> str:
+    (answer,) = answers(commands)
+    return str(answer["permissionDecision"])
+
+
+def test_what_is_allowed_once_runs_once() -> None:
+    play = running()
+    play.feed(given(play))
+    assert decided(play.call("git push origin")) == "deny"
+    assert decided(play.call("git push")) == "allow"
+    made = play.journal[-1][1]
+    assert isinstance(made, events.ReviewMade)
+    assert (made.review.allowance, made.review.reasoning) == ("w-1", "ann allowed it (w-1). Without that: rewrites")
+    assert decided(play.call("git push")) == "deny"
+
+
+def test_the_second_gate_does_not_use_it_up_again() -> None:
+    play = running()
+    play.feed(given(play, uses=2))
+    play.call("git push")
+    play.permission("git push")
+    assert [one.uses for one in play.session.allowances(play.now)] == [1] if play.session else False
+
+
+def test_what_is_allowed_for_a_while_runs_until_then() -> None:
+    play = running()
+    play.feed(given(play, text="", rule="test.rule", uses=None, seconds=60.0))
+    assert [decided(play.call("git push origin")) for _ in range(3)] == ["allow"] * 3
+    play.now += 60
+    assert decided(play.call("git push origin")) == "deny"
+    assert play.session is not None
+    assert play.session.allowances(play.now) == ()
+
+
+def test_what_is_taken_back_counts_no_more() -> None:
+    play = running()
+    play.feed(given(play, uses=None))
+    play.feed(events.AllowanceRevoked(**play.stamp(), id="w-1", by="ann"))
+    assert decided(play.call("git push")) == "deny"
+
+
+def test_what_stops_an_agent_is_never_allowed() -> None:
+    play = running()
+    play.feed(given(play, text="doom"))
+    assert decided(play.call("doom")) == "deny"
+
+
+def test_after_a_restart_it_is_as_it_was_and_after_a_new_boot_it_is_worth_nothing() -> None:
+    play = running()
+    play.feed(given(play, uses=2))
+    play.call("git push")
+    first = play.journal[0][1]
+    assert isinstance(first, events.TaskSubmitted)
+    rebuilt = play.make(first)
+    for seq, event in play.journal:
+        rebuilt.remember(seq, event)
+    assert [one.uses for one in rebuilt.allowances(play.now)] == [1]
+    assert rebuilt.allowances(1.0) == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"from_agent": "a1"}, "agents allow nothing"),
+        ({"text": ""}, "An allowance for everything is none"),
+        ({"uses": 0}, "of 0 uses"),
+        ({"seconds": -1.0}, "for -1.0 s"),
+    ],
+)
+def test_what_cannot_be_allowed_is_refused(wrong: dict[str, Any], says: str) -> None:
+    play = running()
+    assert play.session is not None
+    with pytest.raises(UsageError, match=says):
+        play.session.check(given(play, **wrong))
+
+
+def test_one_that_there_is_none_of_cannot_be_taken_back() -> None:
+    play = running()
+    assert play.session is not None
+    error: type[ChaperonError] = NotFoundError
+    with pytest.raises(error, match="no allowance 'w-9'"):
+        play.session.check(events.AllowanceRevoked(**play.stamp(), id="w-9", by="ann"))
