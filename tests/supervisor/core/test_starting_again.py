@@ -106,7 +106,7 @@ def test_a_usage_limit_is_waited_out_and_a_restart_waits_only_for_what_is_left()
     for seq, event in play.journal:
         made.remember(seq, event)
     adopted = events.AgentAdopted(**play.stamp(), outcome="launched")
-    assert wait(made.recover(len(play.journal) + 1, adopted)) == pytest.approx(360)
+    assert wait(made.recover(len(play.journal) + 1, adopted, "launched")) == pytest.approx(360)
     again = launch(play.fired("retry"))
     assert again.resume_session == "s-1"
 
