@@ -233,6 +233,8 @@ class CheckpointRestored(Event):
     """Paths that were written, removed or changed."""
     kept: tuple[str, ...] = ()
     """Paths that were left as they are although the checkpoint has them otherwise."""
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
     kind: Literal["checkpoint_restored"] = "checkpoint_restored"
 
 
