@@ -202,6 +202,8 @@ class ResourcesSeen(Event):
     """Bytes read and written by those processes."""
     disk_mb: float = 0.0
     """What the workspace holds beyond git's own, in MiB, at the last time that was measured; 0 before."""
+    file_operations: int = 0
+    """Files written, moved or deleted in the workspace since that is watched, by whatever did it."""
     kind: Literal["resources_seen"] = "resources_seen"
 
 
