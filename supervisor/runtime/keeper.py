@@ -311,6 +311,11 @@ class Keeper:
                 self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
 
+    def operations(self, workspace: str) -> int:
+        """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.operations if place else 0
+
     async def complete_interrupted(self) -> list[str]:
         """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
 
