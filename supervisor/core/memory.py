@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from interventions.controller import EASED, Controller
 from monitors.guarded import DetectorFailure, Guarded, Watchers
+from monitors.review.decide import may_hurry
 from supervisor.core import gate
 from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
@@ -101,6 +102,7 @@ class Memory:
         detectors: Watch the run; fed here, since their memory is part of the state.
         controller: Remembers issues and interventions; asked elsewhere.
         captures: When checkpoints are made.
+        hurry: Whether answers that change nothing may be sent before the journal has why.
     """
 
     def __init__(
@@ -109,6 +111,8 @@ class Memory:
         detectors: Sequence[Detector],
         controller: Controller,
         captures: CaptureRules,
+        *,
+        hurry: bool = False,
     ) -> None:
         self.submitted = submitted
         self.task = submitted.task
@@ -118,6 +122,7 @@ class Memory:
         self.first_seq = self.last_seq = 0
         self.launched = self.greeted = self.begun = False
         self.outbox = Outbox()
+        self._hurry = hurry
         self.requests = Requests()
         self.allowances = Allowances()
         self.turns = Turns()
@@ -308,7 +313,7 @@ class Memory:
     def _review(self, seq: int, event: ReviewMade) -> None:
         permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
         line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
-        self.outbox.answer(event.request_id, line)
+        self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.used(event.review.allowance)

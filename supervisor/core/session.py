@@ -105,7 +105,7 @@ class Session:
         settings: SessionSettings,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._known = Memory(submitted, detectors, controller, settings.captures)
+        self._known = Memory(submitted, detectors, controller, settings.captures, hurry=settings.hurry)
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None

@@ -43,6 +43,8 @@ class SendLine:
 
     key: str
     line: bytes
+    hurry: bool = False
+    """Whether it may be sent before the journal has what led to it."""
 
 
 @dataclass(frozen=True, slots=True)

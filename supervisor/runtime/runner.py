@@ -42,7 +42,7 @@ from supervisor.runtime.containment import Ceiling
 from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.journal import Journal
+from supervisor.runtime.journal import Journal, JournalState
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
@@ -148,6 +148,8 @@ class Runner:
             self._freeze()
             rest = [command for command in batch.commands if not isinstance(command, Freeze)]
             batch = replace(batch, commands=rest)
+        if self._shim is not None and self._tools.journal.state is JournalState.OPEN:
+            batch = replace(batch, commands=[command for command in batch.commands if not self._hurried(command)])
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
@@ -208,6 +210,13 @@ class Runner:
         if self._enforcer is not None:
             self._enforcer.stand_back(thaw=False)
         self._shim.freeze()
+
+    def _hurried(self, command: Command) -> bool:
+        """Send a line at once that need not wait for the journal; whether it was one."""
+        hurries = isinstance(command, SendLine) and command.hurry
+        if isinstance(command, SendLine) and hurries:
+            self._steer(command)
+        return hurries
 
     def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""

@@ -82,7 +82,7 @@ async def test_dangerous_calls_in_any_form_are_stopped_on_disk_and_the_model_is_
     steal = f"{sys.executable} -m supervisor.cli allow a1 '{BLOCKED['wrapped']}'"
     steps = [*map(bash, BLOCKED.values()), bash(CHANGED), bash(WARNED), bash("cat keys.txt"), bash(WAITS)]
     steps += [bash(ALLOWED), bash(ALLOWED), bash(steal), bash("python3 sneak.py"), SETTINGS, say("Done.")]
-    async with house(tmp_path, *steps) as made:
+    async with house(tmp_path, *steps, policy={"reviewer": {"review_mode": "async"}}) as made:
         await made.submit()
         await allow_by_hand(made)
         ended = await made.ended()
