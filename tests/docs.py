@@ -26,6 +26,7 @@ SECTIONS = (
     Section("README.md", "commands", drawings.commands_as_table),
     Section("README.md", "socket", drawings.api_as_table),
     Section("supervisor/config/README.md", "keys", reference_markdown),
+    Section("supervisor/protocol/README.md", "adoption", drawings.taking_over_as_table),
     Section("supervisor/protocol/README.md", "events", drawings.events_as_table),
 )
 """All drawn parts."""

@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import click
 
 from supervisor.cli.__main__ import COMMANDS, SAYS, main
-from supervisor.core import states
+from supervisor.core import states, taking_over
 from supervisor.protocol import events
 from supervisor.runtime.api import make_api
 from supervisor.runtime.metrics_api import metrics_routes
@@ -58,6 +58,11 @@ def _first_sentence(path: Path) -> str:
 def states_as_mermaid() -> str:
     """The table of states as a picture."""
     return f"```mermaid\n{states.draw()}\n```"
+
+
+def taking_over_as_table() -> str:
+    """What is due for an agent that a daemon takes over, by its state and by what was found of it."""
+    return taking_over.draw()
 
 
 def commands_as_table() -> str:

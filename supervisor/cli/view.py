@@ -89,7 +89,10 @@ def _result(frame: Mapping[str, Any]) -> Shown:
     if len(clean(text, len(text) + 1)) > WIDTH:
         yield from ((_mark("", "white"), clean(line, len(line) + 1)) for line in text.splitlines())
     cost = frame.get("total_cost_usd")
-    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else "")
+    failed = frame.get("is_error") and frame.get("subtype") == "success"  # so the CLI says that the API failed
+    told = f"turn ended: {'error' if failed else frame.get('subtype')}" + (
+        f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else ""
+    )
     yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(clean(told), dim=True)
 
 

@@ -14,6 +14,7 @@ from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.protocol.events import (
+    AgentAdopted,
     AnyEvent,
     InterventionJudged,
     OutcomeGiven,
@@ -63,12 +64,12 @@ class Board:
         if session is not None:
             session.remember(seq, event)
 
-    def recover(self, seq: int, event: AnyEvent) -> list[Command]:
+    def recover(self, seq: int, event: AgentAdopted) -> list[Command]:
         """What is still due for the agent of the event after the journal was read."""
         session = self._live.get(event.agent)
         if session is None:
             return []
-        return self._noted(seq, event, session, session.recover(seq, event))
+        return self._noted(seq, event, session, session.recover(seq, event, event.outcome))
 
     def live(self) -> Iterator[Session]:
         """The sessions that have not ended."""

@@ -19,6 +19,11 @@ from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import InterventionKind, Severity
 
+NO_LOGIN = "Please run /login"
+"""What the CLI gives for an answer where it has no account (2.1.329)."""
+
+SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
+
 
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
@@ -43,7 +48,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident("agent_lost", Severity.HIGH, what, resume)
         case AgentExited() if known.summary.failed:
             what = f"The turn of agent {agent} ended in an error: {known.summary.result[:500]}"
-            return incident("turn_failed", Severity.MEDIUM, what, resume)
+            return incident(
+                "turn_failed", Severity.MEDIUM, what, SIGN_IN if NO_LOGIN in known.summary.result else resume
+            )
         case AgentExited():
             how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
             tail = cause.stderr_tail.strip()[-500:]

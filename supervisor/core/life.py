@@ -48,6 +48,8 @@ def _ended(known: Memory) -> Due:
     """What the end of the processes means, by the state in which it came."""
     stopping = known.state is AgentState.STOPPING
     match known.ending:
+        case None if known.unborn and stopping:
+            return Step.END, "stopped before it was launched"
         case None:
             return None
         case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:

@@ -135,6 +135,8 @@ class Memory:
         self.emergency: InterventionChosen | None = None
         self.unfit: messages.ControlResponse | TimerFired | None = None
         """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
+        self.unborn = False
+        """Whether it was found that no process of it was ever started."""
         self.lingers = False
         """Whether the CLI did not end in time once its input was closed."""
         self.captures = Captures(captures)
@@ -449,7 +451,7 @@ class Memory:
     def _process(self, seq: int, event: AnyEvent) -> None:
         match event:
             case AgentLaunched():
-                self.launched = True
+                self.launched, self.unborn = True, False
                 self.going_back.launches = event.number
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
@@ -464,6 +466,7 @@ class Memory:
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.ending is not None
+                self.unborn = event.outcome == "launched"
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
             case ResourcesSeen():

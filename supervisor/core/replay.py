@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from monitors.guarded import Watchers
+from supervisor.core import gate
 from supervisor.core.observe import Observer
 from supervisor.core.transcripts import Reader, Record
 from supervisor.protocol.actions import Action, Context, Review, Reviewer, Step
@@ -167,8 +168,8 @@ class _Session:
         self._workspace = self._workspace or self._cwd
         if record.mono is not None:
             self._started = record.mono if self._started is None else self._started
-            self._mono = max(self._mono, record.mono)
-            self.result.recorded_seconds = self._mono - self._started
+            self._mono = max(self._mono, record.mono - self._started)
+            self.result.recorded_seconds = self._mono
 
     def _hear(self, record: Record) -> None:
         by = record.by or ("person" if self._task else "task")
@@ -196,19 +197,13 @@ class _Session:
         return Action(tool, call if isinstance(call, dict) else {}, cwd or self._cwd, self._workspace, id_, subagent)
 
     def _review(self, action: Action, seq: int) -> None:
-        review = self._reviewed(action)
+        review = _UNREVIEWED
+        if self._reviewer is not None:
+            context = Context(self._task, tuple(self._history), home=home_of(self._workspace))
+            review = gate.review(self._reviewer, action, context)
         self.result.actions += 1
         self.result.reviews[review.decision.value] += 1
         self._show(self._observer.reviewed(action, review, seq, self._mono), seq)
-
-    def _reviewed(self, action: Action) -> Review:
-        if self._reviewer is None:
-            return _UNREVIEWED
-        try:
-            return self._reviewer.review(action, Context(self._task, tuple(self._history), home=_home(self._workspace)))
-        except Exception as error:  # noqa: BLE001 - the contract of reviewers: whatever one raises is a block
-            reason = f"the reviewer raised {type(error).__name__}: {error}"
-            return Review(Decision.BLOCK, 1.0, 0.0, Severity.HIGH, reason, rule="reviewer.failed")
 
     def _show(self, observations: list[Observation], seq: int) -> None:
         for observation in observations:
@@ -225,7 +220,7 @@ class _Session:
             self._history.append(Step(observation.tool, summary, observation.failed, decision))
 
 
-def _home(workspace: str) -> str:
+def home_of(workspace: str) -> str:
     """The home directory that a workspace's path suggests: `/home/x` or `/Users/x`, else `/root`."""
     parts = workspace.split("/")
     return "/".join(parts[:3]) if len(parts) > 2 and parts[1] in {"home", "Users"} else "/root"

@@ -15,6 +15,7 @@ from supervisor.core.going_back import Phase
 from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, SETTLE, STANDSTILL, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
+from supervisor.core.taking_over import TABLE, Found, Todo
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
@@ -214,38 +215,40 @@ class Session:
             commands += self._go_back(event.mono)
         return commands + self._wake(event.mono)
 
-    def recover(self, seq: int, event: AnyEvent) -> list[Command]:
+    def recover(self, seq: int, event: AnyEvent, found: Found = "reattached") -> list[Command]:
         """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
 
         The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
         """
-        known = self._known
-        known.outbox.lost()
+        self._known.outbox.lost()
         commands = self._decide(seq, event)
-        match known.state:
-            case AgentState.STARTING if not known.launched:
-                commands += self._launch()
-            case AgentState.STARTING:
-                commands.append(StartTimer(HELLO, self._settings.hello_seconds))
-            case AgentState.RUNNING if known.turns.owed:
-                commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
-            case AgentState.FINISHING:
-                commands += [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
-            case AgentState.STOPPING if known.rung is not None:
-                commands += self._climb(known.rung)
-            case _:
-                pass
-        if known.going_back.phase is not None and not known.state.ended:
-            commands += self._go_back(event.mono)
-        commands += [self._deadline(asked, event.mono) for asked in known.requests.approvals.values()]
-        going = known.launched and not known.state.ended and known.state is not AgentState.STOPPING
-        if going and known.going_back.cause is None:
-            # The daemon before may have ended with the tree standing still: for a stop that was not written yet, or for
-            # its share of processor time.
-            commands.append(Thaw())
-        if self._controller.limits != LimitsInForce(known.task.limits) and not known.state.ended:
-            commands.append(self._apply_limits())
+        for todo in TABLE[self.state].get(found, ()):
+            commands += self._taking_over(todo, event.mono)
         return commands + self._wake(event.mono)
+
+    def _taking_over(self, todo: Todo, mono: float) -> list[Command]:
+        known = self._known
+        match todo:
+            case Todo.LAUNCH:
+                return self._launch()
+            case Todo.AWAIT_HELLO:
+                return [StartTimer(HELLO, self._settings.hello_seconds)]
+            case Todo.AWAIT_TURN if known.turns.owed:
+                return [StartTimer(SETTLE, self._settings.settle_seconds)]
+            case Todo.CLOSE:
+                return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
+            case Todo.CLIMB if known.rung is not None:
+                return self._climb(known.rung)
+            case Todo.WATCH:
+                deadlines: list[Command] = [self._deadline(asked, mono) for asked in known.requests.approvals.values()]
+                lowered = self._controller.limits != LimitsInForce(known.task.limits)
+                return [*deadlines, self._apply_limits()] if lowered else deadlines
+            case Todo.GO_ON:
+                # Without a rollback too: the daemon before may have ended with the tree standing still, for a stop that
+                # was not written yet, or for its share of processor time.
+                return self._go_back(mono)
+            case _:
+                return []
 
     def _apply_limits(self) -> ApplyLimits:
         return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)

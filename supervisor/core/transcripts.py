@@ -1,9 +1,10 @@
 """Recorded sessions, line by line, in all the forms in which they are found.
 
 - transcripts: what the CLI keeps below `~/.claude/projects`, of every 2.x version, subagents' lines among them;
-- stream-json: what the CLI printed, as the shim's output file or a redirected run has it;
-- the journal of one agent: its `line_received` events, which keep the sequence numbers that the live run had, the task
-  that it was given, and what a person and chaperon said to it.
+- stream-json: what the CLI printed, as the shim's output file or a redirected run has it. Of a supervised run it has the
+  questions of the gate, and what was said to the model.
+
+A journal is read by `supervisor.core.rerun` instead.
 
 Damaged and foreign lines are counted and passed over: a recording that was cut, or is something else in part, still
 tells what it can. Nothing here raises on bad input.
@@ -15,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interventions.texts import OPENING
 from supervisor.protocol.errors import FrameError
-from supervisor.protocol.messages import Json, Message, NotJson, Unknown, User, decode, parse_frame
+from supervisor.protocol.messages import HookCallback, Json, Message, NotJson, Unknown, User, decode, parse_frame
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line that is decoded; twice what the live wire keeps, for a transcript line wraps a frame."""
@@ -28,9 +30,6 @@ _NOT_SAID = re.compile(
     r"|\[Request interrupted by user|Caveat: The messages below)"
 )
 """How texts begin that stand in the user's place in a transcript and that nobody said to the model."""
-
-_WORDS_OF_A_PERSON = frozenset({"say_requested", "redirect_requested"})
-"""Events of the journal with what a person said; a transcript has it in the user's place."""
 
 _COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
@@ -75,7 +74,7 @@ class Record:
     """One line that could be read."""
 
     seq: int
-    """Its line number from 1, or the event's number where the journal has one."""
+    """Its line number from 1."""
     mono: float | None
     """When, in seconds; None where the line does not say."""
     message: Message
@@ -108,31 +107,9 @@ class Reader:
         if frame is None:
             self.damaged += 1
             return None
-        return (
-            self._of_journal(frame)
-            if "kind" in frame and "type" not in frame
-            else self._of_frame(frame, self.lines, None)
-        )
+        return self._of_frame(frame, self.lines)
 
-    def _of_journal(self, event: Json) -> Record | None:
-        frame, seq, mono = event.get("frame"), event.get("seq"), event.get("mono")
-        number = seq if isinstance(seq, int) else self.lines
-        when = float(mono) if isinstance(mono, int | float) else None
-        if isinstance(frame, dict):
-            return self._of_frame(frame, number, when)
-        kind, task = event.get("kind"), event.get("task")
-        if kind == "task_submitted" and isinstance(task, dict):
-            return Record(
-                number, when, Unknown("task"), _text(task.get("prompt")), "task", _text(event.get("workspace"))
-            )
-        if kind in _WORDS_OF_A_PERSON and _text(event.get("text")):
-            return Record(number, when, Unknown("word"), _text(event.get("text")), "person")
-        chosen = event.get("intervention")
-        if kind == "intervention_chosen" and isinstance(chosen, dict) and _text(chosen.get("message")):
-            return Record(number, when, Unknown("intervention"), _text(chosen.get("message")), "chaperon")
-        return None
-
-    def _of_frame(self, frame: Json, seq: int, mono: float | None) -> Record | None:
+    def _of_frame(self, frame: Json, seq: int) -> Record | None:
         if not isinstance(frame.get("type"), str):
             self.foreign += 1
             return None
@@ -146,10 +123,10 @@ class Reader:
             return None
         return Record(
             seq,
-            seconds(frame.get("timestamp")) if mono is None else mono,
+            seconds(frame.get("timestamp")),
             message,
             said,
-            _speaker(frame),
+            _speaker(said, frame),
             _text(frame.get("cwd")),
             _text(frame.get("sessionId")) or _text(frame.get("session_id")),
         )
@@ -203,6 +180,8 @@ def _meta(frame: Json) -> list[dict[str, Any]]:
 
 def _said(message: Message, frame: Json) -> str:
     """What a person said with this line. Summaries, reminders and commands of the CLI's own are not that."""
+    if isinstance(message, HookCallback) and message.event == "UserPromptSubmit":
+        return message.prompt.strip()
     quiet = frame.get("isMeta") or frame.get("isCompactSummary") or frame.get("isSidechain")
     if not isinstance(message, User) or quiet or message.parent_tool_use_id:
         return ""
@@ -214,8 +193,13 @@ def _said(message: Message, frame: Json) -> str:
     return "\n".join(said for text in blocks if (said := _spoken(text))).strip()
 
 
-def _speaker(frame: Json) -> str:
-    """A person, where one sits at the session: a transcript of the CLI in a terminal, or of a version that did not say."""
+def _speaker(said: str, frame: Json) -> str:
+    """Chaperon, which always says so, or a person, where one sits at the session; empty where that follows from the order.
+
+    One sits there in a transcript of the CLI in a terminal, or of a version that did not say.
+    """
+    if said.startswith(OPENING):
+        return "chaperon"
     at_a_terminal = "sessionId" in frame and not _text(frame.get("entrypoint")).startswith("sdk")
     return "person" if at_a_terminal else ""
 

@@ -2,16 +2,14 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import anyio
 import anyio.to_thread
 
 from supervisor.core.session import Session
+from supervisor.core.taking_over import Found
 from supervisor.runtime import shims
 from supervisor.runtime.identity import read_identity
-
-Outcome = Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
 
 BIRTH_SECONDS = 5.0
 """How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
@@ -36,7 +34,7 @@ class Adopted:
     silent: int = 0
     """Alive, but its shim does not answer yet; it is tried again until it does, and its CLI waits meanwhile."""
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: Found) -> None:
         """Count one agent."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
@@ -53,7 +51,7 @@ class Adopted:
 class Finding:
     """What was found of one agent."""
 
-    outcome: Outcome
+    outcome: Found
     shim: shims.Shim | None = None
     """A conversation with its shim, where it lives."""
 

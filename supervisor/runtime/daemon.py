@@ -16,13 +16,14 @@ from anyio.abc import TaskGroup
 from supervisor.core.board import Board
 from supervisor.core.session import Session, refuse_illegal
 from supervisor.core.summary import Summary
+from supervisor.core.taking_over import FIRST, Found, Todo
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
-from supervisor.runtime.adoption import Adopted, Finding, Outcome, find
+from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incident_feed import IncidentFeed
@@ -389,22 +390,19 @@ class Daemon:
         runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
         log.info("agent %s: %s", agent, finding.outcome)
         try:
-            if finding.shim is not None and not session.launched:
+            first = FIRST[finding.outcome]
+            if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
                 runner.launched(finding.shim, session.launch_number)
             seq, event = self._note_adoption(agent, finding.outcome)
-            if finding.outcome in ("exited", "lost"):
-                # What it said before its end, and how it ended, come before what is decided about it.
+            if Todo.READ in first:
                 await runner.read_what_is_left(directory)
             self._hand_over(agent, seq, self.board.recover(seq, event))
-            if finding.outcome == "launched" and session.state is AgentState.STOPPING:
-                # It was stopped before the daemon before had started it: there is nothing to climb the ladder for.
-                self.happened(events.LaunchFailed(**self.stamp(agent), error="it was stopped before it was started"))
         except JournalError:
             raise
         except Exception as error:  # noqa: BLE001 - a session that fails must not keep the daemon from starting
             runner.perform(Batch(0, [], failure=error))
 
-    def _note_adoption(self, agent: str, outcome: Outcome) -> tuple[int, events.AgentAdopted]:
+    def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
         event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)
         seq = self._journal(event)
         self.board.remember(seq, event)

@@ -9,10 +9,19 @@ import anyio
 import pytest
 
 from monitors.defaults import DetectorSettings, make_detectors
+from monitors.review import make_reviewer
+from supervisor.config.model import Config
 from supervisor.core.replay import Replay, replay
+from supervisor.core.rerun import rerun
+from supervisor.protocol import events
+from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
+from supervisor.runtime.detecting import MakeDetectors
+from supervisor.runtime.segments import read_records
+from tests.live import live, make_repository
 from tests.support import cli_environment, kill_tree, real_claude_path
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -130,3 +139,37 @@ async def test_a_healthy_run_of_sixty_steps_raises_nothing(tmp_path: Path) -> No
     result = raised(transcript, Task("t", PROMPT, str(workspace)))
     assert result.actions == 60
     assert [seen.issue.sentence for seen in result.issues] == []
+
+
+async def test_a_supervised_run_gives_the_same_issues_live_from_its_journal_and_from_the_shims_file(
+    tmp_path: Path,
+) -> None:
+    steps = [bash("ls -a")] * 3 + [bash(f"cat missing_{n}.txt") for n in range(3)] + [Say("All tests pass. " * 60)]
+    make_repository(tmp_path / "repo", {"README.md": "shop\n"})
+    async with live(tmp_path, steps) as stage:
+        await stage.submit(PROMPT)
+        await stage.state(AgentState.DONE)
+        workspace = stage.daemon.board.summary("a1").workspace
+    journal = [(record.n, record.event) for record in read_records(tmp_path / "state" / "journal")]
+    seen = [event.issue for _, event in journal if isinstance(event, events.IssueSeen)]
+    assert {issue.type for issue in seen} == {"repetition", "repetitive_errors", "text_loop"}
+
+    make = MakeDetectors.of(Config())
+    (run,) = rerun(journal, None, lambda one: make(one.task, one.workspace))  # type: ignore[arg-type]
+    assert [_events_of(at.issue) for at in run.result.issues] == [_events_of(issue) for issue in seen]
+
+    [printed] = (tmp_path / "state" / "agents").rglob("out*")
+    lines = printed.read_bytes().splitlines()
+    task = Task("t", PROMPT, workspace)
+    from_shim = replay(lines, make_reviewer(), make(task))
+    place = {
+        number: line for line, number in enumerate((n for n, one in journal if isinstance(one, events.LineReceived)), 1)
+    }
+    assert from_shim.damaged == 0
+    assert [(at.issue.type, at.issue.closed, at.at_event) for at in from_shim.issues] == [
+        (at.issue.type, at.issue.closed, place[at.at_event]) for at in run.result.issues
+    ]
+
+
+def _events_of(issue: Issue) -> tuple[object, ...]:
+    return issue.type, issue.key, issue.closed, issue.severity, issue.began, issue.evidence

@@ -17,6 +17,7 @@ from monitors.defaults import DetectorSettings, make_detectors
 from supervisor.core.board import Board
 from supervisor.core.decide import SessionSettings, Surroundings
 from supervisor.core.session import Session
+from supervisor.core.taking_over import Found
 from supervisor.protocol import commands as do
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Context, Review
@@ -168,7 +169,7 @@ class World:
         self.board = self.rebuilt()
         for session in list(self.board.live()):
             agent = session.summary.agent
-            adopted = events.AgentAdopted(**self._stamp(agent), outcome="reattached")
+            adopted = events.AgentAdopted(**self._stamp(agent), outcome=self._found(session))
             self.journal.append(adopted)
             self.board.remember(len(self.journal), adopted)
             commands = self.board.recover(len(self.journal), adopted)
@@ -177,6 +178,12 @@ class World:
             cli = self.clis.get(agent)
             if cli is not None and not cli.alive and session.launched and not session.processes_ended:
                 self._tell_exit(agent, None, 9)
+
+    def _found(self, session: Session) -> Found:
+        cli = self.clis.get(session.summary.agent)
+        if session.processes_ended:
+            return "terminal"
+        return "reattached" if session.launched or (cli is not None and cli.alive) else "launched"
 
     def rebuilt(self) -> Board:
         """A board made from the journal alone."""

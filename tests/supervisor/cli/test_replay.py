@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from supervisor.protocol import events, records
+from tests.supervisor.core.test_rerun import played
 from tests.support import recorded
 
 FIELDS = {"path", "session_id", "events", "actions", "reviews", "issues", "seconds"}
@@ -61,3 +64,33 @@ def test_a_timeline_has_what_ran(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     assert chaperon(str(tmp_path / "none.jsonl"), home=tmp_path).returncode == 2
+
+
+def journal(folder: Path, agents: int) -> Path:
+    """A journal in two segments, of agents that list their files three times."""
+    folder.mkdir()
+    happened: list[events.AnyEvent] = []
+    for number in range(agents):
+        happened += [replace(event, agent=f"a{number + 1}") for _, event in played(["ls"] * 3)]
+    half, previous = len(happened) // 2, records.ORIGIN
+    for first, part in ((1, happened[:half]), (half + 1, happened[half:])):
+        head, previous = records.encode_header(first, previous)
+        segment = [head]
+        for n, event in enumerate(part, first):
+            line, previous = records.encode(n, event, previous)
+            segment.append(line)
+        (folder / f"{first:020}.jsonl").write_bytes(b"".join(segment))
+    return folder
+
+
+def test_a_journal_is_a_session_for_each_agent_over_all_its_segments(tmp_path: Path) -> None:
+    folder = journal(tmp_path / "journal", 2)
+    last = max(folder.iterdir())
+    last.write_bytes(last.read_bytes() + b'{"n":9999,"torn')
+    one, two, totals = replayed(folder, home=tmp_path)
+    assert [session["path"] for session in (one, two)] == [f"{folder}#a1", f"{folder}#a2"]
+    assert [[issue["type"] for issue in session["issues"]] for session in (one, two)] == [["repetition"]] * 2
+    assert one["lines"]["damaged"] == 1
+    assert totals["totals"]["actions"] == 6
+    timeline = chaperon("--timeline", str(folder), home=tmp_path).stdout
+    assert timeline.count("issue    repetition (medium)") == 2

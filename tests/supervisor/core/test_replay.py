@@ -120,3 +120,12 @@ def test_the_first_words_are_a_persons_where_one_sat_at_the_session_and_the_task
 
     assert by() == by(entrypoint="cli") == ["person"]
     assert by(entrypoint="sdk-cli") == ["task"]
+
+
+def test_time_is_counted_from_the_first_line_that_says_when_it_was() -> None:
+    later = {"timestamp": "2026-02-11T17:15:22.624Z"}
+    frame = json.loads(gave("t0", "x", failed=False))
+    seen: list[float] = []
+    lines = [call("t0", "ls"), json.dumps({**frame, **later}).encode()]
+    replay(lines, None, [], lambda observation: seen.append(observation.mono))
+    assert seen[-1] == 0.0

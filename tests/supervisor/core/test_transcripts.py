@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.core.transcripts import Reader, seconds
-from supervisor.protocol.messages import Assistant, Result, User
+from supervisor.core.transcripts import Reader, Record, seconds
+from supervisor.protocol.messages import Assistant, User
 
 COMMON = {"sessionId": "s1", "uuid": "u", "cwd": "/w", "version": "2.1.39", "timestamp": "2026-02-11T17:15:22.500Z"}
 
@@ -65,26 +65,18 @@ def test_subagents_are_found_in_sidechains_and_in_progress_lines() -> None:
     assert parents == ["t9", "a1"]
 
 
-def test_the_journals_lines_keep_their_numbers() -> None:
-    frame = {"type": "result", "subtype": "success", "is_error": False, "session_id": "s2"}
-    record = Reader().read(line({"kind": "line_received", "seq": 812, "mono": 4.5, "frame": frame}))
-    assert record is not None
-    assert isinstance(record.message, Result)
-    assert (record.seq, record.mono, record.session_id) == (812, 4.5, "s2")
+def test_what_a_supervised_run_was_told_is_read_from_its_hooks_and_chaperon_is_known_by_its_mark() -> None:
+    def told(prompt: str) -> Record | None:
+        hook = {
+            "subtype": "hook_callback",
+            "callback_id": "p",
+            "input": {"hook_event_name": "UserPromptSubmit", "prompt": prompt},
+        }
+        return Reader().read(line({"type": "control_request", "request_id": "r1", "request": hook}))
 
-
-def test_the_journal_has_the_task_and_a_persons_words_too() -> None:
-    task = Reader().read(
-        line({"kind": "task_submitted", "seq": 1, "mono": 1.0, "task": {"prompt": "mend it"}, "workspace": "/w"})
-    )
-    word = Reader().read(line({"kind": "say_requested", "seq": 9, "mono": 2.0, "text": "and the docs", "by": "ann"}))
-    ours = Reader().read(
-        line({"kind": "intervention_chosen", "seq": 12, "mono": 3.0, "intervention": {"message": "look again"}})
-    )
-    assert [(one.seq, one.said, one.by, one.cwd) for one in (task, word, ours) if one] == [
-        (1, "mend it", "task", "/w"),
-        (9, "and the docs", "person", ""),
-        (12, "look again", "chaperon", ""),
+    assert [(one.said, one.by) for one in (told("mend it"), told("[chaperon] Look again.")) if one] == [
+        ("mend it", ""),
+        ("[chaperon] Look again.", "chaperon"),
     ]
 
 
@@ -99,7 +91,7 @@ def test_the_journal_has_the_task_and_a_persons_words_too() -> None:
         (b'{"type": 5}', 0, 1),
         (b'{"type": "attachment", "sessionId": "s"}', 0, 0),
         (b'{"type": "progress", "data": 5}', 0, 0),
-        (b'{"kind": "state_changed"}', 0, 0),
+        (b'{"kind": "state_changed"}', 0, 1),
         (b"  ", 0, 0),
     ],
 )
