@@ -14,6 +14,7 @@ from monitors.review.decide import may_hurry
 from supervisor.core import gate
 from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
+from supervisor.core.foreseen import Foreseen
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
@@ -33,6 +34,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     ApprovalGiven,
+    ChangesSeen,
     CheckpointRestored,
     Event,
     FrameRejected,
@@ -125,6 +127,7 @@ class Memory:
         self._hurry = hurry
         self.requests = Requests()
         self.allowances = Allowances()
+        self.foreseen = Foreseen(submitted.workspace)
         self.turns = Turns()
         self.calls = History()
         self.fresh_issues: list[Issue] = []
@@ -201,6 +204,8 @@ class Memory:
                 self.requests.approved[event.request_id] = event
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
+            case ChangesSeen():
+                self._surprised(seq, event)
             case StateChanged():
                 self._state(event)
             case RungReached():
@@ -294,6 +299,10 @@ class Memory:
             if isinstance(observation, ToolReturned) and observation.failed:
                 self.calls.failed(observation.id)
                 self.summary.recent = self.calls.steps
+            if isinstance(observation, ToolReturned):
+                self.foreseen.returned(observation.id)
+            elif isinstance(observation, TurnEnded):
+                self.foreseen.turn_ended()
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
             self.captures.observed(observation.seq, observation)
@@ -319,12 +328,18 @@ class Memory:
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.used(event.review.allowance)
+        self.foreseen.reviewed(event)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
         self.summary.recent = self.calls.steps
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:
             self.fresh_issues.append(gate.critical(event.action, event.review, seq))
+
+    def _surprised(self, seq: int, event: ChangesSeen) -> None:
+        made = self.calls.verdict(event.tool_use_id)
+        if made is not None:
+            self.fresh_issues += self.foreseen.seen(event, made, seq)
 
     def _issue(self, issue: Issue) -> None:
         self.fresh_issues = [fresh for fresh in self.fresh_issues if fresh != issue]

@@ -221,6 +221,7 @@ class Session:
         The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
         """
         self._known.outbox.lost()
+        self._known.foreseen.take()  # nobody noted what changed before the restart
         commands = self._decide(seq, event)
         for todo in TABLE[self.state].get(found, ()):
             commands += self._taking_over(todo, event.mono)
@@ -288,6 +289,7 @@ class Session:
             number += 1
             self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
+        commands += self._known.foreseen.take()
         commands += self._known.outbox.take()
         return commands + self._capture(number, event)
 

@@ -287,6 +287,16 @@ class CaptureFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesSeen(Event):
+    """Files of the workspace changed while a call ran, whose review did not foretell them."""
+
+    tool_use_id: str
+    paths: tuple[str, ...]
+    """Absolute; at most 200."""
+    kind: Literal["changes_seen"] = "changes_seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SayRequested(Event):
     """A person says something to the agent."""
 
@@ -568,6 +578,7 @@ AnyEvent = (
     | RestoreFailed
     | CheckpointMade
     | CaptureFailed
+    | ChangesSeen
     | WorkspaceClosed
     | SayRequested
     | RedirectRequested
