@@ -61,6 +61,8 @@ class Restored:
     """The checkpoint of what was there before."""
     restored: int
     kept: tuple[str, ...]
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +321,11 @@ class Keeper:
         # Not in one of our few threads: an answer to the CLI waits for this, and captures take long.
         return await anyio.to_thread.run_sync(_changed_files, place.capturer.watcher, workspace)
 
+    def operations(self, workspace: str) -> int:
+        """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.operations if place else 0
+
     async def complete_interrupted(self) -> list[str]:
         """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
 
@@ -451,7 +458,7 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
         raise
     if earlier is not None:
         store.drop([(plan.undo if undo is earlier else earlier).name])
-    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept))
+    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept), result.branch_kept_as)
 
 
 def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
