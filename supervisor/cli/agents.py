@@ -136,6 +136,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
         "processes": f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}",
         "tokens": f"{agent['input_tokens']} in, {agent['cached_tokens']} from cache, {agent['output_tokens']} out",
+        "context": _context(agent),
         "cost": "not known yet" if agent["cost_usd"] is None else f"${agent['cost_usd']:.4f}",
         "resources": _resources(agent),
         "reviews": _counts(agent["reviews"]),
@@ -164,10 +165,16 @@ def _workspace(agent: Mapping[str, Any]) -> str:
 
 def _resources(agent: Mapping[str, Any]) -> str:
     disk = f", {agent['disk_mb']:.0f} MiB in the workspace" if agent["disk_mb"] else ""
+    files = f", {agent['file_operations']} file operations" if agent["file_operations"] else ""
     return (
         f"{agent['memory_mb']:.0f} MiB (peak {agent['peak_memory_mb']:.0f}), {agent['cpu_seconds']:.1f} s of CPU, "
-        f"{agent['processes']} processes, {agent['open_files']} open files{disk}"
+        f"{agent['processes']} processes, {agent['open_files']} open files{disk}{files}"
     )
+
+
+def _context(agent: Mapping[str, Any]) -> str:
+    used, window = agent["context_tokens"], agent["context_window"]
+    return f"{used} of {window} tokens ({used / window:.0%})" if window else f"{used} tokens"
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -200,6 +200,8 @@ class ResourcesSeen(Event):
     """Bytes read and written by those processes."""
     disk_mb: float = 0.0
     """What the workspace holds beyond git's own, in MiB, at the last time that was measured; 0 before."""
+    file_operations: int = 0
+    """Files written, moved or deleted in the workspace since that is watched, by whatever did it."""
     kind: Literal["resources_seen"] = "resources_seen"
 
 
@@ -231,6 +233,8 @@ class CheckpointRestored(Event):
     """Paths that were written, removed or changed."""
     kept: tuple[str, ...] = ()
     """Paths that were left as they are although the checkpoint has them otherwise."""
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
     kind: Literal["checkpoint_restored"] = "checkpoint_restored"
 
 

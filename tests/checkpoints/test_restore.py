@@ -326,6 +326,23 @@ def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path
     assert shape(workspace) == before
 
 
+def test_a_branch_that_cannot_be_moved_leaves_the_files_alone_too(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    git(workspace, "checkout", "-qb", "other")
+    (workspace / "README").write_text("nonsense")
+    restorer = Restorer(capturer)
+    with pytest.raises(
+        RestoreRefusedError, match=r"was on refs/heads/main .* is on refs/heads/other .* Nothing was changed"
+    ):
+        restorer.restore(restorer.plan(target, MOMENT), confirmed=True, with_branch=True)
+    assert (workspace / "README").read_text() == "nonsense"
+    git(workspace, "checkout", "-q", "main")
+    gone = replace(target, repository=replace(target.repository, head="0" * 39 + "1"))
+    with pytest.raises(RestoreRefusedError, match="is not there any more"):
+        restorer.restore(restorer.plan(gone, MOMENT), confirmed=True, with_branch=True)
+    assert (workspace / "README").read_text() == "nonsense"
+
+
 def test_the_branch_moves_only_when_asked_and_its_commits_stay_reachable(workspace: Path, capturer: Capturer) -> None:
     target = capturer.capture(MOMENT)
     (workspace / "README").write_text("nonsense")
