@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import anyio
 import anyio.abc
@@ -26,11 +27,13 @@ from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
 from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
+from supervisor.core.decide import Surroundings
 from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
@@ -43,6 +46,7 @@ from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.listening import listen, listen_for_metrics
 from supervisor.runtime.log import log
+from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import make_gate_reviewer
@@ -235,13 +239,21 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
+    brought = Brought(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)
-        controller = Controller(interventions, submitted.task, record)
+        plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
+        controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        return Session(submitted, reviewer, detectors, controller, settings)
+        around = Surroundings(
+            facts=Lookups(submitted.workspace),
+            recoveries=brought.recoveries,
+            zones=setup.clock.offset,
+            session_id=lambda: str(uuid4()),
+        )
+        return Session(submitted, reviewer, detectors, controller, settings, around)
 
     return make
 
