@@ -66,6 +66,8 @@ def _ended(known: Memory) -> Due:
             return None
         case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:
             return None  # a rollback ends them too; what it comes to says whether the agent goes on
+        case AgentExited() if known.emergency is not None and not stopping:
+            return None  # it died under the stop, which comes first and stays one
         case LaunchFailed(error=error):
             return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
         case AgentVanished(reason=reason):
