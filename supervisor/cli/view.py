@@ -146,6 +146,10 @@ def _state(record: Record) -> Shown:
     yield _mark("state", "blue"), f"{record['before']} → {record['after']}: {clean(record['why'])}"
 
 
+def _recovery(record: Record) -> Shown:
+    yield _mark("again", "yellow", bold=True), clean(record["recovery"]["why"])
+
+
 def _wish(word: str) -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
         yield _mark(word, "magenta"), f"by {record['by']}: {clean(record.get('text') or record.get('reason') or '')}"
@@ -202,6 +206,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "tree_frozen": _told("all processes stand still after {took}"),
     "tree_ended": _told("all processes ended after {took}, {left} left"),
     "agent_adopted": _told("taken over from the daemon before: {outcome}"),
+    "recovery_chosen": _recovery,
     "daemon_started": _told("daemon {version} started, pid {pid}"),
     "daemon_stopped": _told("daemon stopped: {reason}"),
 }

@@ -1,6 +1,8 @@
 """What is known of an agent at a glance: what `chaperon ps` and `chaperon show` print, and all that stays once it ended."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from monitors.judge import Asked
 from supervisor.protocol import messages
@@ -76,6 +78,8 @@ class Summary:
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
     """The last steps, oldest first."""
+    explained: Mapping[str, Any] = field(default_factory=dict)
+    """Why it was answered as it was, and what comes of such answers; see `interventions.controller.Controller.explain`."""
     result: str = ""
     """What the model said last of its turn, shortened."""
     _counted: str = ""

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed
+from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.protocol.moments import RunMoment
@@ -155,6 +155,8 @@ class AgentVanished(Event):
     """The agent is gone without an exit record; what was left of its tree was ended."""
 
     reason: str
+    ours: bool = False
+    """Whether chaperon ended it after a failure of its own; then it is not started again."""
     kind: Literal["agent_vanished"] = "agent_vanished"
 
 
@@ -490,6 +492,16 @@ class PersonNeeded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryChosen(Event):
+    """The CLI ended before the task was done, and is to be started again."""
+
+    recovery: Recovery
+    session_id: str
+    """The session in which the agent goes on."""
+    kind: Literal["recovery_chosen"] = "recovery_chosen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsEased(Event):
     """Usage has calmed down, so a throttling ends."""
 
@@ -608,6 +620,7 @@ AnyEvent = (
     | InterventionChosen
     | InterventionJudged
     | PersonNeeded
+    | RecoveryChosen
     | LimitsEased
     | ApprovalAsked
     | CheckpointAwaited

@@ -395,7 +395,7 @@ class Runner:
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
                         break
-        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
+        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}

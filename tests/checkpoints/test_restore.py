@@ -1,6 +1,7 @@
 """Going back: exactly there, and never over what nobody captured."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -285,6 +286,26 @@ def test_read_only_files_go_back_and_stay_read_only(workspace: Path, capturer: C
     go_back(capturer, target)
     assert (workspace / "README").read_text() == "read me\n"
     assert (workspace / "README").stat().st_mode & 0o777 == 0o444
+
+
+def test_in_the_middle_of_a_merge_the_files_go_back_and_the_merge_stays(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    git(workspace, "checkout", "-qb", "side")
+    (workspace / "README").write_text("side\n")
+    git(workspace, "commit", "-qam", "side")
+    git(workspace, "checkout", "-q", "main")
+    (workspace / "README").write_text("main\n")
+    git(workspace, "commit", "-qam", "main")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(workspace, "merge", "side")
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    assert plan.warnings[0].startswith("The repository is in the middle of a merge")
+    restorer.restore(plan, confirmed=True)
+    assert (workspace / "README").read_text() == "read me\n"
+    assert (workspace / ".git/MERGE_HEAD").exists()
+    restorer.restore(restorer.plan(plan.undo, MOMENT), confirmed=True)
+    assert "<<<<<<<" in (workspace / "README").read_text()
 
 
 def test_a_repository_inside_keeps_its_git_folder(workspace: Path, capturer: Capturer) -> None:

@@ -246,6 +246,25 @@ async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base:
         ].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
 
 
+async def test_a_workspace_that_is_moved_away_under_its_agent_is_told_and_what_it_held_is_written_elsewhere(
+    base: Path,
+) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        stage.repo.rename(base / "moved")
+        kept = await stage.chaperon("checkpoint", "too-late")
+        assert kept.returncode == 1
+        assert b"cannot be opened" in kept.stderr
+        back = await stage.chaperon("rollback", name, "--yes")
+        assert back.returncode == 1
+        assert b"--to-new-workspace" in back.stderr
+        assert "src/a.txt" not in files_of(base / "moved")
+        (base / "moved").rename(stage.repo)
+        again = await stage.chaperon("rollback", name, "--yes")
+        assert again.returncode == 0, again.stderr
+        assert stage.files()["src/a.txt"] == "a\n"
+
+
 async def test_where_nothing_can_be_kept_what_could_not_be_undone_is_blocked_and_the_rest_goes_on(base: Path) -> None:
     (base / "state").mkdir(mode=0o700)
     (base / "state/checkpoints").write_text("no folder")
