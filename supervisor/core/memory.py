@@ -45,6 +45,7 @@ from supervisor.protocol.events import (
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
+    JudgeAnswered,
     LaunchFailed,
     LimitsEased,
     LinePassedOver,
@@ -519,6 +520,9 @@ class Memory:
                 self.unborn = event.outcome == "launched"
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
+            case JudgeAnswered():
+                self.summary.judged(event)
+                self.fresh_issues += [event.issue] if event.issue else []
             case ResourcesSeen():
                 self.summary.sampled(event)
                 self._feed([sampled(seq, event)])
