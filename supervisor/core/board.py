@@ -64,6 +64,7 @@ class Board:
         session = self._session_of(seq, event)
         if session is not None:
             session.remember(seq, event)
+            _keep_reasons(session, event)
 
     def recover(self, seq: int, event: AgentAdopted) -> list[Command]:
         """What is still due for the agent of the event after the journal was read."""
@@ -166,6 +167,7 @@ class Board:
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
                 judged.append(decision)
+        _keep_reasons(session, event)
         self._retire(event.agent, session)
         return due + self._adjust(seq + len(decisions), judged)
 
@@ -192,3 +194,9 @@ class Board:
         if session.over:
             self._ended[agent] = session.summary
             del self._live[agent], self._began[agent]
+
+
+def _keep_reasons(session: Session, event: AnyEvent) -> None:
+    """Keep in the summary of a session that is over why it was answered as it was: its controller goes with it."""
+    if session.over and not session.summary.explained:
+        session.summary.explained = session.controller.explain(event.mono)

@@ -40,8 +40,9 @@ from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.incidents import IncidentLog
+from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
+from supervisor.runtime.judging import CliJudge, Judging
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.listening import listen, listen_for_metrics
@@ -69,6 +70,7 @@ from supervisor.runtime.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+from supervisor.runtime.told import Told
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -137,6 +139,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
+            judge = detector_settings(setup.config).judge
+            if judge.enabled:
+                ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
+                tasks.start_soon(Judging(daemon, judge, ask).run, name="judge")
             tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
             yield daemon
             daemon.ending = True
@@ -269,6 +275,7 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     for event in opened.missed:
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)
+    await anyio.to_thread.run_sync(_tell_what_was_not_told, daemon, setup)
     if torn := opened.recovery.torn:
         what = f"The journal ended in {torn.size} bytes of a record that was not whole; they were set aside in {torn.path}."
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
@@ -280,6 +287,16 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     if adopted.found:
         log.info("%s", adopted)
     await close_left(daemon)
+
+
+def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
+    """Have the channels tell of incidents that the daemon before had no time to tell of. Blocks."""
+    try:
+        incidents = latest(setup.places.state)
+    except OSError as error:
+        log.warning("the incident log could not be read (%s); what was not told before stays untold", error)
+        incidents = []
+    daemon.notifications.catch_up(Told(setup.places.state, setup.disk), incidents, daemon.journal.last)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────

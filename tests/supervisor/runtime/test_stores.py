@@ -1,5 +1,6 @@
 """All stores of a daemon, by its commands: a checkpoint is forgotten, a project's checkpoints are deleted, and nothing else."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,11 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         unasked = await stage.chaperon("checkpoints", "delete", str(stage.repo))
         assert unasked.returncode == 2
         assert b"--yes" in unasked.stderr
-        assert stage.daemon.keeper.stores.sizes().keys() == {str(stage.repo)}
+        known = json.loads(await done(stage, "checkpoints", "doctor", "--json"))
+        assert [one["project"] for one in known] == [str(stage.repo)]
         await done(stage, "checkpoints", "delete", str(stage.repo), "--yes")
-        assert list((tmp_path / "state/checkpoints").iterdir()) == []
+        assert json.loads(await done(stage, "checkpoints", "doctor", "--json")) == []
         assert files_of(stage.repo) == {"a.txt": "a\n"}
         with pytest.raises(NotFoundError):
             await stage.daemon.keeper.forget_project(str(stage.repo))
+    assert list((tmp_path / "state/checkpoints").iterdir()) == []
