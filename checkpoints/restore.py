@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from checkpoints import repository
 from checkpoints.apply import Application, InTheWayError
-from checkpoints.branch import move_branch
+from checkpoints.branch import check_movable, move_branch
 from checkpoints.capture import Capturer
 from checkpoints.durable import sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
@@ -103,12 +103,15 @@ class Restorer:
             with_branch: Also move the branch to where it stood; its commits since are kept under a ref.
 
         Raises:
-            RestoreRefusedError: It was not confirmed, or the workspace changed since; it is untouched.
+            RestoreRefusedError: It was not confirmed, the workspace changed since, or the branch cannot be moved; it is
+                untouched.
             RestoreFailedError: It could not be completed; the sentence says how the workspace was left.
             StoreFullError: There was no room to prepare it; the workspace is untouched.
             StoreDamagedError: The store cannot give a file of the target; the workspace is untouched.
         """
         _check_confirmed(plan, confirmed=confirmed, unusual_confirmed=unusual_confirmed)
+        if with_branch:
+            check_movable(repository.find(self._capturer.workspace), plan.target)
         with self._capturer.lock:
             blocks = {kept.path: kept.why for kept in plan.kept}
             journal = Journal(str(self._capturer.workspace), plan.target.name, plan.undo.name, blocks, "staging")

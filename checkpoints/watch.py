@@ -30,6 +30,7 @@ _DELETE_SELF, _MOVE_SELF, _OVERFLOW, _IGNORED = 0x400, 0x800, 0x4000, 0x8000
 _ONLYDIR, _ISDIR = 0x01000000, 0x40000000
 _MASK = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _ONLYDIR
 _ROOT_MASK = _MASK | _DELETE_SELF | _MOVE_SELF
+_OPERATIONS = _CLOSE_WRITE | _MOVED_TO | _DELETE
 _NOTE = struct.Struct("iIII")
 _READ_BYTES = 1 << 18
 
@@ -64,6 +65,8 @@ class Watcher:
         self._path_of: dict[int, bytes] = {}
         self.problem = ""
         """Why changes cannot be told from notes; empty where they can."""
+        self.operations = 0
+        """Files written, moved or deleted in what is watched, each time counted."""
         self._fd = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self._end_read, self._end_write = os.pipe2(os.O_CLOEXEC)
         self._thread: threading.Thread | None = None
@@ -191,6 +194,7 @@ class Watcher:
             return
         path = join(folder, name)
         self._memory.paths.add(path)
+        self.operations += bool(mask & _OPERATIONS and not mask & _ISDIR)
         if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
             self._memory.left.add(path)
             if len(self._memory.left) > _MANY_LEFT:

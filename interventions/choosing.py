@@ -17,6 +17,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import orjson
+
+from interventions import resource_throttling
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
 from interventions.episodes import Episodes
 from interventions.ladders import LADDERS
@@ -51,8 +54,8 @@ class Pick:
     """Why each other kind was not taken."""
     instead_of_rollback: str = ""
     """Why a rollback that was due is not done."""
-    failed: tuple[str, ...] = ()
-    """Names of plugins that raised or answered with something unusable; they are not asked again in this run."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Plugins that raised or answered with something unusable, with the error; they are not asked again in this run."""
 
     def reason(self) -> str:
         """The choice as sentences: the sum, why this, why not the next."""
@@ -73,7 +76,7 @@ class _Search:
     out: dict[InterventionKind, str]
     """Kinds that are not to be used, with why."""
     instead: str = ""
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 class Chooser:
@@ -105,14 +108,18 @@ class Chooser:
             off: Plugins that failed earlier in the run.
         """
         issue = case.issue
-        whole = tuple(self._strategy.ladder(issue))
-        search = _Search({kind: why for kind in {*whole, SOFT} if (why := self._barred(kind, issue, episodes, past))})
+        strategy = self._otherwise if self._strategy.name in off else self._strategy
+        whole, failed = self._ladder(strategy, issue)
+        search = _Search(
+            failed=failed,
+            out={kind: why for kind in {*whole, SOFT} if (why := self._barred(kind, issue, episodes, past))},
+        )
         spared = episodes.was_spared(issue)
         while True:
             ladder = tuple(kind for kind in whole if kind not in search.out)
             if not ladder:
                 return self._nothing(issue, whole, search, asked)
-            position = self._position(ladder, past)
+            position = self._position(strategy, ladder, past, search)
             if position.index >= len(ladder):
                 return self._left(PersonReason.NOTHING_LEFT, issue, "every answer to it was tried in vain", asked)
             ceiling = worth.ceiling
@@ -150,16 +157,26 @@ class Chooser:
             return f"the last one failed: {error}"
         return ""
 
-    def _position(self, ladder: tuple[InterventionKind, ...], past: Past) -> Position:
+    def _ladder(self, strategy: Strategy, issue: Issue) -> tuple[tuple[InterventionKind, ...], dict[str, str]]:
+        """The ladder that the strategy climbs, and its failure where that is why another's is taken."""
         try:
-            position = self._strategy.position(ladder, past)
-            return Position(max(0, position.index), str(position.why))
+            whole = tuple(InterventionKind(kind) for kind in strategy.ladder(issue))
         except Exception as error:  # noqa: BLE001 - a strategy may be anybody's code, and an issue is answered all the same
-            position = self._otherwise.position(ladder, past)
-            name = type(error).__name__
-            return replace(
-                position, why=f"{position.why} (strategy {self._strategy.name!r} failed: {name}: {str(error)[:100]})"
-            )
+            return tuple(self._otherwise.ladder(issue)), {strategy.name: _said(error)}
+        return whole, {}
+
+    def _position(
+        self, strategy: Strategy, ladder: tuple[InterventionKind, ...], past: Past, search: _Search
+    ) -> Position:
+        if strategy.name in search.failed:
+            strategy = self._otherwise
+        try:
+            position = strategy.position(ladder, past)
+            return Position(max(0, position.index), str(position.why))
+        except Exception as error:  # noqa: BLE001 - as above
+            search.failed[strategy.name] = _said(error)
+        position = self._otherwise.position(ladder, past)
+        return replace(position, why=f"{position.why} (strategy {strategy.name!r} failed)")
 
     def _within(
         self, ladder: tuple[InterventionKind, ...], index: int, ceiling: InterventionKind, search: _Search
@@ -184,8 +201,8 @@ class Chooser:
             try:
                 planned = _checked(kind, answer.plan(case), case)
             except Exception as error:  # noqa: BLE001 - a plugin may be anybody's code; the built-in answer follows it
-                search.failed.append(answer.name)
-                unfit = Unfit(f"{answer.name} failed: {type(error).__name__}: {str(error)[:100]}")
+                search.failed[answer.name] = _said(error)
+                unfit = Unfit(f"{answer.name} failed: {_said(error)}")
                 continue
             if isinstance(planned, Plan):
                 return answer.name, planned
@@ -207,7 +224,7 @@ class Chooser:
             if other is not kind
         }
         name, plan = planned
-        return Pick(kind, name, plan, worth, position, whole, passed_over, search.instead, tuple(search.failed))
+        return Pick(kind, name, plan, worth, position, whole, passed_over, search.instead, search.failed)
 
     # ── when a person is asked ────────────────────────────────────────────────────────────────────────────────────
 
@@ -245,7 +262,7 @@ def _checked(kind: InterventionKind, planned: Plan | Unfit, case: Case) -> Plan 
     """The plan, if it has what its kind needs.
 
     Raises:
-        TypeError, ValueError: It has not.
+        TypeError, ValueError, KeyError: It has not.
     """
     if isinstance(planned, Unfit):
         return planned
@@ -260,7 +277,15 @@ def _checked(kind: InterventionKind, planned: Plan | Unfit, case: Case) -> Plan 
     needed = {InterventionKind.RESOURCE_THROTTLING: "limits", ROLLBACK: "checkpoint"}.get(kind)
     if needed and needed not in planned.details:
         raise ValueError(f"its details lack {needed!r}")
+    if needed == "limits":
+        resource_throttling.from_json(planned.details["limits"], case.limits)
+    orjson.dumps(dict(planned.details))  # what cannot be journalled cannot be done
     return planned
+
+
+def _said(error: Exception) -> str:
+    """An error in a line, with its type."""
+    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def _not_taken(other: InterventionKind, kind: InterventionKind, whole: Sequence[InterventionKind], worth: Score) -> str:

@@ -177,6 +177,15 @@ class Unfit:
     """Completes "not taken, because …"."""
 
 
+@dataclass(frozen=True, slots=True)
+class PluginFailure:
+    """An intervention or a strategy of a plugin failed and is not asked again in this run; worth an incident."""
+
+    plugin: str
+    what: str
+    """The error, with its type."""
+
+
 class Answer(Protocol):
     """An intervention."""
 

@@ -278,7 +278,7 @@ class Controller:
         if picked.answer != picked.kind:
             details["by"] = picked.answer
         if picked.failed:
-            details["plugins_failed"] = list(picked.failed)
+            details["plugins_failed"] = dict(picked.failed)
         if picked.instead_of_rollback:
             details["instead_of_rollback"] = picked.instead_of_rollback
         if case.others:
@@ -377,7 +377,7 @@ class Controller:
         return tuple(self._timeline)
 
     def explain(self, mono: float) -> Mapping[str, Any]:
-        """How things stand, for `chaperon show`: the last choice with its reasons, and what holds the next one back.
+        """How things stand, for `chaperon show`: why the last choice was made, what holds the next back, what such came to.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.
@@ -394,6 +394,7 @@ class Controller:
             "under_watch": self._window is not None,
             "waiting": [issue.sentence for issue in self._episodes.due()],
             "throttled": self._throttled is not None,
+            "record": self._record.rows(self._episodes.types()),
             "asked_a_person": sorted(
                 f"{reason} ({type_})" if type_ else str(reason) for reason, type_, _ in self._asked
             ),

@@ -1,7 +1,7 @@
 """Whether interventions help: counts per kind and issue type over all runs, with how far they can be trusted."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,25 +114,27 @@ class Record:
         return tally.success + tally.failure >= ENOUGH and tally.effectiveness.high < threshold
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for the snapshot, and for `show` and the metrics."""
-        return {
-            "last_seq": self.last_seq,
-            "tallies": [
-                {
-                    "kind": kind,
-                    "issue": type_,
-                    "success": tally.success,
-                    "failure": tally.failure,
-                    "unclear": tally.unclear,
-                    "harmed": tally.harmed,
-                    "disruption": tally.disruption,
-                    "effectiveness": tally.effectiveness.share,
-                    "low": tally.effectiveness.low,
-                    "high": tally.effectiveness.high,
-                }
-                for (kind, type_), tally in sorted(self.tallies.items())
-            ],
-        }
+        """Plain data for the snapshot."""
+        return {"last_seq": self.last_seq, "tallies": self.rows({type_ for _, type_ in self.tallies})}
+
+    def rows(self, types: Collection[str]) -> list[dict[str, Any]]:
+        """The tallies for issues of these types, as plain data."""
+        return [
+            {
+                "kind": kind,
+                "issue": type_,
+                "success": tally.success,
+                "failure": tally.failure,
+                "unclear": tally.unclear,
+                "harmed": tally.harmed,
+                "disruption": tally.disruption,
+                "effectiveness": tally.effectiveness.share,
+                "low": tally.effectiveness.low,
+                "high": tally.effectiveness.high,
+            }
+            for (kind, type_), tally in sorted(self.tallies.items())
+            if type_ in types
+        ]
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Become what `as_json` wrote, before the journal is read from there.

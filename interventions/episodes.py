@@ -91,6 +91,10 @@ class Episodes:
         """Types of the issues that are open."""
         return frozenset(episode.issue.type for episode in self._episodes.values() if episode.open)
 
+    def types(self) -> frozenset[str]:
+        """Types of all issues that are remembered."""
+        return frozenset(episode.issue.type for episode in self._episodes.values())
+
     def is_open(self, issue: Issue) -> bool:
         """Whether the streak of this issue is open."""
         known = self._episodes.get((issue.type, issue.key))

@@ -24,6 +24,7 @@ LADDERS: dict[str, tuple[InterventionKind, ...]] = {
     "resource_spiral": (THROTTLE, ROLLBACK, STOP),
     "runaway_execution": (THROTTLE, ROLLBACK, STOP),
     "blocked_on_human": (SOFT,),
+    "limit_reached": (SOFT,),
     "critical_action": (STOP,),
 }
 """By issue type. Those of repetitive errors, scope creep, resource spiral, goal drift and hallucination are the stated ones;
@@ -33,8 +34,9 @@ feeds it."""
 DEFAULT = (SOFT, REINFORCE, ROLLBACK)
 """For types that only a plugin knows."""
 
-NOT_STOPPED = frozenset({"blocked_on_human"})
-"""Types for which a stop mends nothing: behind their ladder stands a person."""
+NOT_STOPPED = frozenset({"blocked_on_human", "limit_reached"})
+"""Types for which a stop mends nothing: behind their ladder stands a person. At a limit the gate refuses what changes
+something; one that is passed by far is raised as a `critical_action`."""
 
 FOR_A_PERSON = frozenset({"blocked_on_human"})
 """Types of which a person is told as soon as they are seen."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from interventions import texts
 from interventions.contract import Case, Plan, Unfit
+from interventions.recovery.degradation import STAGES, stage_of
 from interventions.settings import ReductionFactors, ResourceThrottlingSettings
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.words import InterventionKind
@@ -57,6 +58,10 @@ RATED = ("cpu", "cpu_seconds", "processes", "calls", "call_rate", "time_per_step
 EFFORTS = ("medium", "low")
 """Effort levels to go down to, by attempt."""
 
+ALREADY_USED = tuple((limited.field, limited.used) for limited in LIMITED if limited.field != "max_memory_mb")
+"""Limits by whose used part a run goes down the stages of degradation, and what is used of each. Memory is not used up: it is
+given back when a process ends."""
+
 
 class ResourceThrottling:
     """Tightens what grows."""
@@ -98,7 +103,21 @@ class ResourceThrottling:
             rate = HIGH + 0.1  # nothing is said to grow: the pace is what is left to lower
         limits = replace(now, limits=replace(now.limits, **changes))
         factor = factor_of(rate, factors, case.attempt)
-        return (_slower(limits, factor, case.attempt), told) if factor < 1 else (limits, told)
+        slower = _slower(limits, factor, case.attempt) if factor < 1 else limits
+        return self._cheaper(slower, case), told
+
+    def _cheaper(self, limits: LimitsInForce, case: Case) -> LimitsInForce:
+        """Near a limit: less thought, and then a smaller model, so that there is enough left to end well."""
+        stage = STAGES[stage_of(share_of_nearest(case))]
+        model = self._settings.smaller_model if stage.smaller_model else limits.model
+        return replace(limits, effort=stage.effort or limits.effort, model=model or limits.model)
+
+
+def share_of_nearest(case: Case) -> float:
+    """How much of the task's nearest limit is used, 0 to 1 and beyond; limits that are given back are left out."""
+    task, usage = case.situation.task.limits, case.situation.usage
+    shares = ((getattr(usage, used) or 0) / most for field, used in ALREADY_USED if (most := getattr(task, field)))
+    return max(shares, default=0.0)
 
 
 def growth_of(details: Mapping[str, Any]) -> dict[str, float]:
@@ -125,7 +144,7 @@ def factor_of(rate: float, factors: ReductionFactors, attempt: int = 1) -> float
 def as_json(limits: LimitsInForce) -> dict[str, Any]:
     """Plain data for an intervention's details."""
     inner = {field: getattr(limits.limits, field) for field in (limited.field for limited in LIMITED)}
-    outer = ("cpu_share", "calls_per_minute", "batch_size", "effort")
+    outer = ("cpu_share", "calls_per_minute", "batch_size", "effort", "model")
     return {"limits": inner, **{name: getattr(limits, name) for name in outer}}
 
 
@@ -162,6 +181,8 @@ def _told(case: Case, limits: LimitsInForce, changed: list[str]) -> list[str]:
         lines.append(f"- tool calls: at most {limits.calls_per_minute} in a minute")
     if limits.batch_size != case.limits.batch_size:
         lines.append(f"- batches: at most {limits.batch_size} things at a time")
+    if limits.model != case.limits.model:
+        lines.append(f"- the model: {limits.model} from here on")
     lines.append(
         "They are enforced, and go back when your use does. Do the least that the task needs: smaller batches, shorter "
         "output, no step twice; remove temporary files, and end what still runs in the background."

@@ -54,6 +54,8 @@ class ResourceThrottlingSettings:
     """How long usage must be calm before the limits are eased, in seconds."""
     max_attempts: int = 3
     """Tightenings for one streak: 0.5 three times leaves an eighth, below which nothing useful runs."""
+    smaller_model: str | None = None
+    """The model that a run goes down to near a limit, as the CLI calls it; None leaves the task's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,6 +153,14 @@ SOFT_TEXTS: dict[str, SoftText] = {
             "End your turn with what you are sure of and what you are not.",
         ),
     ),
+    "limit_reached": SoftText(
+        "{sentence}\nDone so far: {progress}." + ASKED,
+        (
+            "Calls that change something are not run any more. Say where the work stands and what is left to do, and end.",
+            "Nothing more can be changed in this run. Write down what the next one needs to know, and end.",
+            "End your turn; a person can go on with higher limits.",
+        ),
+    ),
     "critical_action": SoftText(
         "{sentence}\nThe rule: {rule}\nThe call: {tool} {command}",
         (

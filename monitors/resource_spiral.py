@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from monitors.facts import Facts
 from monitors.polling import is_polling
-from monitors.sensitivity import PatternSettings
+from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import (
     AgentSpoke,
+    ContextCompacted,
     Observation,
     ResourcesSampled,
     TokensUsed,
@@ -30,6 +31,12 @@ from supervisor.protocol.words import Decision, Severity
 
 LOOKS = 4
 """Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
+
+COMPACTIONS = 3
+"""Times that the context is filled and shortened, one soon after the other, that make a spiral."""
+
+STEPS_A_CONTEXT = 25
+"""Steps within which it is soon: a context of 200,000 tokens serves an ordinary run for a hundred steps and more."""
 
 STEPS_OF_A_SLOPE = 5
 """Steps over which the pace is measured that is projected to the limit."""
@@ -149,12 +156,13 @@ class ResourceSpiral:
         self._meters["file operations"].limit = limits.max_file_operations
         self._meters["run time"].limit = limits.max_execution_time_seconds
         self._meters["cost"].limit = limits.max_cost_usd
-        self._streaks = Streaks(len(KINDS))
+        self._streaks = Streaks(len(KINDS) + 1)
         self._step = 0
         self._tokens = self._operations = 0
         self._asked: tuple[str, float] = ("", 0.0)
         self._minute = -1
         self._ran = 0.0
+        self._compactions: deque[tuple[int, int]] = deque(maxlen=MAX_EVIDENCE)
         self._last_mono: float | None = None
 
     def see(self, observation: Observation) -> Sequence[Issue]:
@@ -171,6 +179,8 @@ class ResourceSpiral:
                 return self._called(observation)
             case ToolReturned():
                 return self._returned(observation)
+            case ContextCompacted():
+                return self._compacted(observation)
             case TurnEnded() if observation.cost_usd is not None:
                 meter = self._meters["cost"]
                 meter.use(observation.cost_usd, self._step)
@@ -202,7 +212,10 @@ class ResourceSpiral:
             if meter.count >= self._settings.samples_a_look:
                 meter.look(meter.pending / meter.count, sample.seq, self._rate)
             issues += self._judge(meter, sample.seq)
-        return issues
+        operations = self._meters["file operations"]
+        self._operations = max(self._operations, sample.file_operations)
+        operations.use(self._operations, self._step)
+        return [*issues, *self._judge(operations, sample.seq)]
 
     def _replied(self, used: TokensUsed) -> Sequence[Issue]:
         meter = self._meters["tokens"]
@@ -247,7 +260,35 @@ class ResourceSpiral:
         if operations.count >= self._settings.steps_a_look:
             operations.look(operations.pending, step.seq, self._rate)
         run_time.use(self._ran, self._step)
-        return (*self._judge(slow, step.seq), *self._judge(run_time, step.seq))
+        return (*self._judge(slow, step.seq), *self._judge(run_time, step.seq), *self._context_lasts())
+
+    def _context_lasts(self) -> Sequence[Issue]:
+        """Once the context has served for long enough, what was before it is over."""
+        if not self._compactions or self._step - self._compactions[-1][0] <= STEPS_A_CONTEXT:
+            return ()
+        self._compactions.clear()
+        return self._streaks.close("context")
+
+    def _compacted(self, shortened: ContextCompacted) -> Sequence[Issue]:
+        """A context that fills up again as soon as it was shortened: the run reads more than it can hold."""
+        self._compactions.append((self._step, shortened.seq))
+        count = len(self._compactions)
+        level = level_of(count, COMPACTIONS)
+        if not level:
+            return ()
+        steps = self._step - self._compactions[0][0]
+        issue = Issue(
+            type=self.name,
+            severity=self._settings.severity_at(level),
+            confidence=self._settings.confidence_at(level),
+            impact_factor=self._settings.impact_factor,
+            began=self._compactions[0][1],
+            sentence=f"Context: it was full and shortened {count} times within {steps} steps.",
+            evidence=tuple(seq for _, seq in self._compactions),
+            details={"resource": "context", "count": count, "steps": steps},
+            key="context",
+        )
+        return self._streaks.seen(issue, level)
 
     def _judge(self, meter: _Meter, seq: int) -> Sequence[Issue]:
         pressure, growth = meter.pressure(), meter.growth

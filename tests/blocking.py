@@ -12,6 +12,8 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
     ("supervisor/runtime/facts.py", frozenset({"_opened", "_repository", "ignored", "kind", "real", "text"})),
+    # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.
+    ("supervisor/runtime/lookups.py", frozenset({"_entries", "_node", "_opened", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
     ("tests/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),

@@ -13,11 +13,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt, context
 from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import Offset, wait_seconds
+from supervisor.protocol.interventions import EndCause
 
 
 class Follow(StrEnum):
@@ -57,9 +59,23 @@ class RecoveryPlan:
     follow: Follow
     why: str
     """For the incident log; a whole sentence."""
+    cause: EndCause = EndCause.CRASHED
     wait_seconds: float = 0.0
     prompt: str = ""
     """With what the next attempt begins."""
+
+
+class RecoveryAnswer(Protocol):
+    """A recovery of a plugin, asked before the plan of `after_end`."""
+
+    @property
+    def name(self) -> str:
+        """What incidents call it."""
+        ...
+
+    def after_end(self, ended: Ended) -> RecoveryPlan | None:
+        """What follows an end; None where it has nothing to say about it."""
+        ...
 
 
 GO_ON = "[chaperon] The service can be reached again. Go on with the task from where it stands."
@@ -89,21 +105,22 @@ def after_end(
     error = recognise(ended.said)
     if error is not None and error.kind is ErrorKind.USAGE_LIMIT:
         wait = wait_seconds(ended.said, now, offset)
-        return _go_on(ended, f"A usage limit was reached; it goes on in {wait / 60:.0f} minutes.", wait)
+        why = f"A usage limit was reached; it goes on in {wait / 60:.0f} minutes."
+        return _go_on(ended, why, EndCause.USAGE_LIMIT, wait)
     if error is not None and error.kind in (ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT):
         delay = (backoff or Backoff()).delay(ended.waits, chance)
         if delay is None:
-            return RecoveryPlan(
-                Follow.PERSON, f"The service failed {ended.waits} times ({error.kind}); it is given up."
-            )
-        return _go_on(ended, f"The service failed ({error.kind}); retry {ended.waits} in {delay:.0f} s.", delay)
+            why = f"The service failed {ended.waits} times ({error.kind}); it is given up."
+            return RecoveryPlan(Follow.PERSON, why, EndCause.SERVICE_FAILED)
+        why = f"The service failed ({error.kind}); retry {ended.waits} in {delay:.0f} s."
+        return _go_on(ended, why, EndCause.SERVICE_FAILED, delay)
     return _after_crash(ended, max_retries)
 
 
-def _go_on(ended: Ended, why: str, wait: float) -> RecoveryPlan:
+def _go_on(ended: Ended, why: str, cause: EndCause, wait: float) -> RecoveryPlan:
     if ended.began:
-        return RecoveryPlan(Follow.RESUME, why, wait, GO_ON)
-    return RecoveryPlan(Follow.FRESH, why, wait, ended.prompt)
+        return RecoveryPlan(Follow.RESUME, why, cause, wait, GO_ON)
+    return RecoveryPlan(Follow.FRESH, why, cause, wait, ended.prompt)
 
 
 def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:

@@ -1,6 +1,6 @@
 """Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any
@@ -136,6 +136,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
         "processes": f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}",
         "tokens": f"{agent['input_tokens']} in, {agent['cached_tokens']} from cache, {agent['output_tokens']} out",
+        "context": _context(agent),
         "cost": "not known yet" if agent["cost_usd"] is None else f"${agent['cost_usd']:.4f}",
         "resources": _resources(agent),
         "reviews": _counts(agent["reviews"]),
@@ -143,6 +144,7 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "said": ", ".join(f"{name} {became}" for name, became in agent["said"].items()) or "nothing of issues",
         "learned": ", ".join(f"{name} times {factor:g}" for name, factor in agent["factors"].items()) or "nothing",
         "answers": _counts(agent["interventions"]),
+        "outcomes": _counts(agent["outcomes"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
     }
     steps = [
@@ -151,9 +153,44 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
     ]
     return [
         *(f"{name:<10} {clean(value, 1000)}" for name, value in facts.items()),
+        *_why(agent["explained"]),
         "last steps",
         *(steps or ["  none"]),
     ]
+
+
+def _why(explained: Mapping[str, Any]) -> Iterator[str]:
+    """Why the last answer was given and no other, what holds the next one back, and what such answers came to."""
+    if last := explained.get("last"):
+        yield "why this answer, and not another"
+        yield f"  {last['id']} {last['kind']}: {clean(last['reason'], 1000)}"
+        yield from (f"  not {kind}: {clean(why, 200)}" for kind, why in last.get("not", {}).items())
+    if holds := list(_held_back(explained)):
+        yield "before the next answer"
+        yield from (f"  {clean(line, 300)}" for line in holds)
+    if record := explained.get("record"):
+        yield "what such answers came to, in all runs"
+        yield from (f"  {_worth(row)}" for row in record)
+
+
+def _held_back(explained: Mapping[str, Any]) -> Iterator[str]:
+    if explained.get("last"):
+        yield f"{explained['used']} of {explained['most']} answers were given in this run"
+    if rests := explained.get("rests_for_seconds"):
+        yield f"the agent is left alone for {rests:.0f} s more"
+    if explained.get("under_watch"):
+        yield "whether the last one helps is still being seen"
+    if explained.get("throttled"):
+        yield "its limits are lowered"
+    yield from (f"waits for an answer: {sentence}" for sentence in explained.get("waiting", ()))
+    yield from (f"a person was asked: {need}" for need in explained.get("asked_a_person", ()))
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    """One line of the record. Example: `soft_correction for repetition: helped 2 of 3 times (21 to 94 %), 1 unclear`."""
+    clear = row["success"] + row["failure"]
+    span = f" ({100 * row['low']:.0f} to {100 * row['high']:.0f} %)" if clear else ""
+    return f"{row['kind']} for {row['issue']}: helped {row['success']} of {clear} times{span}, {row['unclear']} unclear"
 
 
 def _workspace(agent: Mapping[str, Any]) -> str:
@@ -164,10 +201,16 @@ def _workspace(agent: Mapping[str, Any]) -> str:
 
 def _resources(agent: Mapping[str, Any]) -> str:
     disk = f", {agent['disk_mb']:.0f} MiB in the workspace" if agent["disk_mb"] else ""
+    files = f", {agent['file_operations']} file operations" if agent["file_operations"] else ""
     return (
         f"{agent['memory_mb']:.0f} MiB (peak {agent['peak_memory_mb']:.0f}), {agent['cpu_seconds']:.1f} s of CPU, "
-        f"{agent['processes']} processes, {agent['open_files']} open files{disk}"
+        f"{agent['processes']} processes, {agent['open_files']} open files{disk}{files}"
     )
+
+
+def _context(agent: Mapping[str, Any]) -> str:
+    used, window = agent["context_tokens"], agent["context_window"]
+    return f"{used} of {window} tokens ({used / window:.0%})" if window else f"{used} tokens"
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

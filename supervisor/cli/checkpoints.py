@@ -181,6 +181,8 @@ def rollback(
         click.echo(
             f"{done['restored']} paths were set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
         )
+        if done["commits_kept_as"]:
+            click.echo(f"The commits since are kept under {done['commits_kept_as']}.")
         if done["session_id"]:
             click.echo(f"The conversation goes on in session {done['session_id']}.")
 

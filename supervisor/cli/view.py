@@ -89,7 +89,10 @@ def _result(frame: Mapping[str, Any]) -> Shown:
     if len(clean(text, len(text) + 1)) > WIDTH:
         yield from ((_mark("", "white"), clean(line, len(line) + 1)) for line in text.splitlines())
     cost = frame.get("total_cost_usd")
-    told = f"turn ended: {frame.get('subtype')}" + (f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else "")
+    failed = frame.get("is_error") and frame.get("subtype") == "success"  # so the CLI says that the API failed
+    told = f"turn ended: {'error' if failed else frame.get('subtype')}" + (
+        f", ${cost:.4f} so far" if isinstance(cost, (int, float)) else ""
+    )
     yield _mark("turn", "red" if frame.get("is_error") else "blue"), style(clean(told), dim=True)
 
 
@@ -143,6 +146,10 @@ def _state(record: Record) -> Shown:
     yield _mark("state", "blue"), f"{record['before']} → {record['after']}: {clean(record['why'])}"
 
 
+def _recovery(record: Record) -> Shown:
+    yield _mark("again", "yellow", bold=True), clean(record["recovery"]["why"])
+
+
 def _wish(word: str) -> Callable[[Record], Shown]:
     def shown(record: Record) -> Shown:
         yield _mark(word, "magenta"), f"by {record['by']}: {clean(record.get('text') or record.get('reason') or '')}"
@@ -192,6 +199,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "tree_frozen": _told("all processes stand still after {took}"),
     "tree_ended": _told("all processes ended after {took}, {left} left"),
     "agent_adopted": _told("taken over from the daemon before: {outcome}"),
+    "recovery_chosen": _recovery,
     "daemon_started": _told("daemon {version} started, pid {pid}"),
     "daemon_stopped": _told("daemon stopped: {reason}"),
 }

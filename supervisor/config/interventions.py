@@ -42,6 +42,8 @@ class ResourceThrottling(Switchable):
     reduction_factors: ReductionFactors = ReductionFactors()
     metrics_window_seconds: Seconds = 60
     """Over how long growth is measured, in seconds; a build's burst is shorter."""
+    smaller_model: str | None = None
+    """The model that an agent goes down to near a limit of tokens, cost or time, by the name that the CLI takes. Example: `haiku`. Empty: its model stays."""
 
 
 class SafeCheckpointCriteria(Section):

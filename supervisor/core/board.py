@@ -5,6 +5,7 @@ summaries and where the oldest live agent began: rebuilding reads the journal fr
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from interventions.effectiveness import Record
 from supervisor.core.lessons import Lessons
@@ -106,6 +107,21 @@ class Board:
         if agent in self._ended:
             return self._ended[agent]
         return self.session(agent).summary
+
+    def explained(self, agent: str, mono: float) -> Summary:
+        """The summary of that name with the reasons of its controller as they are now.
+
+        Args:
+            agent: Its name.
+            mono: Now, in seconds on the clock that never goes back.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        session = self._live.get(agent)
+        if session is None:
+            return self.summary(agent)
+        return replace(session.summary, explained=session.controller.explain(mono))
 
     def refuse_taken(self, agent: str) -> None:
         """Refuse a name that an agent has or had.

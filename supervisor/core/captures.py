@@ -22,6 +22,7 @@ from supervisor.protocol.events import (
     CheckpointMade,
     CheckpointRequested,
     CheckpointRestored,
+    RecoveryChosen,
     RedirectRequested,
     ResumeRequested,
     ReviewMade,
@@ -119,6 +120,8 @@ class Captures:
                     self.failed[event.key.removeprefix(RISKY)] = event.error
             case CheckpointRestored():
                 self._went_back(event)
+            case RecoveryChosen():
+                self._began_again()
             case _:
                 pass
 
@@ -211,6 +214,10 @@ class Captures:
             return
         self._session, self._resume_session, self._resume_at = event.session_id, event.resume_session, event.resume_at
         self._last_reply = ""
+        self._began_again()
+
+    def _began_again(self) -> None:
+        """The processes that were at work are gone, with all that they had begun."""
         self._open_calls.clear()
         self._running.clear()
         self.awaited.clear()

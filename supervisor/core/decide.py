@@ -4,18 +4,22 @@ The order is the order of harm: answers that the CLI waits for, then what the de
 then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
 from interventions.controller import Controller, Easing
-from supervisor.core import gate, incidents, life, limits
+from interventions.recovery.after_end import RecoveryAnswer
+from interventions.recovery.usage_limits import Offset
+from supervisor.core import gate, incidents, life, limits, starting_again
 from supervisor.core.captures import RISKY, CaptureRules
 from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
 from supervisor.core.memory import Memory
+from supervisor.core.starting_again import RetrySettings
 from supervisor.core.states import take
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
@@ -31,6 +35,7 @@ from supervisor.protocol.events import (
     IssueSeen,
     LimitsEased,
     PersonNeeded,
+    RecoveryChosen,
     RestoreFailed,
     ReviewMade,
     RungReached,
@@ -69,14 +74,22 @@ class SessionSettings:
     """What happens at a limit of the task."""
     captures: CaptureRules = field(default_factory=CaptureRules)
     """When checkpoints are made."""
+    retries: RetrySettings = field(default_factory=RetrySettings)
+    """When an agent whose CLI ended too early is started again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the outside knows of an agent, for choosing an intervention: asked when one is due, never before."""
+    """What the outside knows of an agent, for choosing what is done about it: asked when that is due, never before."""
 
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     facts: Facts = field(default_factory=NoFacts)
+    recoveries: tuple[RecoveryAnswer, ...] = ()
+    """Plugins that are asked what follows an agent's end."""
+    zones: Offset = lambda _: 0
+    """Where the time zones are."""
+    session_id: Callable[[], str] = lambda: ""
+    """Makes the id of a new session."""
 
 
 class Decider:
@@ -109,6 +122,7 @@ class Decider:
             or self._issue(known, now, seq)
             or self._intervention(known, now, seq)
             or self._rollback(known, now)
+            or self._recovery(known, now)
             or self._step(known, now)
             or self._rung(known, now)
             or self._incident(known, now, seq)
@@ -284,6 +298,15 @@ class Decider:
         )
 
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
+        """How an agent goes on whose CLI ended too early."""
+        around = self._surroundings
+        chosen = starting_again.recovery(known, now, self._settings.retries, around.zones, around.recoveries)
+        if chosen is None:
+            return None
+        session_id = around.session_id() if chosen.fresh else known.summary.session_id
+        return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
         due = life.step(known)

@@ -1,4 +1,4 @@
-"""A rollback of a live agent, as its session knows it: asked for, under way, and the launch that follows it.
+"""What is launched next, as a session knows it, and the rollback that may lead there: asked for, under way, done.
 
 asked for ──► it stands still ──► files restored ──► processes ended ──► launched again in a fork of the session
           └─► not still in time, not restored, or only files went back: the agent goes on
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from interventions.texts import OPENING
-from supervisor.protocol.events import CheckpointRestored, InterventionChosen, RollbackRequested
+from supervisor.protocol.events import CheckpointRestored, InterventionChosen, RecoveryChosen, RollbackRequested
 from supervisor.protocol.tasks import Task
 
 Cause = InterventionChosen | RollbackRequested
@@ -93,10 +93,17 @@ class GoingBack:
     def reborn(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
         """The files are back and nothing of the agent runs any more: it begins again."""
         guidance = self.guidance(event)
-        self.session_id, self.resume_session, self.resume_at = event.session_id, event.resume_session, event.resume_at
+        self.session_id, self.resume_at = event.session_id, event.resume_at
+        self.resume_session = event.resume_session if event.resume_at else ""
         self.opening = guidance if event.resume_at else f"{task.prompt}\n\n{guidance}"
         self.carried = carried
         self.over()
+
+    def recovers(self, event: RecoveryChosen, carried: list[str]) -> None:
+        """The CLI ended too early, and is to be launched again without anything being set back."""
+        self.session_id, self.resume_at = event.session_id, ""
+        self.resume_session = "" if event.recovery.fresh else event.session_id
+        self.opening, self.carried = event.recovery.prompt, carried
 
     def guidance(self, event: CheckpointRestored) -> str:
         """What the agent is told of it."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from interventions import stop_report
+from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
 from supervisor.core.memory import STANDSTILL, IncidentCause, Memory
 from supervisor.protocol.events import (
@@ -11,6 +12,7 @@ from supervisor.protocol.events import (
     InterventionChosen,
     LaunchFailed,
     PersonNeeded,
+    RecoveryChosen,
     RestoreFailed,
     TimerFired,
     TreeEnded,
@@ -19,11 +21,16 @@ from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import InterventionKind, Severity
 
+NO_LOGIN = "Please run /login"
+"""What the CLI gives for an answer where it has no account (2.1.329)."""
+
+SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
+
 
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = at if isinstance(cause, DetectorFailure | ControlResponse) else cause.at
+    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse) else cause.at
     resume = "chaperon doctor says whether the CLI works here."
     if known.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
@@ -36,6 +43,16 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return _intervention(cause, cause.intervention, known, seq)
         case PersonNeeded(need=need):
             return incident(need.reason, need.issue.severity, need.sentence, need.way_out)
+        case RecoveryChosen(recovery=recovery):
+            sooner = f"; to go on at once: chaperon resume {agent}" if recovery.wait_seconds else ""
+            return incident(
+                recovery.cause, Severity.MEDIUM, recovery.why, f"To give it up: chaperon stop {agent}{sooner}"
+            )
+        case PluginFailure():
+            what = f"The plugin {cause.plugin} failed and is not asked again for agent {agent}: {cause.what}"
+            return incident(
+                f"plugin_failed-{cause.plugin}", Severity.MEDIUM, what, "Mend it, or take it out of plugins."
+            )
         case LaunchFailed():
             return incident("launch_failed", Severity.HIGH, cause.error, "chaperon doctor says what works here.")
         case AgentVanished():
@@ -43,13 +60,15 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident("agent_lost", Severity.HIGH, what, resume)
         case AgentExited() if known.summary.failed:
             what = f"The turn of agent {agent} ended in an error: {known.summary.result[:500]}"
-            return incident("turn_failed", Severity.MEDIUM, what, resume)
+            return incident(
+                "turn_failed", Severity.MEDIUM, what, SIGN_IN if NO_LOGIN in known.summary.result else resume
+            )
         case AgentExited():
             how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
             tail = cause.stderr_tail.strip()[-500:]
-            what = f"The CLI of agent {agent} ended with {how} before its task did." + (
-                f" It said: {tail}" if tail else ""
-            )
+            what = f"The CLI of agent {agent} ended with {how} before its task did."
+            what += f" It was started again {known.retries.crashes} times." if known.retries.crashes else ""
+            what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
         case ControlResponse():
             what = f"The CLI refused the hooks of agent {agent} ({cause.error[:300]}), so that no call could be reviewed. It was ended."

@@ -14,7 +14,7 @@ Due = tuple[Step, str] | None
 
 def step(known: Memory) -> Due:
     """The step that is due, if one is."""
-    return _went_back(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+    return _went_back(known) or _waits(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
 
 
 def rung(known: Memory, ladder: Ladder) -> Rung | None:
@@ -44,6 +44,18 @@ def _went_back(known: Memory) -> Due:
     return Step.GO_BACK, "it went back to a checkpoint"
 
 
+def _waits(known: Memory) -> Due:
+    """The CLI ended too early, and another is launched in its place once the wait is over."""
+    due = known.retries.due
+    if due is None:
+        return None
+    if known.state is not AgentState.WAITING:
+        return Step.WAIT, due.recovery.why
+    if known.stop is not None:
+        return Step.END, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
+    return (Step.GO_ON, "the wait is over") if known.retries.over else None
+
+
 def _ended(known: Memory) -> Due:
     """What the end of the processes means, by the state in which it came."""
     stopping = known.state is AgentState.STOPPING
@@ -54,6 +66,8 @@ def _ended(known: Memory) -> Due:
             return None
         case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:
             return None  # a rollback ends them too; what it comes to says whether the agent goes on
+        case AgentExited() if known.emergency is not None and not stopping:
+            return None  # it died under the stop, which comes first and stays one
         case LaunchFailed(error=error):
             return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
         case AgentVanished(reason=reason):
@@ -71,7 +85,7 @@ def _ended(known: Memory) -> Due:
 
 def _stopped(known: Memory) -> Due:
     """What ends the agent before its task does."""
-    if known.state is AgentState.STOPPING:
+    if known.state in (AgentState.STOPPING, AgentState.WAITING):
         return None
     if known.emergency is not None:
         return Step.STOP, known.emergency.intervention.issue.sentence

@@ -6,8 +6,9 @@ What a decision says to the CLI is put in the outbox as the decision is folded i
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from interventions.contract import PluginFailure
 from interventions.controller import EASED, Controller
 from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.core import gate
@@ -18,6 +19,7 @@ from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
 from supervisor.core.outbox import Outbox
 from supervisor.core.requests import Requests, Unread
+from supervisor.core.retries import Retries
 from supervisor.core.summary import Summary
 from supervisor.core.turns import Turns
 from supervisor.protocol import control, messages
@@ -46,6 +48,7 @@ from supervisor.protocol.events import (
     LineReceived,
     PauseRequested,
     PersonNeeded,
+    RecoveryChosen,
     RedirectRequested,
     ResourcesSeen,
     RestoreFailed,
@@ -69,6 +72,9 @@ HELLO, SETTLE, FINISH, LADDER, INTERVENE = "hello", "settle", "finish", "ladder"
 """The timers of a session: the CLI's first answer, messages that no turn has taken, the next rung of a stop, the end of a
 cooldown or of the wait for the next call that a throttling lets through."""
 
+RETRY = "retry"
+"""The timer of an agent that waits to be started again."""
+
 STANDSTILL = "standstill"
 """The timer of a rollback: until all processes stand still, and again until they have gone."""
 
@@ -82,6 +88,8 @@ Ending = AgentExited | AgentVanished | LaunchFailed
 IncidentCause = (
     InterventionChosen
     | PersonNeeded
+    | RecoveryChosen
+    | PluginFailure
     | RestoreFailed
     | AgentExited
     | AgentVanished
@@ -139,6 +147,8 @@ class Memory:
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.effort: str | None = None
+        self.model: str | None = None
+        self.retries = Retries()
         self.rung: Rung | None = None
         self.rung_over = False
         self.ending: Ending | None = None
@@ -162,6 +172,7 @@ class Memory:
             or self.incidents_due
             or self.begun
             or self.going_back.overdue
+            or self.retries.due is not None
             or self.turns.ended is not None
             or self.must_stop
             or self.ending is not None
@@ -187,6 +198,8 @@ class Memory:
                 self._intervention(seq, event)
             case InterventionJudged() | PersonNeeded() | LimitsEased():
                 self._controlled(seq, event)
+            case RecoveryChosen():
+                self._recovers(event)
             case RollbackRequested() | CheckpointRestored() | RestoreFailed():
                 if not self.state.ended:  # the files of an ended agent go back without it
                     self._rollback(seq, event)
@@ -211,6 +224,8 @@ class Memory:
                 self._person(seq, event)
             case _:
                 self._process(seq, event)
+        if self.state.ended:
+            self.summary.explained = self.controller.explain(event.mono)
 
     # ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -265,6 +280,7 @@ class Memory:
                 self.turns.ended = message
                 self.rung_over = self.rung_over or self.rung is Rung.INTERRUPT
                 self.summary.count_turn(message)
+                self.retries.turn_ended(failed=message.is_error)
             case messages.Assistant():
                 self.summary.count_reply(message)
             case _:
@@ -332,10 +348,12 @@ class Memory:
     def _intervention(self, seq: int, event: InterventionChosen) -> None:
         chosen = event.intervention
         self.incidents_due.append(event)
+        failures: Mapping[str, str] = chosen.details.get("plugins_failed", {})
+        self.incidents_due += (PluginFailure(plugin, what) for plugin, what in failures.items())
         self.summary.interventions[chosen.kind] = self.summary.interventions.get(chosen.kind, 0) + 1
         if chosen.kind is InterventionKind.EMERGENCY_STOP:
             self.emergency = event
-        self._effort(chosen.id)
+        self._pace(chosen.id)
         self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
             self._go_back(seq, event)  # its message is for the conversation that goes on from the checkpoint
@@ -352,7 +370,7 @@ class Memory:
                 if event.need.hold:
                     self.wish = event
             case LimitsEased():
-                self._effort(f"eased-{event.intervention}")
+                self._pace(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
 
     def _rollback(self, seq: int, event: RollbackRequested | CheckpointRestored | RestoreFailed) -> None:
@@ -385,13 +403,25 @@ class Memory:
         if restored is None:
             return
         self.going_back.reborn(restored, self.task, list(self.turns.said.values()))
+        self._forget_processes(restored.session_id)
+
+    def _recovers(self, event: RecoveryChosen) -> None:
+        """The CLI ended too early, and another is to be launched in its place."""
+        self.retries.chose(event)
+        self.incidents_due.append(event)
+        self.going_back.recovers(event, list(self.turns.said.values()))
+        self._forget_processes(event.session_id)
+
+    def _forget_processes(self, session_id: str) -> None:
+        """What belonged to the ended processes is forgotten; the next ones go on in this session."""
         self.outbox.clear()
         self.requests.clear()
         self.turns = Turns()
         self.wish = self.ending = None
         self.launched = self.greeted = self.begun = False
+        self.effort = self.model = None
         self.offset = 0
-        self.summary.session_id = restored.session_id
+        self.summary.session_id = session_id
 
     def _not_still(self, event: TimerFired) -> None:
         """A rollback's processes did not stand still in time, or were not gone in time."""
@@ -401,15 +431,19 @@ class Memory:
             case Phase.ENDING:
                 self.incidents_due.append(event)
 
-    def _effort(self, id_: str) -> None:
-        """Have the CLI go to the effort that the limits in force ask for, where that changed."""
-        effort = self.controller.limits.effort
-        if effort != self.effort:
-            self.effort = effort
-            self.outbox.effort(id_, effort)
+    def _pace(self, id_: str) -> None:
+        """Have the CLI go to the effort and the model that the limits in force ask for, where they changed."""
+        limits = self.controller.limits
+        if limits.effort != self.effort:
+            self.effort = limits.effort
+            self.outbox.effort(id_, limits.effort)
+        if limits.model != self.model:
+            self.model = limits.model
+            self.outbox.model(id_, limits.model or self.task.model)
 
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
+        self.retries.entered(event.after)
         self.begun = False
         self.wish = None
         self.summary.changed(event)
@@ -451,6 +485,7 @@ class Memory:
                 self.summary.shim_pid, self.summary.cli_pid = event.shim_pid, event.cli_pid
                 self.summary.containment = event.containment
                 self.outbox.hooks()
+                self._pace(f"launch-{event.number}")
                 if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
                     self._open(seq, event)
             case TimerFired():
@@ -492,6 +527,8 @@ class Memory:
             self.turns.settled()
         elif event.name == LADDER:
             self.rung_over = True
+        elif event.name == RETRY:
+            self.retries.over = True
         elif event.name.startswith(APPROVAL):
             self.requests.late(event.name.removeprefix(APPROVAL))
 

@@ -207,6 +207,7 @@ def sampled(seq: int, event: ResourcesSeen) -> ResourcesSampled:
         open_files=event.open_files,
         io_bytes=event.io_bytes,
         disk_mb=event.disk_mb,
+        file_operations=event.file_operations,
     )
 
 

@@ -38,6 +38,10 @@ class Outbox:
         """Have the model think so hard from the next turn on."""
         self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
 
+    def model(self, id_: str, model: str | None) -> None:
+        """Have this model answer from the next request on."""
+        self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", model)
+
     def answer(self, request_id: str, line: bytes) -> None:
         """What a request of the CLI is answered."""
         self._lines[f"answer:{request_id}"] = line

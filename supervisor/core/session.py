@@ -12,7 +12,7 @@ from interventions.controller import Controller
 from monitors.review.allowances import Allowance
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
 from supervisor.core.going_back import Phase
-from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, SETTLE, STANDSTILL, Memory
+from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL, Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import TABLE, Found, Todo
@@ -223,14 +223,16 @@ class Session:
         self._known.outbox.lost()
         commands = self._decide(seq, event)
         for todo in TABLE[self.state].get(found, ()):
-            commands += self._taking_over(todo, event.mono)
+            commands += self._taking_over(todo, event)
         return commands + self._wake(event.mono)
 
-    def _taking_over(self, todo: Todo, mono: float) -> list[Command]:
-        known = self._known
+    def _taking_over(self, todo: Todo, event: AnyEvent) -> list[Command]:
+        known, mono = self._known, event.mono
         match todo:
             case Todo.LAUNCH:
                 return self._launch()
+            case Todo.AWAIT_RETRY:
+                return [StartTimer(RETRY, known.retries.seconds_left(event.at))]
             case Todo.AWAIT_HELLO:
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case Todo.AWAIT_TURN if known.turns.owed:
@@ -316,9 +318,14 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, STANDSTILL)]
+                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)]
+            case StateChanged(before=AgentState.WAITING, after=AgentState.STARTING):
+                return [StopTimer(RETRY), *self._launch()]
             case StateChanged(after=AgentState.STARTING):
                 return [StopTimer(SETTLE), *self._launch()]
+            case StateChanged(after=AgentState.WAITING):
+                wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
+                return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
             case InterventionChosen():
                 return self._intervene(event)
             case LimitsEased():

@@ -18,6 +18,8 @@ class Step(StrEnum):
     FINISH = "finish"
     PAUSE = "be paused"
     RESUME = "be resumed"
+    WAIT = "wait to be started again"
+    GO_ON = "be started again"
     STOP = "be stopped"
     SUCCEED = "end well"
     FAIL = "fail"
@@ -34,16 +36,23 @@ _LIVE = {
 }
 
 TABLE: dict[AgentState, dict[Step, AgentState]] = {
-    AgentState.STARTING: {Step.BEGIN: AgentState.RUNNING, **_LIVE},
+    AgentState.STARTING: {Step.BEGIN: AgentState.RUNNING, Step.WAIT: AgentState.WAITING, **_LIVE},
     AgentState.RUNNING: {
         Step.PAUSE: AgentState.PAUSED,
         Step.REST: AgentState.IDLE,
         Step.FINISH: AgentState.FINISHING,
+        Step.WAIT: AgentState.WAITING,
         **_LIVE,
     },
     AgentState.IDLE: {Step.BEGIN: AgentState.RUNNING, Step.PAUSE: AgentState.PAUSED, **_LIVE},
     AgentState.PAUSED: {Step.RESUME: AgentState.RUNNING, **_LIVE},
-    AgentState.FINISHING: {Step.SUCCEED: AgentState.DONE, **_LIVE},
+    AgentState.WAITING: {
+        Step.GO_ON: AgentState.STARTING,
+        Step.RESUME: AgentState.STARTING,
+        Step.END: AgentState.STOPPED,
+        Step.VANISH: AgentState.LOST,
+    },
+    AgentState.FINISHING: {Step.SUCCEED: AgentState.DONE, Step.WAIT: AgentState.WAITING, **_LIVE},
     AgentState.STOPPING: {Step.END: AgentState.STOPPED, Step.VANISH: AgentState.LOST},
     AgentState.DONE: {},
     AgentState.FAILED: {},

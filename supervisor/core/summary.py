@@ -1,6 +1,8 @@
 """What is known of an agent at a glance: what `chaperon ps` and `chaperon show` print, and all that stays once it ended."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
@@ -42,6 +44,10 @@ class Summary:
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    context_tokens: int = 0
+    """What the last reply of the agent itself was made from and added: how full its context is."""
+    context_window: int | None = None
+    """How many tokens its context holds; None until the CLI says so at the end of a turn."""
     memory_mb: float = 0.0
     """Resident memory of its process tree when last seen, in MiB."""
     peak_memory_mb: float = 0.0
@@ -51,6 +57,8 @@ class Summary:
     io_bytes: int = 0
     disk_mb: float = 0.0
     """What its workspace holds beyond git's own, in MiB; 0 until it was measured."""
+    file_operations: int = 0
+    """Files written, moved or deleted in its workspace since that is watched, by whatever did it."""
     reviews: dict[str, int] = field(default_factory=dict)
     """How many of each decision."""
     issues: dict[str, int] = field(default_factory=dict)
@@ -67,6 +75,8 @@ class Summary:
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
     """The last steps, oldest first."""
+    explained: Mapping[str, Any] = field(default_factory=dict)
+    """Why it was answered as it was, and what comes of such answers; see `interventions.controller.Controller.explain`."""
     result: str = ""
     """What the model said last of its turn, shortened."""
     _counted: str = ""
@@ -99,6 +109,7 @@ class Summary:
         self.cpu_seconds = max(self.cpu_seconds, seen.cpu_seconds)
         self.io_bytes = max(self.io_bytes, seen.io_bytes)
         self.disk_mb = seen.disk_mb or self.disk_mb
+        self.file_operations = max(self.file_operations, seen.file_operations)
 
     def closed(self, event: WorkspaceClosed) -> None:
         """Note what became of the workspace that was made for it."""
@@ -115,13 +126,16 @@ class Summary:
         self.result = result.result[:2000]
         if result.total_cost_usd is not None:
             self.cost_usd = result.total_cost_usd
+        self.context_window = result.context_window(self.model) or self.context_window
 
     def count_reply(self, reply: messages.Assistant) -> None:
         """Count the tokens of a reply once, though the CLI repeats its usage with each block."""
+        usage = reply.usage
+        if reply.parent_tool_use_id is None:
+            self.context_tokens = usage.context
         if reply.message_id == self._counted:
             return
         self._counted = reply.message_id
-        usage = reply.usage
         self.input_tokens += usage.input_tokens + usage.cache_creation_input_tokens
         self.cached_tokens += usage.cache_read_input_tokens
         self.output_tokens += usage.output_tokens

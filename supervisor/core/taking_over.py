@@ -21,6 +21,7 @@ class Todo(StrEnum):
     LAUNCH = "it is launched"
     AWAIT_HELLO = "the CLI's first answer is waited for"
     AWAIT_TURN = "a turn that is owed is waited for"
+    AWAIT_RETRY = "the rest of its wait is waited for"
     CLOSE = "its input is closed, and its end waited for"
     CLIMB = "the rung of the stop is climbed again"
     WATCH = "limits and people's deadlines hold again"
@@ -50,6 +51,7 @@ TABLE: dict[AgentState, dict[Found, tuple[Todo, ...]]] = {
     AgentState.RUNNING: {"reattached": (Todo.AWAIT_TURN, Todo.WATCH, Todo.GO_ON), **_GONE},
     AgentState.IDLE: {"reattached": (Todo.WATCH, Todo.GO_ON), **_GONE},
     AgentState.PAUSED: {"reattached": (Todo.WATCH, Todo.GO_ON), **_GONE},
+    AgentState.WAITING: {"exited": (), "lost": (), "terminal": (), "launched": (Todo.AWAIT_RETRY,)},
     AgentState.FINISHING: {"reattached": (Todo.CLOSE, Todo.WATCH, Todo.GO_ON), **_GONE},
     AgentState.STOPPING: {"reattached": (Todo.CLIMB,), "exited": (), "lost": (), "terminal": (), "launched": ()},
     AgentState.DONE: _ENDED,

@@ -32,9 +32,9 @@ class Launch:
     number: int = 1
     """Which launch of the agent this is; each has a directory of its own."""
     resume_session: str = ""
-    """A session to fork, after a rollback."""
+    """A session to go on in: to fork, after a rollback, or itself, after its CLI ended too early."""
     resume_at: str = ""
-    """The message of that session at which the fork goes on."""
+    """The message of that session at which a fork goes on; empty: no fork."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed
+from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.protocol.moments import RunMoment
@@ -155,6 +155,8 @@ class AgentVanished(Event):
     """The agent is gone without an exit record; what was left of its tree was ended."""
 
     reason: str
+    ours: bool = False
+    """Whether chaperon ended it after a failure of its own; then it is not started again."""
     kind: Literal["agent_vanished"] = "agent_vanished"
 
 
@@ -200,6 +202,8 @@ class ResourcesSeen(Event):
     """Bytes read and written by those processes."""
     disk_mb: float = 0.0
     """What the workspace holds beyond git's own, in MiB, at the last time that was measured; 0 before."""
+    file_operations: int = 0
+    """Files written, moved or deleted in the workspace since that is watched, by whatever did it."""
     kind: Literal["resources_seen"] = "resources_seen"
 
 
@@ -231,6 +235,8 @@ class CheckpointRestored(Event):
     """Paths that were written, removed or changed."""
     kept: tuple[str, ...] = ()
     """Paths that were left as they are although the checkpoint has them otherwise."""
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
     kind: Literal["checkpoint_restored"] = "checkpoint_restored"
 
 
@@ -468,6 +474,16 @@ class PersonNeeded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryChosen(Event):
+    """The CLI ended before the task was done, and is to be started again."""
+
+    recovery: Recovery
+    session_id: str
+    """The session in which the agent goes on."""
+    kind: Literal["recovery_chosen"] = "recovery_chosen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsEased(Event):
     """Usage has calmed down, so a throttling ends."""
 
@@ -585,6 +601,7 @@ AnyEvent = (
     | InterventionChosen
     | InterventionJudged
     | PersonNeeded
+    | RecoveryChosen
     | LimitsEased
     | ApprovalAsked
     | CheckpointAwaited

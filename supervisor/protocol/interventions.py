@@ -43,6 +43,8 @@ class LimitsInForce:
     """How many things the agent is asked to handle at a time; told, not enforced."""
     effort: str | None = None
     """The CLI's effort level to go down to; None leaves it."""
+    model: str | None = None
+    """The model to go down to; None leaves the task's."""
 
 
 class Fate(StrEnum):
@@ -84,6 +86,32 @@ class Judgement:
     """0 to 1: by how much the share of tool calls that succeed was lower after it than before; 0 where it was not."""
     sentence: str
     """The same for a person."""
+
+
+class EndCause(StrEnum):
+    """Why an agent's CLI ended before its task was done, where that is mended by starting it again."""
+
+    USAGE_LIMIT = "usage_limit"
+    """The account's usage limit was reached; the CLI says until when."""
+    SERVICE_FAILED = "service_failed"
+    """The service was overloaded, or did not answer in time."""
+    CRASHED = "agent_crashed"
+    """The CLI died, or was killed together with its shim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How an agent goes on whose CLI ended before its task was done."""
+
+    cause: EndCause
+    fresh: bool
+    """Whether it goes on in a new session; otherwise in the same."""
+    why: str
+    """What happened and what is done, for a person; a whole sentence."""
+    wait_seconds: float
+    """How long it waits before its CLI is started again."""
+    prompt: str
+    """What the CLI is told first."""
 
 
 class PersonReason(StrEnum):

@@ -44,6 +44,11 @@ class Usage:
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
 
+    @property
+    def context(self) -> int:
+        """What the context held once the reply was made."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens + self.output_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
@@ -88,6 +93,14 @@ class Result:
     errors: list[Any] = field(default_factory=list)
     queued_turn_count: int = 0
     """Messages that were said during this turn and start another one."""
+    model_usage: Annotated[Any, Field(validation_alias="modelUsage")] = None
+    """By model: what it used, and what it can hold. Not to be trusted to be there."""
+
+    def context_window(self, model: str) -> int | None:
+        """How many tokens the context of a model holds; None where the CLI does not say."""
+        facts = self.model_usage.get(model) if isinstance(self.model_usage, dict) else None
+        window = facts.get("contextWindow") if isinstance(facts, dict) else None
+        return window if isinstance(window, int) and window > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

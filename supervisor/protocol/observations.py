@@ -117,6 +117,8 @@ class ResourcesSampled(Observed):
     """Bytes read and written since it started."""
     disk_mb: float
     """Size of what the workspace holds beyond git's own, in MiB; 0 where not measured."""
+    file_operations: int = 0
+    """Files written, moved or deleted in the workspace since that is watched, by whatever did it; 0 where nobody watches."""
 
 
 Observation = (

@@ -67,6 +67,8 @@ class AgentState(StrEnum):
     """Its turn ended and its input is open: it waits to be told more."""
     PAUSED = "paused"
     """Held by a person: the next tool call waits at the gate."""
+    WAITING = "waiting"
+    """Its CLI ended before the task was done, and is started again when the wait is over."""
     FINISHING = "finishing"
     """The task's last turn ended and the CLI's input is closed; its exit is awaited."""
     STOPPING = "stopping"

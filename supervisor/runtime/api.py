@@ -157,8 +157,8 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.get("/v1/agents/{agent}")
     async def show(agent: str) -> Summary:
-        """One agent, live or ended."""
-        return daemon.board.summary(agent)
+        """One agent, live or ended, with why it was answered as it was."""
+        return daemon.board.explained(agent, daemon.mono())
 
     @api.post("/v1/agents/{agent}/say")
     async def say(agent: str, said: Said, request: Request) -> Summary:

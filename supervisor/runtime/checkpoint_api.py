@@ -96,6 +96,7 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
             "kept": list(done.kept),
             "session_id": done.session_id,
             "files_only": done.files_only,
+            "commits_kept_as": done.commits_kept_as,
         }
 
 

@@ -104,7 +104,12 @@ class Checkpointing:
 
 def _restored(agent: str, wanted: RestoreCheckpoint, done: Restored) -> dict[str, Any]:
     """What came of it, and where the conversation goes on."""
-    facts: dict[str, Any] = {"undo": done.undo, "restored": done.restored, "kept": done.kept}
+    facts: dict[str, Any] = {
+        "undo": done.undo,
+        "restored": done.restored,
+        "kept": done.kept,
+        "commits_kept_as": done.commits_kept_as,
+    }
     if wanted.files_only:
         return {**facts, "files_only": True, "session_id": ""}
     position = done.target.facts.position

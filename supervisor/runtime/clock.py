@@ -1,7 +1,9 @@
 """The one place that reads the clocks."""
 
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -20,6 +22,14 @@ class Clock:
     def nanos(self) -> int:
         """Return nanoseconds on the finest clock there is, for telling how long something took."""
         return time.perf_counter_ns()
+
+    def offset(self, zone: str) -> int:
+        """Return seconds east of UTC of a time zone now; of this machine's own for the empty name and for an unknown one."""
+        try:
+            there = datetime.now(ZoneInfo(zone) if zone else None).astimezone(ZoneInfo(zone) if zone else None)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            there = datetime.now().astimezone()
+        return int((there.utcoffset() or timedelta()).total_seconds())
 
     def boot_id(self) -> str:
         """Return what names this boot of the machine; readings of `mono` compare only where it is equal.

@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import orjson
 from supervisor.protocol import anyjson
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
+from supervisor.protocol.words import Severity
 from supervisor.runtime.disk import NO_SPACE, REAL_DISK, Disk, Reserve, replace_file, write_all
 
 LOG_NAME = "incidents.jsonl"
@@ -208,6 +209,24 @@ def _ids(tail: bytes) -> set[str]:
         except (orjson.JSONDecodeError, KeyError, TypeError):
             continue
     return ids
+
+
+def latest(directory: Path) -> list[Incident]:
+    """The incidents at the end of the log, oldest first; lines that are none are passed over.
+
+    Raises:
+        OSError: The log cannot be read.
+    """
+    names = [field.name for field in fields(Incident)]
+    found = []
+    for line in _read_tail(directory / LOG_NAME).splitlines():
+        try:
+            read = orjson.loads(line)
+            incident = Incident(**{name: read[name] for name in names})
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            continue
+        found.append(replace(incident, severity=Severity(incident.severity)))
+    return found
 
 
 def _failed(path: Path, error: OSError) -> IncidentLogError:

@@ -59,6 +59,8 @@ class Restored:
     """The checkpoint of what was there before."""
     restored: int
     kept: tuple[str, ...]
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +311,11 @@ class Keeper:
                 self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
 
+    def operations(self, workspace: str) -> int:
+        """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.operations if place else 0
+
     async def complete_interrupted(self) -> list[str]:
         """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
 
@@ -441,7 +448,7 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
         raise
     if earlier is not None:
         store.drop([(plan.undo if undo is earlier else earlier).name])
-    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept))
+    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept), result.branch_kept_as)
 
 
 def _told(kept: Iterable[Kept]) -> tuple[str, ...]:

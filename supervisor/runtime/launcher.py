@@ -120,9 +120,11 @@ def arguments(command: Launch) -> list[str]:
 
 
 def _session(command: Launch) -> list[str]:
-    """Which session: after a rollback a fork of the one before, or one that begins anew."""
+    """Which session: after a rollback a fork of the one before, after a crash the same, or one that begins anew."""
     own = f"--session-id={command.session_id}"
     if command.resume_at:
         return [f"--resume={command.resume_session}", f"--resume-session-at={command.resume_at}", "--fork-session", own]
+    if command.resume_session:
+        return [f"--resume={command.resume_session}"]
     first = command.number == 1 and command.task.resume_session
     return [f"--resume={command.task.resume_session}"] if first else [own]

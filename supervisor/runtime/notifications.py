@@ -2,7 +2,7 @@
 
 Nothing here is waited for. An incident is put into a channel's queue; the channel gathers what comes within a short time
 into one message, so that a storm is one, and tries again where sending fails. A channel that stays broken is an incident
-itself, told by all other channels.
+itself, told by all other channels. What was not sent when the daemon ended is sent by the next one.
 """
 
 import socket
@@ -21,6 +21,7 @@ from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import Severity
 from supervisor.runtime.log import log
+from supervisor.runtime.told import Told
 
 FAILED = "notification_failed"
 """The type of the incident that tells of a broken channel."""
@@ -92,6 +93,12 @@ class _Channel:
     broken: bool = False
     came: anyio.Event = field(default_factory=anyio.Event)
 
+    def take(self, incident: Incident) -> None:
+        """Put it into the queue; where that is full, the oldest is only counted."""
+        self.left_out += len(self.waiting) == MOST_WAITING
+        self.waiting.append(incident)
+        self.came.set()
+
 
 class Notifications:
     """All channels.
@@ -111,14 +118,28 @@ class Notifications:
         self._channels = [_Channel(settings) for settings in channels]
         self._fault = fault
         self._count = count
+        self._told: Told | None = None
+
+    def catch_up(self, told: Told, incidents: Sequence[Incident], last: int) -> None:
+        """Have each channel tell of what it had not told when the daemon before ended; a new channel begins here. Blocks.
+
+        Args:
+            told: How far each channel came; kept from here on.
+            incidents: The latest of the log, oldest first.
+            last: Sequence number of the journal's last event.
+        """
+        self._told = told
+        for channel in self._channels:
+            upto = told.upto(channel.settings.name, last)
+            for incident in incidents:
+                if incident.seq > upto and channel.settings.wants(incident):
+                    channel.take(incident)
 
     def tell(self, incident: Incident) -> None:
         """Have the channels that want it tell of an incident. Never blocks and never fails."""
         for channel in self._channels:
             if channel.settings.wants(incident):
-                channel.left_out += len(channel.waiting) == MOST_WAITING
-                channel.waiting.append(incident)
-                channel.came.set()
+                channel.take(incident)
 
     def start(self, tasks: TaskGroup) -> None:
         """Send in this task group, each channel by itself, so that a slow one delays no other."""
@@ -150,6 +171,9 @@ class Notifications:
             else:
                 channel.broken = False
                 self._count(settings.name, "sent")
+                if self._told is not None:
+                    seq = max(incident.seq for incident in incidents)
+                    await anyio.to_thread.run_sync(self._told.note, settings.name, seq)
                 return
             if pause is not None:
                 log.warning(

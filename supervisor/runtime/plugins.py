@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from interventions.contract import Answer, Strategy
+from interventions.recovery.after_end import RecoveryAnswer
 from monitors.review.catalogue import failures
 from monitors.review.risk import RiskCalculator
 from monitors.review.rules import Rule
@@ -164,6 +165,6 @@ RULES: Kind[Sequence[Rule]] = Kind("rules", "make_rules", _wrong_rules)
 RISK: Kind[RiskCalculator] = Kind("risk", "make_risk", _having("score"))
 DETECTORS: Kind[Detector] = Kind("detectors", "make_detector", _having("see", texts=("name",)))
 INTERVENTIONS: Kind[Answer] = Kind("interventions", "make_intervention", _having("plan", texts=("name", "kind")))
-STRATEGY: Kind[Strategy] = Kind("strategy", "make_strategy", _having("ladder", "position"))
-RECOVERY: Kind[Any] = Kind("recovery", "make_recovery", _having("after_end", texts=("name",)))
+STRATEGY: Kind[Strategy] = Kind("strategy", "make_strategy", _having("ladder", "position", texts=("name",)))
+RECOVERY: Kind[RecoveryAnswer] = Kind("recovery", "make_recovery", _having("after_end", texts=("name",)))
 KINDS: tuple[Kind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY)

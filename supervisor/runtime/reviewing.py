@@ -99,7 +99,7 @@ class WatchedReviewer:
         started = self._clock.mono()
         others = signal.getitimer(signal.ITIMER_REAL)
         try:
-            with _deadline(self._deadline_seconds, self._longest_seconds):
+            with deadline(self._deadline_seconds, self._longest_seconds):
                 review = self._reviewer.review(action, context)
         finally:
             _disarm(others)  # once more: a deadline can fall into the very moment in which the timers are being stopped
@@ -141,7 +141,7 @@ def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
 
 
 @contextmanager
-def _deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
+def deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
     """Raise ReviewDeadlineError inside the block once it has used so much processor time, or taken so long.
 
     Signals are handled by the main thread alone; elsewhere, as in tests, there is no deadline.

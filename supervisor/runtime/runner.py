@@ -397,7 +397,7 @@ class Runner:
                     if isinstance(heard, shims.Exited):
                         gone = True
                         break
-        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}")
+        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
         return gone
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:

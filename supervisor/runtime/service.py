@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import anyio
 import anyio.abc
@@ -26,23 +27,26 @@ from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
 from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
+from supervisor.core.decide import Surroundings
 from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.incidents import IncidentLog
+from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.listening import listen, listen_for_metrics
 from supervisor.runtime.log import log
+from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import make_gate_reviewer
@@ -65,6 +69,7 @@ from supervisor.runtime.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+from supervisor.runtime.told import Told
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -235,13 +240,21 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     about = session_settings(config, setup.places, setup.environ)
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
+    brought = Brought(config)
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)
-        controller = Controller(interventions, submitted.task, record)
+        plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
+        controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        return Session(submitted, reviewer, detectors, controller, settings)
+        around = Surroundings(
+            facts=Lookups(submitted.workspace),
+            recoveries=brought.recoveries,
+            zones=setup.clock.offset,
+            session_id=lambda: str(uuid4()),
+        )
+        return Session(submitted, reviewer, detectors, controller, settings, around)
 
     return make
 
@@ -257,6 +270,7 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     for event in opened.missed:
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)
+    await anyio.to_thread.run_sync(_tell_what_was_not_told, daemon, setup)
     if torn := opened.recovery.torn:
         what = f"The journal ended in {torn.size} bytes of a record that was not whole; they were set aside in {torn.path}."
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
@@ -270,6 +284,16 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     if adopted.found:
         log.info("%s", adopted)
     await close_left(daemon)
+
+
+def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
+    """Have the channels tell of incidents that the daemon before had no time to tell of. Blocks."""
+    try:
+        incidents = latest(setup.places.state)
+    except OSError as error:
+        log.warning("the incident log could not be read (%s); what was not told before stays untold", error)
+        incidents = []
+    daemon.notifications.catch_up(Told(setup.places.state, setup.disk), incidents, daemon.journal.last)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────

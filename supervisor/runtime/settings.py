@@ -28,6 +28,7 @@ from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
+from supervisor.core.starting_again import RetrySettings
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.notifications import ByApprise, ByJournal, ChannelSettings
@@ -48,6 +49,7 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
         captures=capture_rules(config),
+        retries=RetrySettings(config.interventions.max_retries),
     )
 
 

@@ -21,6 +21,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 Where = Literal["in-place", "new"]
 """In which worktree an agent works: the one that was named, or one of its own."""
 
+NOT_A_REPOSITORY = "not a git repository"
+"""In what git says where there is none, in the language that it is asked to speak."""
+
 GIT_SECONDS = 10.0
 """How long git may take to say whose worktree a directory is: milliseconds, unless its disk hangs."""
 
@@ -161,8 +164,8 @@ class Submission(Asked):
             said = done.stderr.decode(errors="replace").strip()
             raise UsageError(
                 f"{self.repository!r} is not in a git worktree, so nothing was started. git says: {said}",
-                # git's own words have the way out where the worktree is somebody else's.
-                way_out="" if "safe.directory" in said else f"Run `git init` there: git -C {self.repository} init",
+                # Elsewhere git's own words have the way out: a bare repository, or a worktree of somebody else's.
+                way_out=f"Run `git init` there: git -C {self.repository} init" if NOT_A_REPOSITORY in said else "",
             )
         try:
             return done.stdout.decode().rstrip("\n")

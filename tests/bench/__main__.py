@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tests.bench import (
     bench_added,
     bench_checkpoint_live,
+    bench_checkpoints,
     bench_core,
     bench_fleet,
     bench_journal,
@@ -33,6 +34,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "fleet": bench_fleet.main,
     "added": bench_added.main,
     "checkpoint_live": bench_checkpoint_live.main,
+    "checkpoints": bench_checkpoints.main,
 }
 """By name, the quick ones first; all of them take under ten minutes."""
 

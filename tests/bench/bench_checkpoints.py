@@ -1,8 +1,9 @@
 """What checkpoints cost: ours beside git with a private index that is kept, and beside a shadow repository as peers do it.
 
-Run as `python -m tests.bench.bench_checkpoints [--files N …] [--rounds N] [--large] [--workspace-in FOLDER]`. All three
-work on the same repository in the same run, taking turns; all are durable when their time is taken. The table gives
-medians. With half a million files the shadow repository is left out: its first capture alone takes a quarter of an hour.
+usage: python -m tests.bench.bench_checkpoints [--files N …] [--rounds N] [--large] [--workspace-in FOLDER]
+
+All three work on the same repository in the same run, taking turns; all are durable when their time is taken. The table
+gives medians. With half a million files the shadow repository is left out: its first capture alone takes a quarter of an hour.
 """
 
 import argparse
@@ -10,22 +11,26 @@ import os
 import random
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from checkpoints.capture import Capturer
 from checkpoints.model import Checkpoint, Facts, Reason
 from checkpoints.restore import Restorer
 from checkpoints.store import Store
+from tests.bench.figures import Figure, middle, percentile, table
 
 DEFAULT_FILES = (1_000, 50_000)
 LARGE_FILES = 500_000
+AIMS = {50_000: (15.0, 10.0), LARGE_FILES: (25.0, 40.0)}
+"""By files: the most milliseconds that a capture of ten changed files may take, and how many times faster than git it is to be."""
+
 FILES_PER_FOLDER = 25
 FILE_BYTES = 1_600
 """About the median of source files; content is text of random words, so it compresses as source does."""
@@ -154,39 +159,38 @@ def scratch(where: Path | None) -> Iterator[Path]:
         shutil.rmtree(base)
 
 
-def show(what: str, value: str) -> None:
-    sys.stdout.write(f"  {what:<58} {value}\n")
-    sys.stdout.flush()
-
-
 def memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(files: int, rounds: int, where: Path | None) -> None:
-    """Measure one size and print its part of the table."""
+def measure(files: int, rounds: int, where: Path | None = None) -> list[Figure]:
+    """Measure one size."""
     with scratch(None) as base, scratch(where) as root:
         repository = Repository(base, root, files)
         before_mb = memory_mb()
         ours = Ours(repository)
         try:
-            sys.stdout.write(f"{files:,} files, {files // FILES_PER_FOLDER:,} folders\n")
             index = PrivateIndex(repository)
             others: list[PrivateIndex | Shadow] = [index]
             if files < LARGE_FILES:
                 others.append(Shadow(repository))
-            show(f"first capture, {ours.name}", f"{milliseconds(ours.capture):10.1f} ms")
-            for one in others:
-                show(f"first capture, {one.name}", f"{milliseconds(one.capture):10.1f} ms")
-            show("folders watched", f"{ours.capturer.watcher.folders:10,}")
-            measure_changes(repository, ours, others, rounds)
-            measure_ours(repository, ours, index, rounds)
-            show("memory that the first capture and the rest took", f"{memory_mb() - before_mb:10.1f} MB")
+            found = [of(one, "first capture", milliseconds(one.capture)) for one in (ours, *others)]
+            found += measure_changes(repository, ours, others, rounds)
+            found += measure_ours(repository, ours, index, rounds)
+            found += [Figure("memory for all of that", memory_mb() - before_mb, "MB")]
+            return [replace(one, what=f"{files:,} files: {one.what}") for one in found]
         finally:
             ours.close()
 
 
-def measure_changes(repository: Repository, ours: Ours, others: list[PrivateIndex | Shadow], rounds: int) -> None:
+def of(whose: Ours | PrivateIndex | Shadow, what: str, value: float, aim: float | None = None) -> Figure:
+    return Figure(f"{what}, {whose.name}", value, "ms", aim)
+
+
+def measure_changes(
+    repository: Repository, ours: Ours, others: Sequence[PrivateIndex | Shadow], rounds: int
+) -> list[Figure]:
+    """Captures of ten changed files, in turns; the others less often, for theirs take seconds."""
     taken: dict[str, list[float]] = {one.name: [] for one in (ours, *others)}
     for number in range(rounds):
         repository.change(10)
@@ -194,68 +198,78 @@ def measure_changes(repository: Repository, ours: Ours, others: list[PrivateInde
         for one in others:
             if number < max(3, rounds // 5):
                 taken[one.name].append(milliseconds(one.capture))
-    mine = taken[ours.name]
-    show("10 changed files, chaperon, p50", f"{statistics.median(mine):10.1f} ms")
-    show("10 changed files, chaperon, p95", f"{sorted(mine)[int(len(mine) * 0.95)]:10.1f} ms")
-    for one in others:
-        median = statistics.median(taken[one.name])
-        ratio = median / statistics.median(mine)
-        show(f"10 changed files, {one.name}, p50", f"{median:10.1f} ms   {ratio:5.1f} times ours")
+    mine, what = middle(taken[ours.name]), "10 changed files"
+    most, times = AIMS.get(repository.files, (None, None))
+    found = [
+        of(ours, what, mine, most),
+        of(ours, f"{what}, 95th percentile", percentile(taken[ours.name], 0.95)),
+        *(of(one, what, middle(taken[one.name])) for one in others),
+    ]
+    return [
+        *found,
+        Figure(f"{what}, times faster than {others[0].name}", middle(taken[others[0].name]) / mine, "", times, True),
+    ]
 
 
-def measure_ours(repository: Repository, ours: Ours, index: PrivateIndex, rounds: int) -> None:
-    nothing = [milliseconds(ours.capture) for _ in range(rounds)]
-    show("nothing changed, p50", f"{statistics.median(nothing):10.1f} ms")
+def measure_ours(repository: Repository, ours: Ours, index: PrivateIndex, rounds: int) -> list[Figure]:
+    """What is ours alone: nothing changed, settling, bytes, restores beside git's, a scrub."""
+    found = [of(ours, "nothing changed", middle(milliseconds(ours.capture) for _ in range(rounds)))]
     ours.store.settle()
     before = ours.store.size_bytes
     for _ in range(rounds):
         repository.change(10)
         ours.capture()
-    show("settling all of that, off-peak", f"{milliseconds(ours.store.settle):10.1f} ms")
-    show("bytes on disk per checkpoint of 10 changed files", f"{(ours.store.size_bytes - before) / rounds:10,.0f}")
+    found.append(of(ours, f"settling {rounds} captures off-peak", milliseconds(ours.store.settle)))
+    found.append(
+        Figure("a checkpoint of 10 changed files on the disk", (ours.store.size_bytes - before) / rounds, "bytes")
+    )
     for count in (11, 1_000):
         target = ours.capture()
         repository.change(count)
-        show(f"capture of {count:,} changed files", f"{milliseconds(ours.capture):10.1f} ms")
-        measure_restore(ours, target, count)
-        measure_restore_by_git(repository, index, count)
+        found.append(of(ours, f"{count:,} changed files", milliseconds(ours.capture)))
+        found.append(
+            of(ours, f"restore of {count:,} files, planned, done and verified", restored_by_ours(ours, target))
+        )
+        found.append(of(index, f"restore of {count:,} files", restored_by_git(repository, index, count)))
         ours.capture()
-    show("full scrub", f"{milliseconds(ours.capturer.scrub):10.1f} ms")
+    return [*found, of(ours, "full scrub", milliseconds(ours.capturer.scrub))]
 
 
-def measure_restore(ours: Ours, target: Checkpoint, count: int) -> None:
+def restored_by_ours(ours: Ours, target: Checkpoint) -> float:
     restorer = Restorer(ours.capturer)
-    begin = time.perf_counter()
-    plan = restorer.plan(target, FACTS, thorough=False)
-    planned = time.perf_counter()
-    restorer.restore(plan, confirmed=True, unusual_confirmed=True)
-    done = time.perf_counter()
-    show(
-        f"restore of {count:,} files: plan, then carry out and verify",
-        f"{(planned - begin) * 1e3:10.1f} ms + {(done - planned) * 1e3:.1f} ms",
-    )
+
+    def restore() -> None:
+        plan = restorer.plan(target, FACTS, thorough=False)
+        restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+
+    return milliseconds(restore)
 
 
-def measure_restore_by_git(repository: Repository, index: PrivateIndex, count: int) -> None:
+def restored_by_git(repository: Repository, index: PrivateIndex, count: int) -> float:
+    """Git's own restore alone, without the capture of the present that ours makes first."""
     index.capture()
     before = index.tree
     repository.change(count)
-    captured = milliseconds(index.capture)
-    restored = milliseconds(lambda: index.restore(before, index.tree))
-    show("  the same by git with its index: capture, then restore", f"{captured:10.1f} ms + {restored:.1f} ms")
+    index.capture()
+    return milliseconds(lambda: index.restore(before, index.tree))
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(sizes: Sequence[int] = DEFAULT_FILES, rounds: int = 40, where: Path | None = None) -> list[Figure]:
+    """Measure each size."""
+    return [figure for files in sizes for figure in measure(files, rounds, where)]
+
+
+def command() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser = argparse.ArgumentParser(description=command.__doc__)
     parser.add_argument("--files", type=int, nargs="*", default=list(DEFAULT_FILES))
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--large", action="store_true", help=f"also {LARGE_FILES:,} files: minutes, and 4 GB of disk")
     parser.add_argument("--workspace-in", type=Path, help="put the workspace, not the stores, on this file system")
-    chosen = parser.parse_args(arguments)
-    for files in [*chosen.files, *([LARGE_FILES] if chosen.large else [])]:
-        measure(files, chosen.rounds, chosen.workspace_in)
+    chosen = parser.parse_args()
+    sizes = [*chosen.files, *([LARGE_FILES] if chosen.large else [])]
+    sys.stdout.write(table(main(sizes, chosen.rounds, chosen.workspace_in)) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    command()

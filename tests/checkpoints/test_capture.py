@@ -11,6 +11,7 @@ import pytest
 from checkpoints.capture import Capturer, CaptureSettings
 from checkpoints.errors import WorkspaceGoneError
 from checkpoints.model import Checkpoint, Nested, Why
+from checkpoints.restore import Restorer
 from checkpoints.store import Store
 from checkpoints.trees import files_in
 from supervisor.protocol.errors import UsageError
@@ -88,6 +89,34 @@ def test_a_file_over_the_limit_is_named_and_left_out(store: Store, workspace: Pa
     assert [(one.path, one.why, one.size_bytes) for one in checkpoint.skipped] == [("large.bin", Why.TOO_LARGE, 2_000)]
     assert "fits.bin" in paths(store, checkpoint)
     assert "large.bin" not in paths(store, checkpoint)
+
+
+def test_two_gigabytes_that_nobody_committed_are_named_and_neither_read_nor_removed(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    before, size = capturer.capture(MOMENT), 2 * 1024**3
+    for name in ("data.bin", "set/more.bin"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        with (workspace / name).open("wb") as file:
+            file.truncate(size)
+    checkpoint = capturer.capture(MOMENT)
+    assert [(one.path, one.size_bytes) for one in checkpoint.skipped] == [("data.bin", size), ("set/more.bin", size)]
+    assert store.size_bytes < 10_000_000
+    restorer = Restorer(capturer)
+    restorer.restore(restorer.plan(before, MOMENT), confirmed=True)
+    assert (workspace / "set/more.bin").stat().st_size == size
+
+
+def test_a_file_that_git_would_filter_is_captured_as_it_lies(store: Store, workspace: Path, capturer: Capturer) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 12345\n"
+    (workspace / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n*.txt text eol=crlf\n")
+    (workspace / "pointer.bin").write_bytes(pointer)
+    (workspace / "fetched.bin").write_bytes(b"\0content itself")
+    (workspace / "lines.txt").write_bytes(b"one\ntwo\r\n")
+    checkpoint = capturer.capture(MOMENT)
+    assert content(store, checkpoint, "pointer.bin") == pointer
+    assert content(store, checkpoint, "fetched.bin") == b"\0content itself"
+    assert content(store, checkpoint, "lines.txt") == b"one\ntwo\r\n"
 
 
 def test_a_captured_file_that_grows_over_the_limit_is_named_and_one_that_shrinks_is_back(

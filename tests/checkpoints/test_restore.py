@@ -1,6 +1,7 @@
 """Going back: exactly there, and never over what nobody captured."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +288,26 @@ def test_read_only_files_go_back_and_stay_read_only(workspace: Path, capturer: C
     assert (workspace / "README").stat().st_mode & 0o777 == 0o444
 
 
+def test_in_the_middle_of_a_merge_the_files_go_back_and_the_merge_stays(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    git(workspace, "checkout", "-qb", "side")
+    (workspace / "README").write_text("side\n")
+    git(workspace, "commit", "-qam", "side")
+    git(workspace, "checkout", "-q", "main")
+    (workspace / "README").write_text("main\n")
+    git(workspace, "commit", "-qam", "main")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(workspace, "merge", "side")
+    restorer = Restorer(capturer)
+    plan = restorer.plan(target, MOMENT)
+    assert plan.warnings[0].startswith("The repository is in the middle of a merge")
+    restorer.restore(plan, confirmed=True)
+    assert (workspace / "README").read_text() == "read me\n"
+    assert (workspace / ".git/MERGE_HEAD").exists()
+    restorer.restore(restorer.plan(plan.undo, MOMENT), confirmed=True)
+    assert "<<<<<<<" in (workspace / "README").read_text()
+
+
 def test_a_repository_inside_keeps_its_git_folder(workspace: Path, capturer: Capturer) -> None:
     target = capturer.capture(MOMENT)
     inner = workspace / "inner"
@@ -324,6 +345,23 @@ def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path
     with pytest.raises(StoreDamagedError):
         restorer.restore(plan, confirmed=True)
     assert shape(workspace) == before
+
+
+def test_a_branch_that_cannot_be_moved_leaves_the_files_alone_too(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    git(workspace, "checkout", "-qb", "other")
+    (workspace / "README").write_text("nonsense")
+    restorer = Restorer(capturer)
+    with pytest.raises(
+        RestoreRefusedError, match=r"was on refs/heads/main .* is on refs/heads/other .* Nothing was changed"
+    ):
+        restorer.restore(restorer.plan(target, MOMENT), confirmed=True, with_branch=True)
+    assert (workspace / "README").read_text() == "nonsense"
+    git(workspace, "checkout", "-q", "main")
+    gone = replace(target, repository=replace(target.repository, head="0" * 39 + "1"))
+    with pytest.raises(RestoreRefusedError, match="is not there any more"):
+        restorer.restore(restorer.plan(gone, MOMENT), confirmed=True, with_branch=True)
+    assert (workspace / "README").read_text() == "nonsense"
 
 
 def test_the_branch_moves_only_when_asked_and_its_commits_stay_reachable(workspace: Path, capturer: Capturer) -> None:

@@ -105,3 +105,15 @@ def test_after_the_end_everything_counts_as_changed(tmp_path: Path) -> None:
     made.close()
     made.close()
     assert made.take().lost == "The watch was closed."
+
+
+def test_writes_moves_and_deletions_of_files_are_counted(watcher: Watcher, tmp_path: Path) -> None:
+    watch(watcher, tmp_path)
+    for number in range(3):
+        (tmp_path / f"{number}").write_text("x")
+    (tmp_path / "0").rename(tmp_path / "moved")
+    (tmp_path / "1").unlink()
+    (tmp_path / "2").chmod(0o755)
+    (tmp_path / "folder").mkdir()
+    watcher.take()
+    assert watcher.operations == 5

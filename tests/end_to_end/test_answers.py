@@ -79,6 +79,25 @@ async def test_the_same_error_three_times_is_answered_with_a_word_that_the_model
     assert "[chaperon]" not in early
 
 
+async def test_a_correction_names_the_file_that_exists_and_where_the_other_went(stage: Stage) -> None:
+    (stage.repo / "src").mkdir()
+    (stage.repo / "src" / "lexer.py").write_text("tokens = []\n" * 20)
+    git = ["git", "-C", str(stage.repo)]
+    subprocess.run([*git, "add", "src"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "Lex"], check=True)
+    subprocess.run([*git, "mv", "src/lexer.py", "src/tokens.py"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "Move"], check=True)
+    (stage.repo / "src" / "lexer_old.py").write_text("")
+    for _ in range(3):
+        stage.bash("cat src/lexer.py")
+    stage.bash("ls")
+    await run(stage)
+    (chosen,) = [event.intervention for event in stage.base.events(events.InterventionChosen)]
+    assert "moved to src/tokens.py" in chosen.message
+    assert "src/lexer_old.py" in chosen.message
+    assert chosen.message in stage.told()
+
+
 async def test_what_is_said_in_the_middle_of_a_turn_comes_with_the_next_result(stage: Stage) -> None:
     stage.bash("sleep 1; echo slept")
     async with stage.playing() as model, served(stage.base) as (daemon, _):

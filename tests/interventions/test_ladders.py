@@ -27,6 +27,7 @@ def test_the_stated_ladders_are_kept(type_: str, ladder: tuple[InterventionKind,
     assert LADDERS[type_] == ladder
 
 
-def test_a_stop_stands_behind_each_ladder_but_that_of_a_run_which_waits_for_a_person() -> None:
-    assert all(ladder_of(type_)[-1] is STOP for type_ in {*LADDERS, "unknown"} - {"blocked_on_human"})
-    assert ladder_of("blocked_on_human") == (SOFT,)
+def test_a_stop_stands_behind_each_ladder_but_those_of_a_run_which_waits_for_a_person() -> None:
+    spared = {"blocked_on_human", "limit_reached"}
+    assert all(ladder_of(type_)[-1] is STOP for type_ in {*LADDERS, "unknown"} - spared)
+    assert all(ladder_of(type_) == (SOFT,) for type_ in spared)

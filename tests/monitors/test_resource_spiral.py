@@ -4,7 +4,14 @@ from typing import Any
 
 from monitors.resource_spiral import ResourceSpiral
 from supervisor.protocol.actions import Review, Touch
-from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolCalled, TurnEnded
+from supervisor.protocol.observations import (
+    ContextCompacted,
+    Observation,
+    ResourcesSampled,
+    TokensUsed,
+    ToolCalled,
+    TurnEnded,
+)
 from supervisor.protocol.tasks import Limits, Task
 from supervisor.protocol.words import Decision, Severity
 from tests.monitors.steps import Run, play
@@ -116,3 +123,28 @@ def test_steps_that_take_longer_and_longer_are_a_spiral_and_waiting_is_not() -> 
 
     assert slow("make part") == ["time per step"]
     assert slow("sleep 9; gh run view") == []
+
+
+def test_file_operations_that_no_tool_call_names_are_counted_by_the_watcher() -> None:
+    run = Run()
+    (sample,) = samples(run, [200], file_operations=85)
+    (issue,) = play(ResourceSpiral(task=task(max_file_operations=100)), [sample])
+    assert (issue.key, issue.details["used"]) == ("file operations", 85)
+
+
+def full(run: Run, steps: int) -> list[Observation]:
+    """So many steps, and then the context is full."""
+    return [*(one for _ in range(steps) for one in run.bash("ls")), ContextCompacted(**run.next())]
+
+
+def test_a_context_that_fills_up_again_and_again_is_a_spiral_until_it_lasts() -> None:
+    run = Run()
+    issues = play(ResourceSpiral(), *(full(run, 10) for _ in range(3)), full(run, 30))
+    assert [(issue.key, issue.closed) for issue in issues] == [("context", False), ("context", True)]
+    assert issues[0].sentence == "Context: it was full and shortened 3 times within 20 steps."
+    assert len(issues[0].evidence) == 3
+
+
+def test_a_long_run_whose_context_is_shortened_now_and_then_is_none() -> None:
+    run = Run()
+    assert play(ResourceSpiral(), *(full(run, 40) for _ in range(6))) == []

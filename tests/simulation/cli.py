@@ -73,13 +73,14 @@ class Cli:
         self._mind.told()
         if not self._in_turn:
             self._in_turn = True
-            self._out.append({"type": "system", "subtype": "init", "session_id": f"s-{self._name}", "cwd": "/repo"})
+            about = {"session_id": f"s-{self._name}", "cwd": "/repo", "claude_code_version": "2.1.329"}
+            self._out.append({"type": "system", "subtype": "init", **about})
 
     def _think(self) -> None:
         turn = self._mind.next()
         self._n += 1
         if turn.ends:
-            self._end_turn(error=False)
+            self._end_turn(error=bool(turn.says), words=turn.says or "done")
         elif turn.says:
             self._say([{"type": "text", "text": turn.says}])
         else:
@@ -114,11 +115,11 @@ class Cli:
         content = [{"type": "tool_result", "tool_use_id": use, "content": text, "is_error": failed}]
         self._out.append({"type": "user", "message": {"role": "user", "content": content}})
 
-    def _end_turn(self, *, error: bool) -> None:
+    def _end_turn(self, *, error: bool, words: str = "done") -> None:
         if self._in_turn:
             self._in_turn = False
             subtype = "error_during_execution" if error else "success"
-            self._out.append({"type": "result", "subtype": subtype, "is_error": error, "result": "done"})
+            self._out.append({"type": "result", "subtype": subtype, "is_error": error, "result": words})
 
     @property
     def done(self) -> bool:

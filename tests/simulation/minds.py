@@ -16,6 +16,7 @@ class Turn:
     failed: bool = False
     says: str = ""
     ends: bool = False
+    """Whether it hands the word back; what it says then is the error that it ends in."""
 
 
 Mood = Callable[[Random, int], Turn]
@@ -78,6 +79,15 @@ def does_the_forbidden(_: Random, n: int) -> Turn:
 BAD: tuple[Mood, ...] = (errs, repeats, creeps, wanders, is_refused, imagines, talks, waits, tampers)
 
 
+SERVICE = (
+    "API Error: 529 Overloaded",
+    "Claude AI usage limit reached",
+    "You've hit your session limit · resets 3pm (UTC)",
+    "API Error: 400 the request is malformed",
+)
+"""What a turn ends in where the service fails."""
+
+
 class Mind:
     """Changes its mood now and then, and more often when it is told something.
 
@@ -104,6 +114,8 @@ class Mind:
         self._left -= 1
         if self._left <= 0:
             return Turn(ends=True)
+        if self._rng.random() < 0.006:
+            return Turn(ends=True, says=self._rng.choice(SERVICE))
         if self._rng.random() < 0.12:
             self._mood = self._rng.choice(BAD)
         if self._rng.random() < 0.003:

@@ -1,5 +1,6 @@
 """Thousands of seeded worlds, and what must hold in each. `CHAPERON_SIMULATION_SEEDS=START:COUNT` plays others."""
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ import pytest
 
 from supervisor.core.board import Board
 from supervisor.protocol import events
-from supervisor.protocol.interventions import PersonReason
+from supervisor.protocol.interventions import EndCause, PersonReason
 from supervisor.protocol.words import AgentState, Decision, InterventionKind
 from tests.simulation.world import World
 
@@ -30,6 +31,7 @@ class Story:
     asked: list[PersonReason] = field(default_factory=list)
     states: list[AgentState] = field(default_factory=list)
     stopped_at: int | None = None
+    again: list[events.RecoveryChosen] = field(default_factory=list)
 
 
 def stories(world: World) -> dict[str, Story]:
@@ -51,6 +53,9 @@ def stories(world: World) -> dict[str, Story]:
                 story.judged.append(event.judgement.intervention)
             case events.PersonNeeded():
                 story.asked.append(event.need.reason)
+            case events.RecoveryChosen():
+                assert story.stopped_at is None, "an agent was started again after a stop"
+                story.again.append(event)
             case events.StateChanged():
                 story.states.append(event.after)
             case _:
@@ -64,6 +69,7 @@ def check(world: World) -> None:
     told = stories(world)
     for agent, story in told.items():
         check_interventions(world, story)
+        check_starts(story)
         assert story.states, f"{agent} never took a step"
         assert story.states[-1].ended, f"{agent} did not end: {story.states[-1]}"
         if story.stopped_at is not None:
@@ -96,6 +102,14 @@ def check_interventions(world: World, story: Story) -> None:
     assert story.asked.count(PersonReason.EXHAUSTED) <= 1, "exhaustion is said once"
 
 
+def check_starts(story: Story) -> None:
+    crashes = [one for one in story.again if one.recovery.cause is EndCause.CRASHED]
+    assert len(crashes) <= 3, "an agent that crashes is started again three times at most"
+    waits = [after for before, after in itertools.pairwise(story.states) if before is AgentState.WAITING]
+    assert len(waits) == len(story.again), "each wait comes to an end"
+    assert set(waits) <= {AgentState.STARTING, AgentState.STOPPED}, "and to no other than a start or a stop"
+
+
 def check_nothing_ran_unreviewed(world: World, told: dict[str, Story]) -> None:
     for agent, request, when in world.ran:
         reviewed = told[agent].allowed.get(request)
@@ -126,8 +140,13 @@ def played(seeds: range, *, dice: bool) -> Iterator[World]:
 
 @pytest.mark.timeout(3_600 if COUNT else 300)
 def test_whatever_the_dice_say_every_invariant_holds() -> None:
-    seen = [count_kinds(world) for world in played(DICE_SEEDS, dice=True)]
+    worlds = list(played(DICE_SEEDS, dice=True))
+    seen = [count_kinds(world) for world in worlds]
+    again = {
+        event.recovery.cause for world in worlds for event in world.journal if isinstance(event, events.RecoveryChosen)
+    }
     if not COUNT:
+        assert again == set(EndCause), f"not every early end was met: {again}"
         together = {kind: sum(counts.get(kind, 0) for counts in seen) for kind in InterventionKind}
         assert all(together.values()), f"a kind was never chosen, so the worlds are too tame: {together}"
 

@@ -1,31 +1,30 @@
-"""Stages down and up."""
+"""The stages of degradation."""
+
+import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from interventions.recovery.degradation import AT, STAGES, stage_of
+from interventions.recovery.degradation import STAGES, stage_of
 
 
 @pytest.mark.parametrize(
-    ("share", "stage"), [(0.0, 0), (0.79, 0), (0.8, 1), (0.9, 2), (0.97, 3), (1.0, 4), (7.0, 4), (-1.0, 0)]
+    ("share", "name"),
+    [
+        (0.0, "full"),
+        (0.79, "full"),
+        (0.8, "lower_effort"),
+        (0.9, "smaller_model"),
+        (2.0, "smaller_model"),
+        (-1.0, "full"),
+        (float("nan"), "full"),
+    ],
 )
-def test_each_stage_begins_at_its_share(share: float, stage: int) -> None:
-    assert stage_of(share) == stage
+def test_a_stage_holds_from_its_share_on(share: float, name: str) -> None:
+    assert STAGES[stage_of(share)].name == name
 
 
-def test_a_stage_is_left_only_well_below_its_edge() -> None:
-    assert stage_of(0.88, now=2) == 2
-    assert stage_of(0.84, now=2) == 1
-    assert stage_of(0.1, now=4) == 0
-
-
-def test_each_stage_keeps_what_the_ones_before_took() -> None:
-    taken = [(stage.effort is not None, stage.smaller_model, stage.read_only, stage.paused) for stage in STAGES]
-    assert taken == sorted(taken)
-    assert len(STAGES) == len(AT)
-
-
-@given(st.floats(allow_nan=True, allow_infinity=True), st.integers(0, len(STAGES) - 1))
-def test_any_share_gives_a_stage(share: float, now: int) -> None:
-    assert 0 <= stage_of(share, now) < len(STAGES)
+def test_each_stage_keeps_what_the_one_before_it_took() -> None:
+    for before, after in itertools.pairwise(STAGES):
+        assert before.least < after.least
+        assert before.effort is None or after.effort == before.effort
+        assert after.smaller_model >= before.smaller_model

@@ -99,3 +99,9 @@ def test_an_incident_is_shown_to_its_end_and_with_the_way_out() -> None:
     first, second = shown("incident_opened", incident=incident)
     assert first.endswith(" Mend it.")
     assert second.strip() == "chaperon doctor"
+
+
+def test_a_turn_that_failed_is_not_called_a_success() -> None:
+    assert shown("line_received", frame={"type": "result", "subtype": "success", "is_error": True}) == [
+        "turn     turn ended: error"
+    ]

@@ -48,6 +48,14 @@ def test_a_cli_that_ended_too_early_is_told_with_how_and_its_last_words(
     assert len(incident.summary) < 1000
 
 
+def test_an_agent_without_an_account_is_told_how_to_sign_in() -> None:
+    play = Play().running()
+    play.result(is_error=True, result="Not logged in · Please run /login")
+    incident = told(play.feed(events.AgentExited(**play.stamp(), code=0, signal=None, stderr_tail="")))
+    assert incident.type == "turn_failed"
+    assert "ANTHROPIC_API_KEY" in incident.way_out
+
+
 def test_no_session_is_offered_that_never_began() -> None:
     play = begun()
     incident = told(play.feed(events.AgentExited(**play.stamp(), code=1, signal=None, stderr_tail="")))

@@ -111,7 +111,7 @@ def test_the_controller_answers_a_limit_with_words_first() -> None:
     play = LimitedPlay(LIMITS).running()
     spend(play, "time")
     chosen = [event.intervention for _, event in play.journal if isinstance(event, events.InterventionChosen)]
-    assert [each.kind for each in chosen] == [InterventionKind.CONTEXT_REINFORCEMENT]
+    assert [each.kind for each in chosen] == [InterventionKind.SOFT_CORRECTION]
     assert "301 of 300 s" in chosen[0].message
 
 

@@ -145,13 +145,13 @@ def test_after_its_last_turn_the_agent_finishes_and_ends_well() -> None:
 
 def test_a_turn_that_ended_in_an_error_makes_the_agent_fail_with_the_reason() -> None:
     play = Play().running()
-    play.result(is_error=True, result="API Error: 529 overloaded")
+    play.result(is_error=True, result="API Error: 400 malformed")
     commands = play.exited(1)
     assert play.session is not None
     assert play.session.state is AgentState.FAILED
     (report,) = [command for command in commands if isinstance(command, ReportIncident)]
     assert report.incident.type == "turn_failed"
-    assert "529" in report.incident.summary
+    assert "400" in report.incident.summary
 
 
 def test_a_cli_that_ends_too_early_is_an_incident_with_its_last_words() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
@@ -53,3 +55,23 @@ def test_the_time_of_the_end_is_noted_with_the_last_state() -> None:
     assert made.ended_at is None
     made.changed(events.StateChanged(**play.stamp(), after=AgentState.DONE, **change))  # type: ignore[arg-type]
     assert (made.state, made.why, made.ended_at) == (AgentState.DONE, "because", play.stamp()["at"])
+
+
+def test_the_context_is_that_of_the_agents_own_last_reply_and_the_window_what_the_cli_says() -> None:
+    made = summary()
+    made.model = "opus"
+    made.count_reply(reply("m1", 10))
+    made.count_reply(reply("m2", 500))
+    made.count_reply(replace(reply("m3", 9_000), parent_tool_use_id="toolu_1"))
+    assert (made.context_tokens, made.context_window) == (506, None)
+    made.count_turn(result(modelUsage={"haiku": {"contextWindow": 5}, "opus": {"contextWindow": 200_000}}))
+    made.count_turn(result(modelUsage={"opus": "what"}))
+    assert made.context_window == 200_000
+
+
+def test_file_operations_never_fall() -> None:
+    made, play = summary(), Play()
+    figures = {"memory_mb": 1.0, "cpu_seconds": 1.0, "processes": 1, "open_files": 1, "io_bytes": 1}
+    for operations in (7, 0):
+        made.sampled(events.ResourcesSeen(**play.stamp(), **figures, file_operations=operations))  # type: ignore[arg-type]
+    assert made.file_operations == 7

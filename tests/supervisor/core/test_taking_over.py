@@ -84,6 +84,16 @@ def killed(play: Play) -> None:
     play.exited(None, 9)
 
 
+def waiting(play: Play) -> None:
+    play.submit()
+    play.launched()
+    play.taken(play.task.prompt)
+    version = {"claude_code_version": "2.1.329", "session_id": "s-1", "cwd": "/repo"}
+    play.line({"type": "system", "subtype": "init", **version})
+    play.result(is_error=True, result="Claude AI usage limit reached")
+    play.exited(1)
+
+
 def failed(play: Play) -> None:
     play.running()
     play.exited(3)
@@ -99,6 +109,7 @@ CELLS: list[tuple[Run, AgentState, Found, list[type[Command]]]] = [
     (paused, AgentState.PAUSED, "reattached", [StopTimer, Thaw]),
     (ended_turn, AgentState.FINISHING, "reattached", [CloseInput, StartTimer, StopTimer, Thaw]),
     (frozen, AgentState.STOPPING, "reattached", [Freeze, StartTimer]),
+    (waiting, AgentState.WAITING, "launched", [StartTimer]),
 ]
 
 
@@ -190,7 +201,7 @@ def test_every_state_says_what_is_done_for_everything_that_can_be_found() -> Non
     assert set(FIRST) == set(get_args(Found)) - {"silent"}
     missing = {(state, found) for state, cells in TABLE.items() for found in FIRST if found not in cells}
     begun = (AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED, AgentState.FINISHING)
-    ended = [state for state in AgentState if state.ended]
+    ended = [state for state in AgentState if state.ended or state is AgentState.WAITING]
     assert missing == {(state, "launched") for state in begun} | {(state, "reattached") for state in ended}
 
 

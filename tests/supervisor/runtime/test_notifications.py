@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
+from supervisor.runtime import service
 from supervisor.runtime.notifications import (
     MOST_SHOWN,
     MOST_WAITING,
@@ -25,6 +27,8 @@ from supervisor.runtime.notifications import (
     body_of,
     title_of,
 )
+from supervisor.runtime.told import Told
+from tests.daemons import Base, served, until
 from tests.house import bash, house
 
 pytestmark = pytest.mark.anyio
@@ -220,3 +224,28 @@ async def test_a_channel_that_fails_delays_no_stop_and_is_counted(tmp_path: Path
         with anyio.fail_after(10):
             while 'chaperon_notifications_total{channel="mail",result="retried"}' not in made.daemon.metrics.text():
                 await anyio.sleep(0.01)
+
+
+async def test_what_was_not_sent_when_the_daemon_ended_is_sent_by_the_next(tmp_path: Path) -> None:
+    """Sent at least once, in one message; what was sent before, and what came before the channel was there, is not."""
+    post = Post()
+    base = Base(tmp_path)
+    base.cli("begin()\nraise SystemExit(3)")
+    mail, slack = channel(post, group_seconds=3_600.0), channel(post, "slack", group_seconds=0.05)
+
+    async def session(*channels: ChannelSettings, fails: bool = False) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(service, "channels", lambda _: channels)
+            async with served(base) as (daemon, _):
+                if fails:
+                    await daemon.submit(base.submission(name=f"a{len(base.incidents())}"), by="test")
+                    await until(lambda: bool(base.incidents()))
+                else:
+                    await until(lambda: bool(post.sent))
+
+    await session(mail, fails=True)
+    assert post.sent == []
+    await session(replace(mail, group_seconds=0.05), slack)
+    ((title, _),) = post.sent
+    assert title == "chaperon: high agent_failed (a0)"
+    assert Told(base.places.state).upto("mail", 0) == base.incidents()[-1]["seq"]

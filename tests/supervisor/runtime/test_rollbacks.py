@@ -10,7 +10,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say, Use
 from supervisor.rehearsal.told import what_the_model_was_told
-from tests.live import Live, bash, git_environment, live, make_repository
+from tests.live import Live, bash, files_of, git_environment, live, make_repository
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(300)]
 
@@ -40,8 +40,8 @@ def base(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def head(repo: Path) -> str:
-    command = ["git", "-C", str(repo), "log", "-1", "--format=%s"]
+def git(repo: Path, *words: str) -> str:
+    command = ["git", "-C", str(repo), *words]
     return subprocess.run(command, check=True, capture_output=True, text=True, env=git_environment(repo)).stdout.strip()
 
 
@@ -61,7 +61,7 @@ async def test_a_rollback_brings_back_files_and_conversation_and_can_be_undone(b
     async with live(base, STEPS) as stage:
         name = await two_turns(stage)
         assert "src/a.txt" not in stage.files()
-        assert head(stage.repo) == "nonsense"
+        assert git(stage.repo, "log", "-1", "--format=%s") == "nonsense"
         broken = stage.files()
 
         refused = await stage.chaperon("rollback", name)
@@ -76,7 +76,7 @@ async def test_a_rollback_brings_back_files_and_conversation_and_can_be_undone(b
             ".gitignore": "ignored/\n", "src/a.txt": "a\n", "src/b.txt": "b\n", "one.txt": "one\n",
             "ignored/log": "kept\nmore\n",
         }  # fmt: skip
-        assert head(stage.repo) == "nonsense"  # branches do not move unless asked
+        assert git(stage.repo, "log", "-1", "--format=%s") == "nonsense"  # branches do not move unless asked
         await stage.state(AgentState.IDLE, after=after)
         request = stage.model.conversation()[4]
         assert "the-first-answer" in str(request.messages)
@@ -109,6 +109,67 @@ async def test_files_alone_go_back_while_the_conversation_goes_on(base: Path) ->
         assert "the-second-answer" in str(request.messages)
         assert f"The files were set back to the checkpoint {name}" in what_the_model_was_told(request)
         assert [event.number for event in await stage.events(events.AgentLaunched)] == [1]
+
+
+async def test_a_fresh_start_with_the_branch_set_back_and_a_word_of_why(base: Path) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        after, was = stage.daemon.journal.last, git(stage.repo, "rev-parse", "HEAD")
+        how = ("--yes", "--fresh", "--with-branch", "--say", "Leave src alone.", "--json")
+        done = await stage.chaperon("rollback", name, *how)
+        assert done.returncode == 0, done.stderr
+        assert stage.files()["src/a.txt"] == "a\n"
+        assert stage.files()["ignored/log"] == "kept\nmore\n"
+        assert git(stage.repo, "log", "-1", "--format=%s") == "base"
+        assert git(stage.repo, "for-each-ref", "--format=%(objectname)", "refs/chaperon") == was
+        await stage.state(AgentState.IDLE, after=after)
+        request = stage.model.conversation()[4]
+        assert "the-first-answer" not in str(request.messages)
+        told = what_the_model_was_told(request)
+        for part in ("the-task", f"set back to the checkpoint {name}", "Leave src alone."):
+            assert part in told
+
+        undo, kept = (json.loads(done.stdout)[name] for name in ("undo", "commits_kept_as"))
+        assert git(stage.repo, "rev-parse", kept) == was
+        after = stage.daemon.journal.last
+        undone = await stage.chaperon("rollback", undo, "--yes", "--with-branch")
+        assert undone.returncode == 0, undone.stderr
+        assert "src/a.txt" not in stage.files()
+        assert git(stage.repo, "rev-parse", "HEAD") == was
+        await stage.state(AgentState.IDLE, after=after)
+        assert "the-second-answer" in str(stage.model.conversation()[5].messages)
+
+
+async def test_a_checkpoint_goes_into_a_new_workspace_while_its_agent_goes_on(base: Path) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        before = stage.files(), stage.daemon.journal.last
+        mixed = await stage.chaperon("rollback", name, "--to-new-workspace", "--fresh")
+        assert mixed.returncode == 2, mixed.stderr
+        done = await stage.chaperon("rollback", name, "--to-new-workspace")
+        assert done.returncode == 0, done.stderr
+        (folder,) = [word.rstrip(",") for word in done.stdout.decode().split() if "workspaces" in word and "," in word]
+        assert files_of(Path(folder))["src/a.txt"] == "a\n"
+        assert files_of(Path(folder))["one.txt"] == "one\n"
+        assert (stage.files(), stage.daemon.journal.last) == before
+        assert stage.daemon.board.summary("a1").state is AgentState.IDLE
+
+
+async def test_a_test_run_that_passed_is_kept_and_can_be_gone_back_to(base: Path) -> None:
+    steps = (
+        bash("echo good > good.txt; echo '=== 3 passed in 0.02s ==='"),
+        bash("rm -r src good.txt"),
+        Say("the-first-answer"),
+        Say("the-second-answer"),
+    )
+    async with live(base, steps) as stage:
+        await stage.submit("the-task", keep_open=True)
+        await stage.state(AgentState.IDLE)
+        passed = await stage.event(events.CheckpointMade, lambda event: event.reason == "tests_passed")
+        done = await stage.chaperon("rollback", passed.name, "--yes")
+        assert done.returncode == 0, done.stderr
+        assert stage.files()["good.txt"] == "good\n"
+        assert stage.files()["src/a.txt"] == "a\n"
 
 
 async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
@@ -183,6 +244,25 @@ async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base:
         assert (await stage.events(events.IncidentOpened))[
             0
         ].incident.way_out == f"To undo it: chaperon rollback {restored.undo}"
+
+
+async def test_a_workspace_that_is_moved_away_under_its_agent_is_told_and_what_it_held_is_written_elsewhere(
+    base: Path,
+) -> None:
+    async with live(base, STEPS) as stage:
+        name = await two_turns(stage)
+        stage.repo.rename(base / "moved")
+        kept = await stage.chaperon("checkpoint", "too-late")
+        assert kept.returncode == 1
+        assert b"cannot be opened" in kept.stderr
+        back = await stage.chaperon("rollback", name, "--yes")
+        assert back.returncode == 1
+        assert b"--to-new-workspace" in back.stderr
+        assert "src/a.txt" not in files_of(base / "moved")
+        (base / "moved").rename(stage.repo)
+        again = await stage.chaperon("rollback", name, "--yes")
+        assert again.returncode == 0, again.stderr
+        assert stage.files()["src/a.txt"] == "a\n"
 
 
 async def test_where_nothing_can_be_kept_what_could_not_be_undone_is_blocked_and_the_rest_goes_on(base: Path) -> None:

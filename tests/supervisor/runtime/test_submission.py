@@ -58,6 +58,7 @@ async def test_a_directory_outside_git_is_refused_with_the_command_that_helps(tm
     assert error.way_out == f"Run `git init` there: git -C {tmp_path} init"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 async def test_a_worktree_of_somebody_else_is_told_in_gits_words(base: Base) -> None:
     os.chown(base.repo, 65534, -1)
     os.chown(base.repo / ".git", 65534, -1)
@@ -67,7 +68,8 @@ async def test_a_worktree_of_somebody_else_is_told_in_gits_words(base: Base) -> 
 
 async def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True)
-    await refused("must be run in a work tree", repository=str(tmp_path / "bare"))
+    error = await refused("must be run in a work tree", repository=str(tmp_path / "bare"))
+    assert "git init" not in str(error)
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")

@@ -1,0 +1,46 @@
+"""How often one agent was started again after its CLI had ended too early, and the launch that is due."""
+
+from supervisor.protocol.events import RecoveryChosen
+from supervisor.protocol.interventions import EndCause
+from supervisor.protocol.words import AgentState
+
+
+class Retries:
+    """A fold over the journal; by what it decides whether another try is made is in `supervisor.core.starting_again`."""
+
+    def __init__(self) -> None:
+        self.crashes = self.waits = 0
+        self.due: RecoveryChosen | None = None
+        """What is to be started again, until it is."""
+        self.over = False
+        """Whether the wait is over."""
+
+    def chose(self, event: RecoveryChosen) -> None:
+        """The agent is to be started again."""
+        if event.recovery.cause is EndCause.CRASHED:
+            self.crashes += 1
+        else:
+            self.waits += 1
+        self.due, self.over = event, event.recovery.wait_seconds <= 0
+
+    def turn_ended(self, *, failed: bool) -> None:
+        """A turn that succeeds shows that the service is there again."""
+        if not failed:
+            self.waits = 0
+
+    def entered(self, state: AgentState) -> None:
+        """The agent took a step."""
+        if state is not AgentState.WAITING:
+            self.due = None
+
+    def seconds_left(self, at: float) -> float:
+        """How long the wait still is.
+
+        Args:
+            at: Unix time now, in seconds: a reset is stated by the wall clock, and the machine may have been started anew
+                since. A clock that was set makes the wait no longer than it was.
+        """
+        if self.due is None:
+            return 0.0
+        whole = self.due.recovery.wait_seconds
+        return min(whole, max(0.0, self.due.at + whole - at))
