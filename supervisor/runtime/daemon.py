@@ -112,6 +112,7 @@ class Daemon:
             clock,
             self.happened,
             self.checkpointing.capture,
+            self.checkpointing.look,
             self.checkpointing.restore,
             self.fault,
             self._answers_due,

@@ -42,6 +42,7 @@ from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
+from supervisor.runtime.judging import CliJudge, Judging
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
 from supervisor.runtime.listening import listen, listen_for_metrics
@@ -138,6 +139,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
+            judge = detector_settings(setup.config).judge
+            if judge.enabled:
+                ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
+                tasks.start_soon(Judging(daemon, judge, ask).run, name="judge")
             tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
             yield daemon
             daemon.ending = True

@@ -46,6 +46,7 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
+        hurry=config.reviewer.review_mode == "async",
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
         captures=capture_rules(config),
@@ -157,7 +158,7 @@ def review_settings(config: Config) -> ReviewSettings:
     """What the reviewer needs to know."""
     wanted = config.reviewer
     return ReviewSettings(
-        threshold=wanted.risk_threshold, mode=wanted.review_mode, sensitivity=config.patterns.sensitivity
+        threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
     )
 
 

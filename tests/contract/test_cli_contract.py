@@ -335,7 +335,7 @@ async def test_what_is_said_after_the_result_starts_another_turn_in_the_same_ses
 
 async def exists(path: Path) -> None:
     """Wait for a tool to have written the file."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not path.exists():
             await anyio.sleep(0.02)
 

@@ -63,7 +63,7 @@ def test_a_group_is_made_once_and_removed_with_whoever_is_in_it(found: Containme
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         assert containment.remove(group)
-        assert process.wait(10) == -9
+        assert process.wait(60) == -9
     assert not group.exists()
     assert containment.remove(group)
 

@@ -128,7 +128,7 @@ async def test_many_records_share_one_write_and_one_sync(directory: Path) -> Non
         writes = syncs = 0
 
         def write(self, fd: int, data: bytes | memoryview) -> int:
-            gate.wait(10)
+            gate.wait(60)
             self.writes += 1
             return super().write(fd, data)
 
@@ -421,7 +421,7 @@ async def test_a_disk_that_cannot_keep_up_is_seen_by_the_caller(
 
     class Slow(FaultyDisk):
         def write(self, fd: int, data: bytes | memoryview) -> int:
-            gate.wait(10)
+            gate.wait(60)
             return super().write(fd, data)
 
     with opened(directory, disk=Slow()) as journal:

@@ -15,7 +15,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
     """What systemd is to us: a bound datagram socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(str(tmp_path / "notify"))
-        channel.settimeout(5)
+        channel.settimeout(60)
         yield channel
 
 
@@ -39,7 +39,7 @@ def test_each_message_is_one_datagram_of_the_protocol(manager: socket.socket) ->
 def test_a_name_that_begins_with_an_at_sign_is_an_abstract_socket() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0chaperon-test-{os.getpid()}")
-        manager.settimeout(5)
+        manager.settimeout(60)
         assert Notifier(address(manager)).ready()
         assert manager.recv(100) == b"READY=1"
 

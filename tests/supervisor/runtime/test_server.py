@@ -57,7 +57,7 @@ def ask(path: Path, uid: int, gid: int | None = None) -> bytes:
                 os.setresgid(group, group, group)
                 os.setresuid(uid, uid, uid)
             with socket.socket(socket.AF_UNIX) as connection:
-                connection.settimeout(5)
+                connection.settimeout(60)
                 connection.connect(str(path))
                 connection.sendall(REQUEST)
                 while data := connection.recv(65536):

