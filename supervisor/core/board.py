@@ -167,6 +167,7 @@ class Board:
         session = self._session_of(seq, event)
         if session is not None:
             session.remember(seq, event)
+            _keep_reasons(session, event)
         return []
 
     def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
@@ -187,6 +188,7 @@ class Board:
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
                 judged.append(decision)
+        _keep_reasons(session, event)
         self._retire(event.agent, session)
         return due + self._adjust(seq + len(decisions), judged)
 
@@ -213,3 +215,9 @@ class Board:
         if session.over:
             self._ended[agent] = session.summary
             del self._live[agent], self._began[agent]
+
+
+def _keep_reasons(session: Session, event: AnyEvent) -> None:
+    """Keep in the summary of a session that is over why it was answered as it was: its controller goes with it."""
+    if session.over and not session.summary.explained:
+        session.summary.explained = session.controller.explain(event.mono)
