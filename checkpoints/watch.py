@@ -38,6 +38,10 @@ MAX_CHANGED = 100_000
 """Changed paths remembered between captures, about 15 MB. Beyond it a full scan is cheaper than the list."""
 
 
+MAX_NEW = 1_000
+"""Changed paths remembered for who looks after each step; what changes more did what nobody would list."""
+
+
 class Changes(NamedTuple):
     """What happened since the last time somebody asked."""
 
@@ -62,6 +66,7 @@ class Watcher:
         """Ask the kernel for a queue; where that fails, `problem` says why, and every capture is a full scan."""
         self._mutex = threading.RLock()
         self._memory = _Memory()
+        self._new: set[bytes] = set()
         self._path_of: dict[int, bytes] = {}
         self.problem = ""
         """Why changes cannot be told from notes; empty where they can."""
@@ -110,6 +115,13 @@ class Watcher:
             self._drop_left()
             memory, self._memory = self._memory, _Memory()
         return Changes(frozenset(memory.paths), self.problem or memory.lost)
+
+    def look(self) -> frozenset[bytes]:
+        """Return what changed since the last look, beside what captures take; empty where changes are not told."""
+        with self._mutex:
+            self._read_queue()
+            new, self._new = self._new, set()
+        return frozenset(new)
 
     def put_back(self, changes: Changes) -> None:
         """Take back what `take` gave: the capture it was for did not happen."""
@@ -194,6 +206,8 @@ class Watcher:
             return
         path = join(folder, name)
         self._memory.paths.add(path)
+        if len(self._new) < MAX_NEW:
+            self._new.add(path)
         self.operations += bool(mask & _OPERATIONS and not mask & _ISDIR)
         if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
             self._memory.left.add(path)

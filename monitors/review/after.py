@@ -111,7 +111,7 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
         review: what was predicted.
         changed: absolute paths that the workspace watcher saw change while the action ran.
     """
-    if any(made.type in _ANYTHING for made in review.side_effects):
+    if not foretold(review):
         return []
     predicted = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
     surprises = sorted(
@@ -130,5 +130,6 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
     ]
 
 
-_ANYTHING = frozenset({"process", "build", "package_install", "package_remove", "code_execution", "git_change", "git_discard", "infrastructure", "container", "hosting", "backup", "unknown", "tool_call", "database", "service", "ci", "forge"})  # fmt: skip
-"""Side effects that may change any file of the workspace: nothing can be a surprise then, unless every write was named."""
+def foretold(review: Review) -> bool:
+    """Whether the review names every file that the action would change: it writes or deletes files, and does nothing else."""
+    return bool(review.side_effects) and all(made.type in ("file_write", "file_delete") for made in review.side_effects)

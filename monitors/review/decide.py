@@ -1,6 +1,8 @@
 """From findings to a decision: the matrix over risk and rationality."""
 
+from monitors.review import levels
 from monitors.review.settings import ReviewSettings
+from supervisor.protocol.actions import Review
 from supervisor.protocol.words import Decision
 
 WARN_AT = {"low": 0.65, "medium": 0.5, "high": 0.3}
@@ -13,6 +15,8 @@ HARMLESS = 0.15
 
 def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewritable: bool = False) -> Decision:
     """Allow, warn, block, or modify where it would be blocked and can be made harmless."""
+    if not settings.scored:
+        return Decision.BLOCK if risk >= levels.HARM else Decision.ALLOW
     if risk >= settings.threshold:
         return Decision.MODIFY if rewritable else Decision.BLOCK
     if risk >= min(WARN_AT[settings.sensitivity], settings.threshold):
@@ -22,13 +26,11 @@ def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewri
     return Decision.ALLOW
 
 
-READ_ONLY_TOOLS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite", "TodoRead", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch"})  # fmt: skip
-"""Tools whose worst is to read; in the async mode they do not wait."""
+def may_hurry(review: Review) -> bool:
+    """Whether the answer may reach the CLI before the journal has the review, as the async mode allows.
 
-
-def waits(tool: str, settings: ReviewSettings) -> bool:
-    """Whether a call of the tool waits for its review. Either way the review is made and journalled.
-
-    A review takes less time than telling the CLI that it is not awaited, so only tools that cannot change a thing are let go.
+    The review itself takes less time than telling the CLI that it is not awaited, so it is always made first. What a call
+    of low risk need not wait for is the disk: nothing changes by it, so that where a crash comes between, it is reviewed and
+    journalled again when its request is read again, with the same answer.
     """
-    return settings.mode == "blocking" or tool not in READ_ONLY_TOOLS
+    return review.decision is Decision.ALLOW and review.risk <= HARMLESS and not review.side_effects

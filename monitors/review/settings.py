@@ -13,8 +13,8 @@ class ReviewSettings:
 
     threshold: float = 0.7
     """Risk from which an action is blocked, 0 to 1."""
-    mode: Literal["blocking", "async"] = "blocking"
-    """`async` lets an action of low risk run at once; its review is journalled all the same."""
+    scored: bool = True
+    """Whether the threshold and the warnings count; without, what destroys is blocked all the same, and the rest runs."""
     sensitivity: Literal["low", "medium", "high"] = "medium"
     """How early a warning comes; blocks are the threshold's."""
     profile: Literal["standard", "strict"] = "standard"

@@ -157,6 +157,12 @@ def _wish(word: str) -> Callable[[Record], Shown]:
     return shown
 
 
+def _judged(record: Record) -> Shown:
+    said = "stuck" if record["stuck"] else "not stuck"
+    told = record["problem"] or f"{said}, {record['confidence']:.0%} sure: {record['sentence']}"
+    yield _mark("judge", "yellow" if record["stuck"] else "blue"), style(clean(told), dim=True)
+
+
 def _adjusted(record: Record) -> Shown:
     made = record["adjustment"]
     what = f"thresholds of {made['pattern']} times {made['after']:g} instead of {made['before']:g}: {clean(made['because'])}"
@@ -190,6 +196,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "stop_requested": _wish("stop"),
     "outcome_given": _told("{pattern}: {outcome}, says {by} {note}", "magenta"),
     "pattern_adjusted": _adjusted,
+    "judge_answered": _judged,
     "checkpoint_requested": _told("a checkpoint {name} is wanted by {by}"),
     "checkpoint_made": _told("checkpoint {name} ({took})"),
     "capture_failed": _told("no checkpoint: {error}", "red"),

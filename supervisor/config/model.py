@@ -130,7 +130,7 @@ class Reviewer(Section):
     risk_threshold: Share = 0.7
     """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
     review_mode: Literal["blocking", "async"] = "blocking"
-    """`blocking`: a call waits for its review. `async`: calls that only read run at once and are reviewed after; all others wait all the same."""
+    """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
 
 
 class Rule(Section):

@@ -172,6 +172,29 @@ class Learning(Section):
     """What they may at most be multiplied with."""
 
 
+class Judge(Section):
+    """A model that is asked, through the CLI and with no tools, whether an agent is stuck in a way that no rule sees."""
+
+    enabled: bool = _DEFAULT.judge.enabled
+    """Whether one is asked. It costs tokens of the account that agents use."""
+    model: str = _DEFAULT.judge.model
+    """Which model. Empty: the CLI's own choice."""
+    first_after_steps: Count = _DEFAULT.judge.first_after_steps
+    """Tool calls of an agent before the first question."""
+    every_steps: Count = _DEFAULT.judge.every_steps
+    """Tool calls between questions."""
+    most_questions: Count = _DEFAULT.judge.most_questions
+    """Questions about one agent."""
+    most_cost_usd: Annotated[float, Field(gt=0)] = _DEFAULT.judge.most_cost_usd
+    """What all questions about one agent may cost, in US dollars, as the CLI says."""
+    least_confidence: Share = _DEFAULT.judge.least_confidence
+    """Answers less sure are not raised."""
+    last_steps: Annotated[int, Field(ge=1, le=50)] = _DEFAULT.judge.last_steps
+    """Tool calls that the model is shown."""
+    timeout_seconds: Seconds = _DEFAULT.judge.timeout_seconds
+    """How long an answer may take, in seconds."""
+
+
 class Patterns(Section):
     """The detectors that see when a run goes wrong."""
 
@@ -194,6 +217,7 @@ class Patterns(Section):
     no_progress: NoProgress = NoProgress()
     combinations: Combinations = Combinations()
     learning: Learning = Learning()
+    judge: Judge = Judge()
 
 
 def _test_pattern(value: str) -> str:

@@ -68,6 +68,8 @@ class SessionSettings:
     """The agent's home directory, for reviews."""
     protected: tuple[str, ...] = ()
     """Chaperon's own paths, which no agent touches."""
+    hurry: bool = False
+    """Whether a call of low risk that changes nothing is answered before the journal has its review."""
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     """Which actions wait for a person."""
     limits: LimitSettings = field(default_factory=LimitSettings)

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from interventions.contract import PluginFailure
 from interventions.controller import EASED, Controller
 from monitors.guarded import DetectorFailure, Guarded, Watchers
+from monitors.review.decide import may_hurry
 from supervisor.core import gate
 from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
+from supervisor.core.foreseen import Foreseen
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
@@ -34,6 +36,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     ApprovalGiven,
+    ChangesSeen,
     CheckpointRestored,
     Event,
     FrameRejected,
@@ -42,6 +45,7 @@ from supervisor.protocol.events import (
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
+    JudgeAnswered,
     LaunchFailed,
     LimitsEased,
     LinePassedOver,
@@ -109,6 +113,7 @@ class Memory:
         detectors: Watch the run; fed here, since their memory is part of the state.
         controller: Remembers issues and interventions; asked elsewhere.
         captures: When checkpoints are made.
+        hurry: Whether answers that change nothing may be sent before the journal has why.
     """
 
     def __init__(
@@ -117,6 +122,8 @@ class Memory:
         detectors: Sequence[Detector],
         controller: Controller,
         captures: CaptureRules,
+        *,
+        hurry: bool = False,
     ) -> None:
         self.submitted = submitted
         self.task = submitted.task
@@ -126,8 +133,10 @@ class Memory:
         self.first_seq = self.last_seq = 0
         self.launched = self.greeted = self.begun = False
         self.outbox = Outbox()
+        self._hurry = hurry
         self.requests = Requests()
         self.allowances = Allowances()
+        self.foreseen = Foreseen(submitted.workspace)
         self.turns = Turns()
         self.calls = History()
         self.fresh_issues: list[Issue] = []
@@ -209,6 +218,8 @@ class Memory:
                 self.requests.approved[event.request_id] = event
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
+            case ChangesSeen():
+                self._surprised(seq, event)
             case StateChanged():
                 self._state(event)
             case RungReached():
@@ -224,8 +235,6 @@ class Memory:
                 self._person(seq, event)
             case _:
                 self._process(seq, event)
-        if self.state.ended:
-            self.summary.explained = self.controller.explain(event.mono)
 
     # ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -305,6 +314,10 @@ class Memory:
             if isinstance(observation, ToolReturned) and observation.failed:
                 self.calls.failed(observation.id)
                 self.summary.recent = self.calls.steps
+            if isinstance(observation, ToolReturned):
+                self.foreseen.returned(observation.id)
+            elif isinstance(observation, TurnEnded):
+                self.foreseen.turn_ended()
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
             self.captures.observed(observation.seq, observation)
@@ -326,16 +339,22 @@ class Memory:
     def _review(self, seq: int, event: ReviewMade) -> None:
         permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
         line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
-        self.outbox.answer(event.request_id, line)
+        self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.used(event.review.allowance)
+        self.foreseen.reviewed(event)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
         self.summary.recent = self.calls.steps
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:
             self.fresh_issues.append(gate.critical(event.action, event.review, seq))
+
+    def _surprised(self, seq: int, event: ChangesSeen) -> None:
+        made = self.calls.verdict(event.tool_use_id)
+        if made is not None:
+            self.fresh_issues += self.foreseen.seen(event, made, seq)
 
     def _issue(self, issue: Issue) -> None:
         self.fresh_issues = [fresh for fresh in self.fresh_issues if fresh != issue]
@@ -499,6 +518,9 @@ class Memory:
                 self.unborn = event.outcome == "launched"
             case TreeEnded() if event.left:
                 self.incidents_due.append(event)
+            case JudgeAnswered():
+                self.summary.judged(event)
+                self.fresh_issues += [event.issue] if event.issue else []
             case ResourcesSeen():
                 self.summary.sampled(event)
                 self._feed([sampled(seq, event)])

@@ -15,6 +15,7 @@ class Outbox:
     def __init__(self) -> None:
         self._lines: dict[str, bytes] = {}
         self._sent: set[str] = set()
+        self._hurried: set[str] = set()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -42,9 +43,12 @@ class Outbox:
         """Have this model answer from the next request on."""
         self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", model)
 
-    def answer(self, request_id: str, line: bytes) -> None:
-        """What a request of the CLI is answered."""
-        self._lines[f"answer:{request_id}"] = line
+    def answer(self, request_id: str, line: bytes, *, hurry: bool = False) -> None:
+        """What a request of the CLI is answered; in a hurry, before the journal has why."""
+        key = f"answer:{request_id}"
+        self._lines[key] = line
+        if hurry:
+            self._hurried.add(key)
 
     def withdraw(self, request_id: str) -> None:
         """The CLI waits for this answer no longer."""
@@ -54,17 +58,19 @@ class Outbox:
         """The shim has the line; nothing happens where there is none of that key."""
         self._lines.pop(key, None)
         self._sent.discard(key)
+        self._hurried.discard(key)
 
     def clear(self) -> None:
         """The processes that would have read the lines are gone."""
         self._lines.clear()
         self._sent.clear()
+        self._hurried.clear()
 
     def take(self) -> list[SendLine]:
         """The lines that were not taken before."""
         if self._sent.issuperset(self._lines):
             return []
-        due = [SendLine(key, line) for key, line in self._lines.items() if key not in self._sent]
+        due = [SendLine(key, line, key in self._hurried) for key, line in self._lines.items() if key not in self._sent]
         self._sent = set(self._lines)
         return due
 

@@ -106,7 +106,7 @@ class Session:
         settings: SessionSettings,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._known = Memory(submitted, detectors, controller, settings.captures)
+        self._known = Memory(submitted, detectors, controller, settings.captures, hurry=settings.hurry)
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None
@@ -221,6 +221,7 @@ class Session:
         The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
         """
         self._known.outbox.lost()
+        self._known.foreseen.take()  # nobody noted what changed before the restart
         commands = self._decide(seq, event)
         for todo in TABLE[self.state].get(found, ()):
             commands += self._taking_over(todo, event)
@@ -290,6 +291,7 @@ class Session:
             number += 1
             self._known.remember(number, decision)
             commands += [Record(decision), *self._effects(decision)]
+        commands += self._known.foreseen.take()
         commands += self._known.outbox.take()
         return commands + self._capture(number, event)
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from monitors.judge import Asked
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
-from supervisor.protocol.events import ResourcesSeen, StateChanged, TaskSubmitted, WorkspaceClosed
+from supervisor.protocol.events import JudgeAnswered, ResourcesSeen, StateChanged, TaskSubmitted, WorkspaceClosed
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState
 
@@ -71,6 +72,8 @@ class Summary:
     """What people said became of its issues, by type: the last outcome of each."""
     factors: dict[str, float] = field(default_factory=dict)
     """What learning multiplies thresholds with in this run, by pattern."""
+    asked: Asked = field(default_factory=Asked)
+    """What a model was asked about it, where one is."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
@@ -114,6 +117,11 @@ class Summary:
     def closed(self, event: WorkspaceClosed) -> None:
         """Note what became of the workspace that was made for it."""
         self.workspace_closed = f"{'removed' if event.removed else 'kept'}: {event.why}"
+
+    def judged(self, answered: JudgeAnswered) -> None:
+        """Note that a model was asked about it."""
+        before = self.asked
+        self.asked = Asked(before.questions + 1, answered.step, round(before.cost_usd + answered.cost_usd, 6))
 
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from supervisor.protocol.actions import Review
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.interventions import Incident, LimitsInForce
 from supervisor.protocol.moments import RunMoment
@@ -43,6 +44,8 @@ class SendLine:
 
     key: str
     line: bytes
+    hurry: bool = False
+    """Whether it may be sent before the journal has what led to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,17 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtChanges:
+    """Look which files of the workspace changed since the last look. `ChangesSeen` follows where a review did not foretell them."""
+
+    workspace: str
+    tool_use_id: str = ""
+    """The call that has run; empty for a look whose findings are nobody's, just before a call."""
+    review: Review | None = None
+    """What was foretold of that call."""
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreCheckpoint:
     """Restore the checkpoint's files; the agent stands still. `CheckpointRestored` or `RestoreFailed` follows.
 
@@ -156,5 +170,6 @@ Command = (
     | ReportIncident
     | ApplyLimits
     | Capture
+    | LookAtChanges
     | RestoreCheckpoint
 )

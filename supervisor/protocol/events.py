@@ -208,6 +208,24 @@ class ResourcesSeen(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAnswered(Event):
+    """A model was asked whether the agent is stuck; see `supervisor.runtime.judging`."""
+
+    step: int
+    """How many steps the agent had made."""
+    issue: Issue | None = None
+    """What is raised, or closed, because of it."""
+    stuck: bool | None = None
+    """What the model said; None where it gave no answer."""
+    confidence: float = 0.0
+    sentence: str = ""
+    cost_usd: float = 0.0
+    problem: str = ""
+    """Why there is no answer; empty where there is one."""
+    kind: Literal["judge_answered"] = "judge_answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimerFired(Event):
     """A time that the core had asked for has come."""
 
@@ -290,6 +308,16 @@ class CaptureFailed(Event):
 
 
 # ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesSeen(Event):
+    """Files of the workspace changed while a call ran, whose review did not foretell them."""
+
+    tool_use_id: str
+    paths: tuple[str, ...]
+    """Absolute; at most 200."""
+    kind: Literal["changes_seen"] = "changes_seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -579,11 +607,13 @@ AnyEvent = (
     | TreeFrozen
     | TreeEnded
     | ResourcesSeen
+    | JudgeAnswered
     | TimerFired
     | CheckpointRestored
     | RestoreFailed
     | CheckpointMade
     | CaptureFailed
+    | ChangesSeen
     | WorkspaceClosed
     | SayRequested
     | RedirectRequested

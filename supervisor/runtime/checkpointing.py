@@ -6,8 +6,10 @@ from uuid import uuid4
 
 from anyio.abc import TaskGroup
 
+from monitors.review.after import in_changes
 from supervisor.protocol import events
-from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.actions import Review
+from supervisor.protocol.commands import Capture, LookAtChanges, RestoreCheckpoint
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
@@ -54,6 +56,20 @@ class Checkpointing:
         if wanted.intervention not in self._restoring:
             self._restoring.add(wanted.intervention)
             self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
+
+    async def look(self, agent: str, wanted: LookAtChanges) -> None:
+        """Look what changed; beside all else for a call that has run, of which `ChangesSeen` may follow."""
+        if wanted.review is None:
+            await self._keeper.changed(wanted.workspace)
+        else:
+            self._tasks.start_soon(self._compare, agent, wanted, wanted.review, name=f"look at changes of {agent}")
+
+    async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
+        """Tell of changes that the review did not foretell."""
+        changed = await self._keeper.changed(wanted.workspace)
+        if in_changes(review, changed):
+            stamp: dict[str, Any] = {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+            self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
 
     async def make(self, agent: str, wanted: Capture) -> None:
         """Make a checkpoint; returns once the outcome is told."""

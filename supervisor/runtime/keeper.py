@@ -7,6 +7,7 @@
 What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -26,6 +27,7 @@ from checkpoints.plan import compare
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
+from checkpoints.watch import Watcher
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.moments import RunMoment
@@ -311,6 +313,14 @@ class Keeper:
                 self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
 
+    async def changed(self, workspace: str) -> list[str]:
+        """Return the files of a watched workspace that changed since the last call and are there now, at most 200."""
+        place = self.places.get(workspace)
+        if place is None:
+            return []
+        # Not in one of our few threads: an answer to the CLI waits for this, and captures take long.
+        return await anyio.to_thread.run_sync(_changed_files, place.capturer.watcher, workspace)
+
     def operations(self, workspace: str) -> int:
         """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
         place = self.places.get(workspace)
@@ -453,3 +463,13 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
 
 def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
     return tuple(f"{one.path}: {one.why}" for one in kept)
+
+
+def _changed_files(watcher: Watcher, workspace: str) -> list[str]:
+    """What is still a file: an editor's temporary ones and folders that had to be made say nothing."""
+    paths = sorted(Path(workspace, os.fsdecode(path)) for path in watcher.look())
+    return [str(path) for path in paths if path.is_file()][:MOST_CHANGED]
+
+
+MOST_CHANGED = 200
+"""Changed files that are told of one call: as many paths as a review lists."""

@@ -6,7 +6,7 @@ does not wait, for a frozen agent can always be thawed.
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +25,7 @@ from supervisor.protocol.commands import (
     EndTree,
     Freeze,
     Launch,
+    LookAtChanges,
     Record,
     ReportIncident,
     RestoreCheckpoint,
@@ -42,7 +43,7 @@ from supervisor.runtime.containment import Ceiling
 from supervisor.runtime.enforcement import Enforcer
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.journal import Journal
+from supervisor.runtime.journal import Journal, JournalState
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
@@ -89,6 +90,8 @@ class Tools:
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
     capture: Callable[[str, Capture], object]
     """Has a checkpoint made, and its outcome told; returns at once."""
+    look: Callable[[str, LookAtChanges], Awaitable[object]]
+    """Looks which files changed; what comes of a look after a call is told later."""
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome told; returns at once."""
     fault: Callable[[str, str, str], object]
@@ -148,6 +151,8 @@ class Runner:
             self._freeze()
             rest = [command for command in batch.commands if not isinstance(command, Freeze)]
             batch = replace(batch, commands=rest)
+        if self._shim is not None and self._tools.journal.state is JournalState.OPEN:
+            batch = replace(batch, commands=[command for command in batch.commands if not self._hurried(command)])
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
@@ -197,6 +202,8 @@ class Runner:
                     await self._enforcer.apply(command.limits, command.usual_memory_mb)
             case Capture():
                 self._tools.capture(self.agent, command)
+            case LookAtChanges():
+                await self._tools.look(self.agent, command)
             case RestoreCheckpoint():
                 self._tools.restore(self.agent, command)
             case _:
@@ -208,6 +215,13 @@ class Runner:
         if self._enforcer is not None:
             self._enforcer.stand_back(thaw=False)
         self._shim.freeze()
+
+    def _hurried(self, command: Command) -> bool:
+        """Send a line at once that need not wait for the journal; whether it was one."""
+        hurries = isinstance(command, SendLine) and command.hurry
+        if isinstance(command, SendLine) and hurries:
+            self._steer(command)
+        return hurries
 
     def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
@@ -387,15 +401,18 @@ class Runner:
             },
         )
 
-    async def give_up(self, why: str) -> None:
-        """After a failure of our own: end the agent, for nobody watches over it any more."""
+    async def give_up(self, why: str) -> bool:
+        """After a failure of our own: end the agent, for nobody watches over it any more; whether its end was seen."""
+        gone = False
         if self._shim is not None:
             self._shim.end_tree()
             with anyio.move_on_after(GIVE_UP_SECONDS):
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
+                        gone = True
                         break
         self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
+        return gone
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}

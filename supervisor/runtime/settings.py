@@ -43,9 +43,11 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
             interrupt_seconds=stop.interrupt_seconds,
             end_of_input_seconds=stop.end_of_input_seconds,
             terminate_seconds=stop.terminate_seconds,
+            hard_stop=config.interventions.hard_stop,
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
+        hurry=config.reviewer.review_mode == "async",
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
         captures=capture_rules(config),
@@ -157,7 +159,7 @@ def review_settings(config: Config) -> ReviewSettings:
     """What the reviewer needs to know."""
     wanted = config.reviewer
     return ReviewSettings(
-        threshold=wanted.risk_threshold, mode=wanted.review_mode, sensitivity=config.patterns.sensitivity
+        threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
     )
 
 

@@ -82,7 +82,7 @@ async def test_dangerous_calls_in_any_form_are_stopped_on_disk_and_the_model_is_
     steal = f"{sys.executable} -m supervisor.cli allow a1 '{BLOCKED['wrapped']}'"
     steps = [*map(bash, BLOCKED.values()), bash(CHANGED), bash(WARNED), bash("cat keys.txt"), bash(WAITS)]
     steps += [bash(ALLOWED), bash(ALLOWED), bash(steal), bash("python3 sneak.py"), SETTINGS, say("Done.")]
-    async with house(tmp_path, *steps) as made:
+    async with house(tmp_path, *steps, policy={"reviewer": {"review_mode": "async"}}) as made:
         await made.submit()
         await allow_by_hand(made)
         ended = await made.ended()
@@ -128,3 +128,21 @@ async def check_the_same(made: House, command: str, gate: Review | None) -> None
     assert plain(asked.json()) == typed
     if gate is not None:
         assert (gate.decision, gate.rule, gate.reasoning) == (typed["decision"], typed["rule"], typed["reasoning"])
+
+
+async def test_a_file_that_changes_although_its_review_did_not_foretell_it_is_noticed(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    bin_ = tmp_path / "workspace/bin"
+    bin_.mkdir()
+    (bin_ / "touch").write_text('#!/bin/sh\necho more > "$(cat where)"\nexec /usr/bin/touch "$@"\n')
+    (bin_.parent / "where").write_text("other.txt")
+    (bin_ / "touch").chmod(0o755)
+    plain, odd = f"touch {tmp_path}/workspace/a.txt", f"{bin_}/touch a.txt"
+    async with house(tmp_path, bash(plain), bash(odd), say("Done.")) as made:
+        await made.submit()
+        seen = await made.until(events.ChangesSeen)
+        assert [Path(path).name for path in seen.paths] == ["a.txt", "other.txt"]
+        raised = await made.until(events.IssueSeen, lambda event: event.issue.type == "unpredicted_change")
+        assert "other.txt" in raised.issue.sentence
+        await made.ended()
+        assert len(made.events(events.ChangesSeen)) == 1

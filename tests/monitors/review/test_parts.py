@@ -3,7 +3,7 @@
 import pytest
 
 from monitors.review import ReviewSettings, levels, make_reviewer
-from monitors.review.decide import READ_ONLY_TOOLS, decision, waits
+from monitors.review.decide import decision, may_hurry
 from monitors.review.findings import Finding
 from monitors.review.rationality import UNKNOWN, rationality
 from monitors.review.risk import StandardRisk
@@ -73,12 +73,23 @@ def test_threshold_and_sensitivity_are_the_users() -> None:
     assert decision(0.6, 1, ReviewSettings(sensitivity="low")) is Decision.ALLOW
 
 
-def test_only_reading_does_not_wait_in_the_async_mode() -> None:
-    assert all(waits(tool, ReviewSettings()) for tool in ("Read", "Bash"))
-    quick = ReviewSettings(mode="async")
-    assert not any(waits(tool, quick) for tool in READ_ONLY_TOOLS)
-    assert waits("Bash", quick)
-    assert waits("Write", quick)
+def test_without_scores_only_what_destroys_is_stopped() -> None:
+    off = ReviewSettings(scored=False, threshold=0.1, sensitivity="high")
+    assert [decision(risk, 0.0, off) for risk in (0.1, 0.55, 0.79)] == [Decision.ALLOW] * 3
+    assert decision(0.8, 1.0, off) is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("command", "hurries"), [("ls", True), ("cat a.txt", True), ("touch a.txt", False), ("curl https://x", False)]
+)
+def test_only_what_changes_nothing_may_be_answered_before_the_journal_has_it(command: str, hurries: bool) -> None:
+    review = make_reviewer().review(Action("Bash", {"command": command}, "/w", "/w"), CALM)
+    assert may_hurry(review) is hurries
+
+
+def test_what_is_blocked_or_warned_of_never_hurries() -> None:
+    review = make_reviewer().review(Action("Bash", {"command": "cat ~/.ssh/id_rsa"}, "/w", "/w"), Context(home="/h"))
+    assert not may_hurry(review)
 
 
 TASK = Task("t", "Fix the parser in src/parser.py", "/w", expected_paths=("src/*",))

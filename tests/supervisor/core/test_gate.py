@@ -1,14 +1,22 @@
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
+from interventions.controller import Controller
+from interventions.settings import InterventionSettings
 from supervisor.core import gate
-from supervisor.protocol.actions import Action, Context
+from supervisor.core.decide import SessionSettings
+from supervisor.core.session import Session
+from supervisor.protocol import events
+from supervisor.protocol.actions import Action, Context, SideEffect
+from supervisor.protocol.commands import SendLine
 from supervisor.protocol.messages import CanUseTool, HookCallback, parse_frame
-from supervisor.protocol.words import Decision
-from tests.play import ALLOW, Rules, verdict
+from supervisor.protocol.words import Decision, Severity
+from tests.play import ALLOW, Play, Rules, verdict
 
+TOUCH = SideEffect("file_write", Severity.LOW, True, "writes a")
 ACTION = Action("Bash", {"command": "rm x"}, "/repo", "/repo", "u1")
 
 
@@ -87,3 +95,17 @@ def test_the_second_gate_is_given_the_input_back_changed_where_it_was() -> None:
     changed = verdict(Decision.MODIFY, updated_input={"command": "ls"})
     softer = body(gate.answer("r1", changed, permission=True, action=ACTION))
     assert (plain["updatedInput"], softer["updatedInput"]) == ({"command": "rm x"}, {"command": "ls"})
+
+
+@pytest.mark.parametrize("hurry", [True, False])
+def test_in_the_async_mode_only_a_call_that_changes_nothing_is_answered_before_the_journal_has_it(hurry: bool) -> None:
+    class Hurried(Play):
+        def make(self, submitted: events.TaskSubmitted) -> Session:
+            controller, settings = Controller(InterventionSettings(), self.task), SessionSettings(hurry=hurry)
+            return Session(submitted, Rules(self.rules), [], controller, settings)
+
+    reads, writes = replace(ALLOW, risk=0.0), replace(ALLOW, risk=0.1, side_effects=(TOUCH,))
+    play = Hurried({"ls": reads, "touch": writes, "rm": verdict(Decision.BLOCK)}).running()
+    sent = [command for word in ("ls", "touch", "rm") for command in play.call(word) if isinstance(command, SendLine)]
+    assert [line.hurry for line in sent] == [hurry, False, False]
+    assert len([event for _, event in play.journal if isinstance(event, events.ReviewMade)]) == 3

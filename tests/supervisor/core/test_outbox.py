@@ -57,3 +57,12 @@ def test_an_effort_is_a_request_of_its_own() -> None:
     frame = orjson.loads(command.line)
     assert (command.key, frame["request_id"]) == ("effort:7", "effort-7")
     assert frame["request"]["settings"] == {"effortLevel": "low"}
+
+
+def test_an_answer_in_a_hurry_says_so_until_it_may_have_been_lost() -> None:
+    outbox = Outbox()
+    outbox.answer("r1", b"{}", hurry=True)
+    outbox.answer("r2", b"{}")
+    assert [command.hurry for command in outbox.take()] == [True, False]
+    outbox.lost()
+    assert [command.hurry for command in outbox.take()] == [True, False]
