@@ -362,6 +362,8 @@ class Walk:
             self._elevated, self._inside, self._via = before
             return output
         words = list(inner.words)
+        if not words:
+            return None, (invocation,)
         if launcher.command == "xargs":
             words += self._piped_words(invocation)
         started_one = Invocation(
