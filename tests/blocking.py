@@ -20,7 +20,7 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     ("tests/supervisor/runtime/test_metrics.py", frozenset({
         "test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port",
     })),
-    ("tests/daemons.py", frozenset({"records", "kinds", "events", "setup"})),
+    ("tests/daemons.py", frozenset({"incidents", "records", "kinds", "events", "setup"})),
     ("tests/supervisor/runtime/test_shim_loop.py", frozenset({
         "cpu_ticks", "test_a_shim_that_fails_ends_the_agent_and_writes_down_why",
         "test_frozen_processes_stand_still_and_go_on_when_thawed",

@@ -97,7 +97,7 @@ class Interventions(Section):
     intervention_cooldown_seconds: Pause = 30
     """Least time between two interventions for one agent, in seconds. An emergency stop never waits."""
     hard_stop: bool = True
-    """Whether a stop ends the agent's processes. Where not, they stay frozen until a person decides."""
+    """Whether an emergency stop ends the agent's processes. Where not, they stand still until `chaperon stop` ends them."""
     auto_rollback: bool = False
     """Whether a rollback is done without asking. Where not, it is proposed in the incident log; off, because it discards work."""
     max_retries: int = Field(default=3, ge=0, le=100)

@@ -41,6 +41,8 @@ class Board:
         self.record = record if record is not None else Record()
         self.lessons = lessons if lessons is not None else Lessons()
         self._make_session = make_session
+        self.failed: dict[str, Exception] = {}
+        """What sessions raised, by agent. Such a one decides nothing any more, so that no call of its agent is answered."""
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
@@ -53,7 +55,7 @@ class Board:
         session = self._session_of(seq, event)
         if session is None:
             return []
-        return self._noted(seq, event, session, session.see(seq, event))
+        return self._guarded(event.agent, lambda: self._noted(seq, event, session, session.see(seq, event)))
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal in, deciding nothing."""
@@ -61,16 +63,18 @@ class Board:
             self.record.remember(seq, event.judgement)
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
-        session = self._session_of(seq, event)
-        if session is not None:
-            session.remember(seq, event)
+        self._guarded(event.agent, lambda: self._fold(seq, event))
+        if event.agent in self.failed and isinstance(event, StateChanged) and event.after.ended:
+            self.abandon(event)
 
     def recover(self, seq: int, event: AgentAdopted) -> list[Command]:
         """What is still due for the agent of the event after the journal was read."""
         session = self._live.get(event.agent)
         if session is None:
             return []
-        return self._noted(seq, event, session, session.recover(seq, event, event.outcome))
+        return self._guarded(
+            event.agent, lambda: self._noted(seq, event, session, session.recover(seq, event, event.outcome))
+        )
 
     def live(self) -> Iterator[Session]:
         """The sessions that have not ended."""
@@ -136,10 +140,11 @@ class Board:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
         self._ended = {summary.agent: summary for summary in ended}
 
-    def abandon(self, seq: int, event: StateChanged) -> None:
-        """Fold in that an agent's life is over and drop its session, whatever it would still decide."""
-        self.remember(seq, event)
+    def abandon(self, event: StateChanged) -> None:
+        """Write an agent off whose session failed: its life is over, whatever the session would still decide."""
+        self.failed.pop(event.agent, None)
         if (session := self._live.pop(event.agent, None)) is not None:
+            session.summary.changed(event)
             self._ended[event.agent] = session.summary
             del self._began[event.agent]
 
@@ -147,6 +152,23 @@ class Board:
         """Retire the sessions that ended, once the journal was read; one that still has an incident to tell stays."""
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
+
+    def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:
+        """Keep what one session raises from all others."""
+        if agent in self.failed:
+            return []
+        try:
+            return do()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other agents must not suffer it
+            self.failed[agent] = error
+            return []
+
+    def _fold(self, seq: int, event: AnyEvent) -> list[Command]:
+        session = self._session_of(seq, event)
+        if session is not None:
+            session.remember(seq, event)
+            _keep_reasons(session, event)
+        return []
 
     def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
         if isinstance(event, TaskSubmitted) and event.agent not in self._ended:
@@ -166,6 +188,7 @@ class Board:
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
                 judged.append(decision)
+        _keep_reasons(session, event)
         self._retire(event.agent, session)
         return due + self._adjust(seq + len(decisions), judged)
 
@@ -192,3 +215,9 @@ class Board:
         if session.over:
             self._ended[agent] = session.summary
             del self._live[agent], self._began[agent]
+
+
+def _keep_reasons(session: Session, event: AnyEvent) -> None:
+    """Keep in the summary of a session that is over why it was answered as it was: its controller goes with it."""
+    if session.over and not session.summary.explained:
+        session.summary.explained = session.controller.explain(event.mono)

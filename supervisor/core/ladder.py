@@ -22,6 +22,9 @@ class Ladder:
     freeze_seconds: float = 1.0
     """Freezing takes under 5 ms; a tree that does not stand still in a second is ended as it runs."""
 
+    hard_stop: bool = True
+    """Whether an emergency stop ends the processes; where not, they stand still until a person ends them."""
+
     def after(self, rung: Rung) -> tuple[Rung, float] | None:
         """The rung that follows and the seconds until it does; None behind the last."""
         match rung:

@@ -25,6 +25,8 @@ def rung(known: Memory, ladder: Ladder) -> Rung | None:
         return Rung.FREEZE
     if known.rung is None:
         return Rung.INTERRUPT
+    if known.rung is Rung.FREEZE and _left_to_a_person(known, ladder):
+        return None
     following = ladder.after(known.rung) if known.rung_over else None
     return following[0] if following else None
 
@@ -33,6 +35,11 @@ def _hurried(known: Memory) -> bool:
     """Whether the tree is to be ended at once instead of being asked to end."""
     forced = known.stop is not None and known.stop.force
     return forced or known.emergency is not None or known.unfit is not None
+
+
+def _left_to_a_person(known: Memory, ladder: Ladder) -> bool:
+    """Whether an emergency stop alone asks for the end, and the user wants to decide about that."""
+    return not ladder.hard_stop and known.emergency is not None and known.stop is None and known.unfit is None
 
 
 def _went_back(known: Memory) -> Due:

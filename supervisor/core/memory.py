@@ -235,8 +235,6 @@ class Memory:
                 self._person(seq, event)
             case _:
                 self._process(seq, event)
-        if self.state.ended:
-            self.summary.explained = self.controller.explain(event.mono)
 
     # ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────
 

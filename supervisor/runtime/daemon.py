@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
@@ -30,6 +31,7 @@ from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
+from supervisor.runtime.leftovers import nobody_left
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.milestones import after_task
@@ -159,8 +161,9 @@ class Daemon:
         for command in commands:
             if isinstance(command, Record):
                 last = self._journal(command.event)
-        if (runner := self._runners.get(agent)) is not None and commands:
-            runner.perform(Batch(last, commands))
+        runner, error = self._runners.get(agent), self.board.failed.get(agent)
+        if runner is not None and (commands or error):
+            runner.perform(Batch(last, commands, error))
 
     def mono(self) -> float:
         """Seconds on the clock that decisions use."""
@@ -333,21 +336,32 @@ class Daemon:
             runner.close()
 
     async def _give_up(self, runner: Runner, why: str) -> None:
-        """End the agent whose runner failed, whatever else fails."""
-        what = f"Chaperon failed while it watched over agent {runner.agent}: {why}. It was ended."
-        self.fault(runner.agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        """End the agent whose runner or session failed, whatever else fails."""
+        agent = runner.agent
+        if self.board.summary(agent).state.ended:
+            fate = "It had ended before."
+        else:
+            gone = await self._end_at_once(runner, why)
+            fate = "Its processes were ended." if gone else "Its processes could not be ended: see ps, and end them."
+        what = f"Chaperon failed while it watched over agent {agent}: {why}. {fate}"
+        self.fault(agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        before = self.board.summary(agent).state
+        if not before.ended:  # its session fails as well, and would at every start
+            why = f"chaperon failed: {why}"
+            gone_for_good = events.StateChanged(**self.stamp(agent), before=before, after=AgentState.LOST, why=why)
+            self._journal(gone_for_good)
+            self.board.abandon(gone_for_good)
+
+    async def _end_at_once(self, runner: Runner, why: str) -> bool:
+        """End an agent's processes after a failure of our own; whether they are known to have gone."""
+        directory = self._directory(self.board.session(runner.agent))
         try:
-            await runner.give_up(why)
+            return await runner.give_up(why) or await anyio.to_thread.run_sync(nobody_left, directory)
         except JournalError:
             raise
         except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
-            log.exception("agent %s could not be told of its end", runner.agent)
-        before = self.board.summary(runner.agent).state
-        if not before.ended:  # its session fails as well, and would at every start
-            gone = events.StateChanged(
-                **self.stamp(runner.agent), before=before, after=AgentState.LOST, why=f"chaperon failed: {why}"
-            )
-            self.board.abandon(self._journal(gone), gone)
+            log.exception("agent %s could not be ended", runner.agent)
+            return False
 
     # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -361,13 +375,19 @@ class Daemon:
         return self.adopted
 
     async def _find(self, session: Session) -> None:
-        finding = await find(session, self._directory(session))
+        agent = session.summary.agent
+        try:
+            finding = await find(session, self._directory(session))
+        except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
+            self.adopted.count("lost")
+            self._start_runner(agent).perform(Batch(0, (), error))
+            return
         self.adopted.count(finding.outcome)
         if finding.outcome == "silent":
-            self._silent.add(session.summary.agent)
-            self._tasks.start_soon(self._try_again, session, name=f"silent {session.summary.agent}")
+            self._silent.add(agent)
+            self._tasks.start_soon(self._try_again, session, name=f"silent {agent}")
         else:
-            await self._adopt(session, finding)
+            self._adopt(session, finding)
 
     async def _try_again(self, session: Session) -> None:
         """Ask a shim that does not answer until it does, or is gone."""
@@ -383,25 +403,32 @@ class Daemon:
         while finding.outcome == "silent":
             await anyio.sleep(RETRY_SECONDS)
             finding = await find(session, self._directory(session))
-        await self._adopt(session, finding)
+        self._adopt(session, finding)
         self._silent.discard(agent)
 
-    async def _adopt(self, session: Session, finding: Finding) -> None:
-        agent, directory = session.summary.agent, self._directory(session)
+    def _adopt(self, session: Session, finding: Finding) -> None:
+        agent = session.summary.agent
         runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
         log.info("agent %s: %s", agent, finding.outcome)
-        try:
-            first = FIRST[finding.outcome]
-            if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
-                runner.launched(finding.shim, session.launch_number)
-            seq, event = self._note_adoption(agent, finding.outcome)
-            if Todo.READ in first:
-                await runner.read_what_is_left(directory)
+        first = FIRST[finding.outcome]
+        if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
+            runner.launched(finding.shim, session.launch_number)
+        seq, event = self._note_adoption(agent, finding.outcome)
+        if Todo.READ in first:  # on a full disk it waits for room, and the start must not
+            self._tasks.start_soon(self._read_first, runner, session, seq, event, name=f"rest of {agent}")
+        else:
             self._hand_over(agent, seq, self.board.recover(seq, event))
+
+    async def _read_first(self, runner: Runner, session: Session, seq: int, event: events.AgentAdopted) -> None:
+        """Read what an agent left, before what is due for it is done."""
+        try:
+            await runner.read_what_is_left(self._directory(session))
         except JournalError:
             raise
-        except Exception as error:  # noqa: BLE001 - a session that fails must not keep the daemon from starting
-            runner.perform(Batch(0, [], failure=error))
+        except Exception as error:  # noqa: BLE001 - what one agent left must not end the daemon
+            runner.perform(Batch(0, (), error))
+        else:
+            self._hand_over(event.agent, seq, self.board.recover(seq, event))
 
     def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
         event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)

@@ -8,9 +8,10 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from supervisor.runtime import trees
-from supervisor.runtime.identity import NONCE_VARIABLE, Identity, is_running
+from supervisor.runtime.identity import NONCE_VARIABLE, Identity, is_running, read_identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ def end_leftovers(identity: Identity) -> Cleared:
             _kill(pid, identity)
         trees.pause()
     return Cleared(tuple(f"{pid} {name}" for pid, name in sorted(named.items())), len(found))
+
+
+def nobody_left(directory: Path) -> bool:
+    """End what an agent left, its directory says of whom; whether nobody of it lives now. Blocks like `end_leftovers`."""
+    identity = read_identity(directory)
+    return identity is None or (not is_running(identity) and end_leftovers(identity).left == 0)
 
 
 def _in_group(identity: Identity) -> set[int]:

@@ -401,15 +401,18 @@ class Runner:
             },
         )
 
-    async def give_up(self, why: str) -> None:
-        """After a failure of our own: end the agent, for nobody watches over it any more."""
+    async def give_up(self, why: str) -> bool:
+        """After a failure of our own: end the agent, for nobody watches over it any more; whether its end was seen."""
+        gone = False
         if self._shim is not None:
             self._shim.end_tree()
             with anyio.move_on_after(GIVE_UP_SECONDS):
                 async for heard in self._shim.events():
                     if isinstance(heard, shims.Exited):
+                        gone = True
                         break
         self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
+        return gone
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}

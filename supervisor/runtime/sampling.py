@@ -80,12 +80,7 @@ class Sampling:
 
     async def look(self) -> None:
         """Look at every agent once, and tell what is new."""
-        targets = self._targets()
-        try:
-            found = await anyio.to_thread.run_sync(self._pass, targets)
-        except (OSError, psutil.Error) as error:
-            log.warning("the processes of agents could not be looked at (%s); it is tried again", error)
-            return
+        found = await anyio.to_thread.run_sync(self._pass, self._targets())
         for agent, figures in found.items():
             self._tell(agent, figures)
 
@@ -111,12 +106,14 @@ class Sampling:
 
     def _pass(self, targets: list[Target]) -> Mapping[str, Figures]:
         """Look at each. Blocks."""
-        return {
-            target.agent: self._watched[target.agent].sampler.sample(
-                target.shim_pid, target.cgroup, target.workspace, spare_root=True
-            )
-            for target in targets
-        }
+        found = {}
+        for target in targets:
+            sampler = self._watched[target.agent].sampler
+            try:
+                found[target.agent] = sampler.sample(target.shim_pid, target.cgroup, target.workspace, spare_root=True)
+            except (OSError, ValueError, LookupError, psutil.Error) as error:
+                log.warning("the processes of %s could not be looked at (%r); it is tried again", target.agent, error)
+        return found
 
     def _tell(self, agent: str, figures: Figures) -> None:
         """Tell the session, where it still lives and the look says something new."""

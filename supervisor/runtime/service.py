@@ -133,9 +133,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
+            tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened)
             serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
-            tasks.start_soon(_watch_journal, daemon, name="journal watch")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
@@ -283,6 +283,8 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
         log.warning("%s", opened.problem)
     for problem in await daemon.keeper.complete_interrupted():
         daemon.fault("", "rollback_interrupted", problem, way_out="chaperon checkpoints names what is there.")
+    for agent, error in daemon.board.failed.items():
+        log.error("the session of %s failed", agent, exc_info=error)
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)

@@ -43,6 +43,7 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
             interrupt_seconds=stop.interrupt_seconds,
             end_of_input_seconds=stop.end_of_input_seconds,
             terminate_seconds=stop.terminate_seconds,
+            hard_stop=config.interventions.hard_stop,
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),

@@ -59,7 +59,24 @@ async def test_an_emergency_stop_freezes_ends_and_reports(held: Stage) -> None:
     assert (held.base.places.state / stops[0]["report"]).exists()
 
 
+async def test_where_a_stop_is_not_hard_all_stands_still_until_a_person_ends_it(stage: Stage) -> None:
+    stage.base.config["interventions"] = {"hard_stop": False}
+    stage.bash("(python3 -c 'import time; time.sleep(301)') > /dev/null 2>&1 & echo begun")
+    stage.write(stage.base.places.snapshot, "{}")
+    async with stage.playing(), served(stage.base) as (daemon, _):
+        await daemon.submit(stage.base.submission(), by="test")
+        await until(lambda: "tree_frozen" in stage.base.kinds())
+        await until(lambda: any(each["type"] == "emergency_stop" for each in stage.base.incidents()))
+        assert daemon.board.summary("a1").state is AgentState.STOPPING
+        assert not stage.nobody_is_left()
+        await daemon.wish("a1", events.StopRequested, by="test")
+        assert (await ended(daemon)).state is AgentState.STOPPED
+        assert stage.nobody_is_left()
+    assert [event.rung for event in stage.base.events(events.RungReached)] == ["freeze", "kill"]
+
+
 async def test_a_shim_that_is_killed_takes_the_cli_along_and_its_tools_are_ended(held: Stage) -> None:
+    held.base.config["interventions"] = {"max_retries": 0}
     held.bash(LEAVES)
     async with held.playing(), served(held.base) as (daemon, _):
         await daemon.submit(held.base.submission(), by="test")

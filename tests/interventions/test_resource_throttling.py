@@ -1,5 +1,6 @@
 """Throttling: factors by growth, and what is never set."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from interventions.contract import Case, Plan, Situation, Unfit, Usage
 from interventions.resource_throttling import ResourceThrottling, as_json, factor_of, from_json, growth_of
-from interventions.settings import ReductionFactors
+from interventions.settings import ReductionFactors, ResourceThrottlingSettings
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.tasks import Limits
 from tests.interventions.runs import TASK, issue
@@ -65,6 +66,22 @@ def test_a_limit_that_there_is_not_begins_at_twice_what_is_used() -> None:
 def test_pace_processor_time_batches_and_effort_are_lowered_where_calls_grow() -> None:
     limits = from_json(plan({"growth": {"calls": 2.5}}).details["limits"], NOW)
     assert (limits.cpu_share, limits.calls_per_minute, limits.batch_size, limits.effort) == (0.5, 15, 10, "medium")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "effort", "model"), [(70_000, "medium", None), (85_000, "low", None), (95_000, "low", "small")]
+)
+def test_near_a_limit_there_is_less_thought_and_then_a_smaller_model(
+    tokens: int, effort: str, model: str | None
+) -> None:
+    task = replace(TASK, limits=NOW.limits)
+    situation = Situation("a1", task, "i-1", 0.0, usage=Usage(tokens=tokens))
+    case = Case(issue("resource_spiral", details={}), situation, limits=NOW)
+    planned = ResourceThrottling(ResourceThrottlingSettings(smaller_model="small")).plan(case)
+    assert isinstance(planned, Plan)
+    limits = from_json(planned.details["limits"], NOW)
+    assert (limits.effort, limits.model) == (effort, model)
+    assert ("the model: small" in planned.message) == (model is not None)
 
 
 def test_where_nothing_is_said_to_grow_the_pace_is_lowered() -> None:

@@ -65,6 +65,7 @@ def stories(world: World) -> dict[str, Story]:
 
 def check(world: World) -> None:
     """All invariants of a world that was played to its end."""
+    assert not world.board.failed, "no session raises"
     told = stories(world)
     for agent, story in told.items():
         check_interventions(world, story)

@@ -2,8 +2,9 @@ import json
 
 import pytest
 
+from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.daemons import Base, ended, reached, served
+from tests.daemons import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
 
 pytestmark = pytest.mark.anyio
@@ -64,3 +65,54 @@ async def test_nothing_to_say_is_the_callers_mistake(base: Base) -> None:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
         assert (await chaperon("say", "a1", " ")).exit_code == 2
+
+
+ERRS = """
+begin()
+for n in range(3):
+    call = {"type": "tool_use", "id": f"u{n}", "name": "Bash", "input": {"command": "make"}}
+    say({"type": "assistant", "message": {"id": f"m{n}", "role": "assistant", "content": [call], "usage": {}}})
+    about = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": f"u{n}"}
+    hook = {"subtype": "hook_callback", "callback_id": "PreToolUse", "input": {**about, "cwd": os.getcwd()}}
+    say({"type": "control_request", "request_id": f"r{n}", "request": hook})
+    while hear().get("type") != "control_response":
+        pass
+    result = {"type": "tool_result", "tool_use_id": f"u{n}", "content": "make: no rule", "is_error": True}
+    say({"type": "user", "message": {"role": "user", "content": [result]}})
+while True:
+    hear()
+"""
+"""A CLI whose model makes the same mistake three times and then waits."""
+
+
+async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after_its_end(base: Base) -> None:
+    base.cli(ERRS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: bool(daemon.board.summary("a1").interventions))
+        shown = (await chaperon("show", "a1")).output
+        assert "why this answer, and not another" in shown
+        assert "soft_correction, because the mildest answer comes first" in shown
+        assert "  not emergency_stop: a score of 0.42 does not reach its band" in shown
+        assert "the agent is left alone for" in shown
+        assert "whether the last one helps is still being seen" in shown
+        last = json.loads((await chaperon("show", "a1", "--json")).output)["explained"]["last"]
+        assert (last["kind"], last["ceiling"], last["score"]["total"]) == (
+            "soft_correction",
+            "context_reinforcement",
+            0.42,
+        )
+        assert set(last["not"]) == {
+            "context_reinforcement",
+            "resource_throttling",
+            "checkpoint_rollback",
+            "emergency_stop",
+        }
+        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await ended(daemon)
+        after = (await chaperon("show", "a1")).output
+        assert "soft_correction, because the mildest answer comes first" in after
+        assert "what such answers came to, in all runs" in after
+        assert "soft_correction for repetitive_errors: helped 0 of 0 times, 1 unclear" in after
+    async with served(base):
+        assert (await chaperon("show", "a1")).output == after, "another daemon knows it too"

@@ -1,7 +1,9 @@
 import pytest
 
 from supervisor.core.board import Board
+from supervisor.core.session import Session
 from supervisor.protocol import events
+from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.protocol.events import TaskSubmitted
 from supervisor.protocol.words import AgentState
@@ -78,7 +80,7 @@ def test_an_abandoned_agent_has_ended_whatever_its_session_owes() -> None:
     gone = events.StateChanged(
         agent="a", at=1.0, mono=0.0, before=AgentState.STARTING, after=AgentState.LOST, why="chaperon failed"
     )
-    made.abandon(2, gone)
+    made.abandon(gone)
     assert (made.summary("a").state, made.summary("a").why) == (AgentState.LOST, "chaperon failed")
     assert list(made.live()) == []
     assert made.snapshot()[0] is None
@@ -98,3 +100,53 @@ def test_a_snapshot_knows_the_ended_and_where_the_oldest_living_began() -> None:
     assert [summary.state for summary in again.summaries()] == [
         AgentState.FAILED, AgentState.STARTING, AgentState.STARTING,
     ]  # fmt: skip
+
+
+# ── a session that raises ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Faulty(Board):
+    """One of whose sessions raises at whatever it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(self._make)
+
+    def _make(self, submitted: TaskSubmitted) -> Session:
+        made = Play().make(submitted)
+        if submitted.agent == "bad":
+            for verb in ("see", "remember", "recover"):
+                setattr(made, verb, raising)
+        return made
+
+
+def raising(*_: object) -> list[Command]:
+    raise ZeroDivisionError("oh")
+
+
+def resumed(agent: str) -> events.ResumeRequested:
+    return events.ResumeRequested(agent=agent, at=0.0, mono=0.0, by="ann")
+
+
+def test_a_session_that_raises_is_named_and_decides_nothing_and_others_go_on() -> None:
+    made = Faulty()
+    assert made.see(1, play_of("bad")) == []
+    assert made.see(2, play_of("good")) != []
+    assert list(made.failed) == ["bad"]
+    assert str(made.failed["bad"]) == "oh"
+    assert made.see(3, resumed("bad")) == []
+    assert made.recover(4, events.AgentAdopted(agent="bad", at=0.0, mono=0.0, outcome="reattached")) == []
+
+
+def test_a_session_that_cannot_be_rebuilt_is_written_off_where_the_journal_says_so() -> None:
+    made = Faulty()
+    journal: list[events.AnyEvent] = [play_of("bad"), play_of("good"), resumed("bad")]
+    for seq, event in enumerate(journal, 1):
+        made.remember(seq, event)
+    assert list(made.failed) == ["bad"]
+    gone = events.StateChanged(
+        agent="bad", at=1.0, mono=0.0, before=AgentState.STARTING, after=AgentState.LOST, why="chaperon failed"
+    )
+    made.remember(4, gone)
+    assert made.failed == {}
+    assert made.summary("bad").state is AgentState.LOST
+    assert [session.summary.agent for session in made.live()] == ["good"]

@@ -77,6 +77,16 @@ def test_the_rung_that_is_climbed(facts: dict[str, Any], rung: Rung | None) -> N
     assert life.rung(known(AgentState.STOPPING, **facts), Ladder()) is rung
 
 
+def test_where_a_stop_is_not_hard_only_a_person_ends_what_an_emergency_stop_froze() -> None:
+    frozen: dict[str, Any] = {"emergency": object(), "rung": Rung.FREEZE, "rung_over": True}
+    gentle = Ladder(hard_stop=False)
+    assert life.rung(known(AgentState.STOPPING, **frozen), gentle) is None
+    assert life.rung(known(AgentState.STOPPING, **frozen), Ladder()) is Rung.KILL
+    assert life.rung(known(AgentState.STOPPING, **frozen, stop=stop()), gentle) is Rung.KILL
+    unfit = events.TimerFired(**STAMP, name="hello")
+    assert life.rung(known(AgentState.STOPPING, **frozen, unfit=unfit), gentle) is Rung.KILL
+
+
 def test_nothing_is_climbed_where_nothing_is_stopped() -> None:
     assert life.rung(known(AgentState.RUNNING, rung=None), Ladder()) is None
 

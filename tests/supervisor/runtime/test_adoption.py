@@ -15,8 +15,10 @@ from supervisor.runtime import shims
 from supervisor.runtime.adoption import Adopted
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.identity import read_identity
+from supervisor.runtime.journal import PRESSURE_BYTES
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
+from tests.faults import FaultyDisk
 from tests.support import processes_in
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +67,25 @@ async def test_an_agent_that_ended_meanwhile_is_told_of_with_all_it_said(base: B
     assert [event.frame["type"] for event in base.events(events.LineReceived)][-1] == "novelty"
     (incident,) = base.incidents()
     assert "exit code 4" in incident["summary"]
+
+
+async def test_an_agent_that_ended_meanwhile_is_read_when_there_is_room_and_the_start_does_not_wait(base: Base) -> None:
+    much = f"for _ in range({PRESSURE_BYTES // 1_000_000 + 2}):\n    say({{'type': 'novelty', 'x': 'x' * 1_000_000}})\n"
+    base.cli(WAITS_FOR_A_FILE + much + "raise SystemExit(4)")
+    await begin(base)
+    (base.repo / "go").touch()
+    await until(lambda: (base.places.agents / "a1" / "exit.json").exists())
+    disk = FaultyDisk()
+    disk.full = True
+    async with served(base, disk=disk) as (daemon, client):
+        assert daemon.adopted.exited == 1
+        try:
+            assert (await client.get("/v1/agents")).status_code == 200
+            assert not daemon.board.summary("a1").state.ended
+        finally:
+            disk.full = False
+        assert (await ended(daemon)).state is AgentState.FAILED
+    assert "agent_failed" in [incident["type"] for incident in base.incidents()]
 
 
 async def test_an_agent_whose_shim_was_killed_meanwhile_is_lost_and_nothing_of_it_is_left(base: Base) -> None:

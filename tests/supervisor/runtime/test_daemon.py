@@ -10,6 +10,7 @@ import anyio
 import psutil
 import pytest
 
+from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.errors import IllegalStepError, NotFoundError, UsageError
 from supervisor.protocol.words import AgentState
@@ -182,6 +183,55 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(base: Base, mon
     assert [incident["type"] for incident in base.incidents()] == ["runner_failed"]
     async with run_daemon(base.setup()) as again:
         assert again.adopted.found == 0, "it is written off, and does not fail at each start"
+
+
+async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        for name in ("bad", "good"):
+            await daemon.submit(base.submission(name=name), by="test")
+            await reached(daemon, AgentState.RUNNING, name)
+        monkeypatch.setattr(daemon.board.session("bad"), "see", broken)
+        figures: dict[str, Any] = {"memory_mb": 1.0, "cpu_seconds": 1.0, "processes": 1, "open_files": 1, "io_bytes": 1}
+        daemon.happened(events.ResourcesSeen(**daemon.stamp("bad"), **figures))
+        summary = await ended(daemon, "bad")
+        assert summary.state is AgentState.LOST
+        await until(lambda: not psutil.pid_exists(summary.cli_pid))
+        assert daemon.board.summary("good").state is AgentState.RUNNING
+    (incident,) = base.incidents()
+    assert (incident["type"], incident["agent"]) == ("runner_failed", "bad")
+    assert "ZeroDivisionError('oh')" in incident["summary"]
+    assert "Its processes were ended." in incident["summary"]
+
+
+async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopted(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    async with run_daemon(base.setup()) as daemon:
+        for name in ("bad", "good"):
+            await daemon.submit(base.submission(name=name), by="test")
+            await reached(daemon, AgentState.RUNNING, name)
+        cli = daemon.board.summary("bad").cli_pid
+    real = Session.remember
+
+    def remember(self: Session, seq: int, event: events.AnyEvent) -> None:
+        if event.agent == "bad" and isinstance(event, events.AgentLaunched):
+            broken()
+        real(self, seq, event)
+
+    monkeypatch.setattr(Session, "remember", remember)
+    async with served(base) as (daemon, _):
+        assert (await ended(daemon, "bad")).state is AgentState.LOST
+        await until(lambda: not psutil.pid_exists(cli))
+        assert daemon.board.summary("good").state is AgentState.RUNNING
+        assert daemon.adopted.reattached == 2
+    assert [(one["type"], one["agent"]) for one in base.incidents()] == [("runner_failed", "bad")]
+    async with served(base) as (daemon, _):
+        assert daemon.board.summary("bad").state is AgentState.LOST
+        assert daemon.adopted.found == 0
 
 
 def broken(*_: object) -> Any:

@@ -244,4 +244,5 @@ async def test_what_was_not_sent_when_the_daemon_ended_is_sent_by_the_next(tmp_p
     await session(replace(mail, group_seconds=0.05), slack)
     ((title, _),) = post.sent
     assert title == "chaperon: high agent_failed (a0)"
-    assert Told(base.places.state).upto("mail", 0) == base.incidents()[-1]["seq"]
+    told = await anyio.to_thread.run_sync(Told, base.places.state)
+    assert told.upto("mail", 0) == base.incidents()[-1]["seq"]

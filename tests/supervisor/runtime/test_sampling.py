@@ -60,17 +60,18 @@ async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_g
         while not (made.workspace / "up").exists():
             await made.process("bytearray")
         await Sampling(made.daemon).look()
-        seen = await made.until(events.ResourcesSeen, lambda event: event.memory_mb > 150)
+        # The daemon looks by itself as well, so this look may not have been the first or the last.
+        seen = await made.until(events.ResourcesSeen, lambda event: event.memory_mb > 150 and event.processes >= 2)
         summary = made.daemon.board.summary("a1")
-        assert (summary.memory_mb, summary.processes) == (seen.memory_mb, seen.processes)
-        assert seen.processes >= 2
+        assert summary.memory_mb > 150
+        assert summary.processes >= 2
         assert seen.cpu_seconds > 0
-        assert seen.disk_mb == pytest.approx(3, abs=0.1)
+        assert summary.disk_mb == pytest.approx(3, abs=0.1)
         await made.daemon.wish("a1", events.StopRequested, by="test", force=True)
         await made.ended()
         ended = made.daemon.board.summary("a1")
         assert (ended.memory_mb, ended.processes) == (0, 0)
-        assert ended.peak_memory_mb == seen.memory_mb
+        assert ended.peak_memory_mb >= seen.memory_mb
 
 
 @pytest.mark.real_cli
