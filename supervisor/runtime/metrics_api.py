@@ -26,6 +26,8 @@ def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
 
 def exposition(daemon: Daemon) -> str:
     """What is served."""
+    for seconds in daemon.journal.take_sync_seconds():
+        daemon.metrics.observe("chaperon_journal_sync_seconds", seconds)
     return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon)))
 
 
