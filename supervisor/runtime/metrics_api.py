@@ -5,12 +5,14 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
 from supervisor.core.limits import LIMITED, share
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
 
@@ -19,14 +21,15 @@ def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
     """Add the route."""
 
     @api.get("/metrics", response_class=PlainTextResponse)
-    def metrics() -> PlainTextResponse:
+    async def metrics() -> PlainTextResponse:
         """All metrics, in the text format of Prometheus."""
-        return PlainTextResponse(exposition(daemon), media_type=CONTENT_TYPE)
+        return PlainTextResponse(await exposition(daemon), media_type=CONTENT_TYPE)
 
 
-def exposition(daemon: Daemon) -> str:
-    """What is served."""
-    return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon)))
+async def exposition(daemon: Daemon) -> str:
+    """What is served. Sessions are looked at in the loop, which changes them; a worker thread looks at the disk alone."""
+    on_disk = await anyio.to_thread.run_sync(_on_disk, daemon.journal.directory, daemon.keeper)
+    return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon), *on_disk))
 
 
 async def serve_metrics(daemon: Daemon, listening: socket.socket) -> None:
@@ -60,12 +63,14 @@ def _of_agents(daemon: Daemon) -> Iterator[Sample]:
 def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     waiting = sum(len(session.approvals) for session in daemon.board.live())
     yield "chaperon_approvals_waiting", (), waiting
-    yield "chaperon_daemon_memory_bytes", (), _own_memory()
-    yield "chaperon_journal_bytes", (), sum(path.stat().st_size for path in daemon.journal.directory.glob("*.jsonl"))
-    yield from (
-        ("chaperon_checkpoint_store_bytes", (project,), size) for project, size in daemon.keeper.sizes().items()
-    )
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
+
+
+def _on_disk(journal: Path, keeper: Keeper) -> list[Sample]:
+    """What files say. Blocks."""
+    stores = [("chaperon_checkpoint_store_bytes", (project,), size) for project, size in keeper.sizes().items()]
+    written = sum(path.stat().st_size for path in journal.glob("*.jsonl"))
+    return [("chaperon_daemon_memory_bytes", (), _own_memory()), ("chaperon_journal_bytes", (), written), *stores]
 
 
 def _own_memory() -> int:
