@@ -1,8 +1,9 @@
 """After execution: did the action do what was predicted, and what is in its output?"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from supervisor.protocol.actions import Review
 from supervisor.protocol.words import Severity
@@ -26,27 +27,30 @@ class Afterthought:
     """The kind of secret, the phrase, or the paths."""
 
 
+class _Secret(NamedTuple):
+    """A kind of secret."""
+
+    what: str
+    words: tuple[str, ...]
+    """One of these is in every text that has one: looking for them takes a hundredth of what the pattern takes."""
+    pattern: re.Pattern[str]
+
+
 _SECRETS = (
-    ("a private key", re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")),
-    ("an AWS key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("an AWS secret key", re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
-    ("a GitHub token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
-    ("a GitLab token", re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b")),
-    ("a Slack token", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b")),
-    ("an Anthropic key", re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
-    (
-        "an API key",
-        re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
-    ),
-    ("a Google key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
-    ("an npm or PyPI token", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
-    ("a signed web token", re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
-    ("a password hash", re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
-    (
-        "a password in an address",
-        re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|x{3}|password@|pass@)[^/\s:@]{3,100}@"),
-    ),
-)
+    _Secret("a private key", ("PRIVATE KEY",), re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")),
+    _Secret("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    _Secret("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
+    _Secret("a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
+    _Secret("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b")),
+    _Secret("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b")),
+    _Secret("an Anthropic key", ("sk-ant-",), re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
+    _Secret("an API key", ("sk-", "k_live_", "k_test_"), re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b")),
+    _Secret("a Google key", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
+    _Secret("an npm or PyPI token", ("npm_", "pypi-"), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
+    _Secret("a signed web token", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
+    _Secret("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
+    _Secret("a password in an address", ("://",), re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|x{3}|password@|pass@)[^/\s:@]{3,100}@")),
+)  # fmt: skip
 _INSTRUCTIONS = (
     re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),
     re.compile(r"\b(?:you are now|from now on,? you|act as if you|pretend (?:that )?you)\b.{0,80}\b(?:unrestricted|developer mode|no (?:rules|restrictions|limits)|jailbr|root|admin|different (?:ai|assistant))", re.IGNORECASE),
@@ -58,20 +62,35 @@ _INSTRUCTIONS = (
 _INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
 
 
-def in_output(text: str) -> list[Afterthought]:
-    """Secrets and instructions in what a tool printed."""
+def _kinds(text: str) -> Iterator[_Secret]:
+    """The kinds of secrets that the text may have."""
+    return (secret for secret in _SECRETS if any(word in text for word in secret.words))
+
+
+def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
+    """Secrets and instructions in what a tool printed.
+
+    Args:
+        text: What it printed.
+        instructions: Whether to look for instructions: for what is not from outside they are ordinary.
+    """
     if len(text) > MAX_OUTPUT:
         text = text[: MAX_OUTPUT // 2] + "\n" + text[-MAX_OUTPUT // 2 :]
     found = [
         Afterthought(
             "secret_in_output",
             Severity.HIGH,
-            f"The output carries {what}; it is in the conversation now and should be replaced.",
-            what,
+            f"The output carries {secret.what}; it is in the conversation now and should be replaced.",
+            secret.what,
         )
-        for what, pattern in _SECRETS
-        if pattern.search(text)
+        for secret in _kinds(text)
+        if secret.pattern.search(text)
     ]
+    return [*found, *_instructions(text)] if instructions else found
+
+
+def _instructions(text: str) -> list[Afterthought]:
+    found = []
     for pattern in _INSTRUCTIONS:
         match = pattern.search(text)
         if match:
@@ -99,8 +118,8 @@ def in_output(text: str) -> list[Afterthought]:
 
 def masked(text: str) -> str:
     """The text with what looks like a secret replaced by its kind."""
-    for what, pattern in _SECRETS:
-        text = pattern.sub(f"[{what} was here]", text)
+    for secret in _kinds(text):
+        text = secret.pattern.sub(f"[{secret.what} was here]", text)
     return text
 
 

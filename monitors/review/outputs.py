@@ -38,8 +38,8 @@ class Outputs:
         outside = from_outside(observation)
         return [
             self._issue(observation, found)
-            for found in in_output(observation.text)
-            if (outside or found.type == "secret_in_output") and self._is_new(found)
+            for found in in_output(observation.text, instructions=outside)
+            if self._is_new(found)
         ]
 
     def _is_new(self, found: Afterthought) -> bool:

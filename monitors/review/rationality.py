@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from supervisor.protocol.actions import Action, Context, Step, Touch
@@ -80,8 +82,14 @@ def _alignment(summary: str, context: Context, touches: Sequence[Touch], workspa
                 0.6 * (1 - share), 3
             ), f"{outside[0]} is not among the paths that the task is expected to touch"
         return 1.0, ""
-    wanted = set(list(_words(" ".join((task.prompt[:20_000], *task.goals))))[:MAX_WORDS])
+    wanted = _wanted(" ".join((task.prompt[:20_000], *task.goals)))
     return (1.0, "") if wanted.intersection(_words(summary)) else (UNKNOWN, "")
+
+
+@lru_cache(maxsize=64)
+def _wanted(text: str) -> frozenset[str]:
+    """The words of a task; remembered, for each call of its agent is compared with them."""
+    return frozenset(islice(_words(text), MAX_WORDS))
 
 
 def _expected(path: str, globs: Sequence[str], roots: Sequence[str]) -> bool:

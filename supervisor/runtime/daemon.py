@@ -123,9 +123,19 @@ class Daemon:
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event, decide, and have the commands performed; returns the event's sequence number."""
+        """Journal an event, decide, and have the commands performed; returns the event's sequence number.
+
+        A session that fails ends its own agent, and not whoever told of the event: a look at all processes, say.
+        """
         seq = self._journal(event)
-        self._hand_over(event.agent, seq, self.board.see(seq, event))
+        try:
+            commands = self.board.see(seq, event)
+        except Exception as error:
+            if (runner := self._runners.get(event.agent)) is None:
+                raise
+            runner.perform(Batch(0, [], failure=error))
+        else:
+            self._hand_over(event.agent, seq, commands)
         return seq
 
     def _journal(self, event: events.AnyEvent) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tests.bench import (
     bench_added,
+    bench_answers,
     bench_checkpoint_live,
     bench_checkpoints,
     bench_core,
@@ -31,6 +32,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "journal": bench_journal.main,
     "shim": bench_shim.main,
     "start": bench_start.main,
+    "answers": bench_answers.main,
     "fleet": bench_fleet.main,
     "added": bench_added.main,
     "checkpoint_live": bench_checkpoint_live.main,

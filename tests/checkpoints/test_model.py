@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -303,7 +304,9 @@ class Careless(Forgetful):
 
 
 def test_without_a_scrub_a_forgetful_watcher_is_caught() -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(
+        (AssertionError, Flaky)
+    ):  # flaky: what was missed once need not be missed when it is played again
         careless_runs()
 
 

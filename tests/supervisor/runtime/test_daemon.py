@@ -167,7 +167,10 @@ async def test_wishes_for_agents_that_are_not_there_are_told_apart(base: Base) -
             await daemon.wish("a1", events.SayRequested, id="1", text="hello", by="test")
 
 
-async def test_a_failure_of_our_own_ends_that_agent_and_no_other(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("told_by_others", [False, True])
+async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
+    base: Base, monkeypatch: pytest.MonkeyPatch, told_by_others: bool
+) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, _):
         for name in ("bad", "good"):
@@ -175,7 +178,10 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(base: Base, mon
             await reached(daemon, AgentState.RUNNING, name)
         session = daemon.board.session("bad")
         monkeypatch.setattr(session, "see", broken)
-        daemon._runners["bad"].perform(Batch(0, [], failure=ZeroDivisionError("oh")))
+        if told_by_others:
+            daemon.happened(events.TimerFired(**daemon.stamp("bad"), name="hello"))
+        else:
+            daemon._runners["bad"].perform(Batch(0, [], failure=ZeroDivisionError("oh")))
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING
