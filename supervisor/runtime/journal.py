@@ -156,6 +156,14 @@ class Journal:
         """Number of the last record that is with the kernel; after a poison, that is on the disk."""
         return self._writer.written_n
 
+    def take_sync_seconds(self) -> list[float]:
+        """How long each sync took since this was asked before, oldest first; of very many, the latest."""
+        taken: list[float] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                taken.append(self._writer.sync_seconds.popleft())
+        return taken
+
     @property
     def last_synced(self) -> int:
         """Number of the last record that is on the disk."""

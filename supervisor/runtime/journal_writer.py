@@ -58,6 +58,9 @@ class Poke:
 Item = tuple[int, bytes] | Stop | Poke
 """A record's number and body, or a word to the thread."""
 
+MOST_SYNCS = 6_000
+"""Syncs whose times are kept for the metrics: a minute of a journal that is written to all the time, the usual scrape."""
+
 
 class JournalWriter:
     """Owns the journal's files while it runs.
@@ -96,6 +99,8 @@ class JournalWriter:
         """Number of the last record that the disk has."""
         self.taken_bytes = 0
         """Bodies taken off the caller's account since the start, in bytes."""
+        self.sync_seconds: deque[float] = deque(maxlen=MOST_SYNCS)
+        """How long the latest syncs took, oldest first, until somebody takes them."""
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -182,7 +187,9 @@ class JournalWriter:
         )
 
     def _sync(self) -> None:
+        began = self._clock.mono()
         self._file.sync()
+        self.sync_seconds.append(self._clock.mono() - began)
         self.synced_n = self.written_n
         self._on_progress()
 

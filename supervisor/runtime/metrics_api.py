@@ -12,9 +12,9 @@ from fastapi.responses import PlainTextResponse
 
 from supervisor.core.limits import LIMITED, share
 from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
+from supervisor.runtime.stores import Stores
 
 
 def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -28,7 +28,9 @@ def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
 
 async def exposition(daemon: Daemon) -> str:
     """What is served. Sessions are looked at in the loop, which changes them; a worker thread looks at the disk alone."""
-    on_disk = await anyio.to_thread.run_sync(_on_disk, daemon.journal.directory, daemon.keeper)
+    on_disk = await anyio.to_thread.run_sync(_on_disk, daemon.journal.directory, daemon.keeper.stores)
+    for seconds in daemon.journal.take_sync_seconds():
+        daemon.metrics.observe("chaperon_journal_sync_seconds", seconds)
     return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon), *on_disk))
 
 
@@ -66,9 +68,9 @@ def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
 
 
-def _on_disk(journal: Path, keeper: Keeper) -> list[Sample]:
+def _on_disk(journal: Path, kept: Stores) -> list[Sample]:
     """What files say. Blocks."""
-    stores = [("chaperon_checkpoint_store_bytes", (project,), size) for project, size in keeper.sizes().items()]
+    stores = [("chaperon_checkpoint_store_bytes", (project,), size) for project, size in kept.sizes().items()]
     written = sum(path.stat().st_size for path in journal.glob("*.jsonl"))
     return [("chaperon_daemon_memory_bytes", (), _own_memory()), ("chaperon_journal_bytes", (), written), *stores]
 
