@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,7 +25,7 @@ agent_option = click.option("--agent", default="", help="Whose; needed where it 
 
 
 class UnconfirmedError(UsageError):
-    """Going back was not confirmed."""
+    """What loses something was not confirmed."""
 
 
 class UnusualError(ChaperonError):
@@ -118,6 +119,37 @@ def doctor(repair: bool, as_json: bool) -> None:
     common.run(work)
 
 
+@checkpoints.command()
+@click.argument("name")
+@agent_option
+def forget(name: str, agent: str) -> None:
+    """Forget a checkpoint, a named one too. Its files go when the store is packed next."""
+
+    async def work() -> None:
+        async with common.daemon() as daemon:
+            await daemon.post(f"/v1/checkpoints/{name}/forget", {"agent": agent})
+        click.echo(f"{name} is forgotten.")
+
+    common.run(work)
+
+
+@checkpoints.command()
+@click.argument("project", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(project: Path, yes: bool) -> None:
+    """Delete all checkpoints of PROJECT, the folder of its main worktree. No workspace is touched; nothing brings them back."""
+    folder = str(project.absolute())
+
+    async def work() -> None:
+        if not yes:
+            _ask(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
+        async with common.daemon() as daemon:
+            await daemon.post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
+        click.echo(f"The checkpoints of {project} are deleted.")
+
+    common.run(work)
+
+
 @click.command()
 @click.argument("name")
 @agent_option
@@ -207,13 +239,16 @@ def _tell_written(written: Mapping[str, Any], *, as_json: bool) -> None:
 def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:
     if plan["unusual"] and not unusual:
         raise UnusualError(f"{plan['unusual']} Nothing was changed.", way_out="Say --unusual as well if that is meant.")
-    if yes:
-        return
+    if not yes:
+        _ask("Go back?", "Going back was not confirmed")
+
+
+def _ask(question: str, unconfirmed: str) -> None:
     if not sys.stdin.isatty():
         raise UnconfirmedError(
-            "Going back was not confirmed, and there is no terminal to ask; nothing was changed.", way_out="Say --yes."
+            f"{unconfirmed}, and there is no terminal to ask; nothing was changed.", way_out="Say --yes."
         )
-    if not click.confirm("Go back?"):
+    if not click.confirm(question):
         raise UnconfirmedError("Nothing was changed.")
 
 

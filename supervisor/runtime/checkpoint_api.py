@@ -29,6 +29,14 @@ class Whose(BaseModel):
     agent: str = ""
 
 
+class Project(BaseModel):
+    """A project, by the folder of its main worktree."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    project: str
+
+
 class GoBack(BaseModel):
     """How somebody wants to go back."""
 
@@ -48,19 +56,32 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.get("/v1/checkpoints")
     async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> dict[str, Any]:
         """All checkpoints, oldest first, and the stores that cannot be read."""
-        kept = await daemon.keeper.all()
+        kept = await daemon.keeper.stores.all()
         found = [_plain(one) for one in kept.checkpoints if agent in ("", one.facts.agent)]
         return {"checkpoints": found, "problems": list(kept.problems)}
 
     @api.get("/v1/checkpoint-stores")
     async def stores(repair: bool = Query(False, description="Take lost checkpoints back in.")) -> list[dict[str, Any]]:
         """Each store of checkpoints, and what is wrong with it; every object is read."""
-        return await daemon.keeper.examine(repair=repair)
+        return await daemon.keeper.stores.examine(repair=repair)
+
+    @api.post("/v1/checkpoint-stores/delete")
+    async def delete(which: Project) -> Project:
+        """Delete all checkpoints of a project."""
+        await rollbacks.forget_project(daemon, which.project)
+        return which
+
+    @api.post("/v1/checkpoints/{name}/forget")
+    async def forget(name: str, whose: Whose | None = None) -> dict[str, Any]:
+        """Forget one checkpoint."""
+        found = await daemon.keeper.stores.find(name, whose.agent if whose else "")
+        await daemon.keeper.stores.forget(found)
+        return _plain(found)
 
     @api.get("/v1/checkpoints/{name}")
     async def show(name: str, agent: str = "") -> dict[str, Any]:
         """One checkpoint, with all that it holds."""
-        return _plain(await daemon.keeper.find(name, agent))
+        return _plain(await daemon.keeper.stores.find(name, agent))
 
     @api.get("/v1/checkpoints/{name}/diff")
     async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:

@@ -1,4 +1,4 @@
-"""The keeper of checkpoints: one store per project, one capturer per workspace, blocking work in threads.
+"""The keeper of checkpoints: one capturer per workspace, blocking work in threads.
 
     capture ─┐
     plan ────┤  one at a time per workspace, first come first served; workspaces do not wait for one another
@@ -9,35 +9,32 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import foundation, health, repository
+from checkpoints import repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
-from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
+from checkpoints.model import Checkpoint, Context, Facts, Health, Kept, Position, Reason, RestorePlan
 from checkpoints.plan import compare
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from checkpoints.watch import Watcher
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
-from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.stores import Stores
 
 T = TypeVar("T")
-
-THREADS = 4
-"""Workspaces that are captured or restored at once: the work is the disk's, and more threads do not make it quicker."""
 
 CAPTURE_SECONDS = 120.0
 """How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files takes
@@ -63,14 +60,6 @@ class Restored:
     kept: tuple[str, ...]
     commits_kept_as: str = ""
     """The ref that holds the branch's former tip, where the branch was moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """All checkpoints, and the stores that could not be read."""
-
-    checkpoints: tuple[Checkpoint, ...]
-    problems: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -109,11 +98,9 @@ class Keeper:
     """
 
     def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock) -> None:
-        self.folder = folder
+        self.stores = Stores(folder)
         self.places: dict[str, Place] = {}
         """By workspace."""
-        self.stores: dict[Path, Store] = {}
-        """By folder."""
         self.tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
         self.over_quota: set[Path] = set()
@@ -121,7 +108,6 @@ class Keeper:
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
-        self._threads = anyio.CapacityLimiter(THREADS)
 
     # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -182,10 +168,6 @@ class Keeper:
 
         return await self._at(place, work)
 
-    def project(self, checkpoint: Checkpoint) -> str:
-        """The folder of the project that a checkpoint is of; its store was opened when it was found."""
-        return next(str(store.project) for store in self.stores.values() if checkpoint in store.checkpoints)
-
     async def preview(self, workspace: str, checkpoint: str) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
 
@@ -220,80 +202,7 @@ class Keeper:
             UsageError: It is.
         """
         place = await self.place(workspace)
-        await self.in_thread(lambda: place.store.check_name(name))
-
-    # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
-
-    async def all(self) -> Listed:
-        """Every checkpoint of every project, oldest first in each; a store that cannot be read is named."""
-        found: list[Checkpoint] = []
-        problems: list[str] = []
-        for folder in await self.in_thread(self._store_folders):
-            try:
-                store = await self._store(folder)
-                found += store.checkpoints
-                problems += [f"{store.ledger.path}: a line is no record: {line}" for line in store.ledger.damaged]
-            except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
-                problems.append(f"{folder}: {error}")
-        return Listed(tuple(found), tuple(problems))
-
-    async def find(self, name: str, agent: str = "") -> Checkpoint:
-        """The checkpoint of this name.
-
-        Raises:
-            NotFoundError: There is none.
-            UsageError: There are several, in different projects.
-        """
-        kept = await self.all()
-        named = [one for one in kept.checkpoints if one.name == name and agent in ("", one.facts.agent)]
-        if not named:
-            raise NotFoundError(f"There is no checkpoint {name!r}.", way_out="`chaperon checkpoints` lists them.")
-        if len(named) > 1:
-            where = ", ".join(one.workspace for one in named)
-            raise UsageError(f"{len(named)} checkpoints are called {name!r}: of {where}.", way_out="Say --agent.")
-        return named[0]
-
-    async def difference(self, one: Checkpoint, other: Checkpoint) -> tuple[Difference, ...]:
-        """What changed from one checkpoint to another of the same project.
-
-        Raises:
-            UsageError: They are of different projects.
-        """
-        store = next((store for store in self.stores.values() if one in store.checkpoints), None)
-        if store is None or other not in store.checkpoints:
-            raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
-        return await self.in_thread(lambda: compare(store, one, other))
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes on the disk of each project's store. Blocks."""
-        found = {}
-        for folder in self._store_folders():
-            with suppress(OSError, ValueError, KeyError, TypeError):  # `examine` tells of those
-                found[str(foundation.project_named(folder))] = foundation.size_of(folder)
-        return found
-
-    async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
-        """Each store, with what is wrong with it; every object is read.
-
-        Args:
-            repair: Take checkpoints back in that the ledger lost.
-        """
-        return [await self._examine(folder, repair=repair) for folder in await self.in_thread(self._store_folders)]
-
-    async def _examine(self, folder: Path, *, repair: bool) -> dict[str, Any]:
-        try:
-            store = await self._store(folder)
-            repaired = await self.in_thread(lambda: health.repair(store)) if repair else ()
-            problems = (*repaired, *await self.in_thread(lambda: health.examine(store)))
-        except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
-            problem = {"what": str(error), "checkpoints": [], "repaired": False, "way_out": "", "severe": True}
-            return {"project": str(folder), "checkpoints": 0, "size_bytes": 0, "problems": [problem]}
-        return {
-            "project": str(store.project),
-            "checkpoints": len(store.checkpoints),
-            "size_bytes": await self.in_thread(lambda: store.size_bytes),
-            "problems": [{**asdict(one), "severe": bool(one.checkpoints) and not one.repaired} for one in problems],
-        }
+        await self.stores.in_thread(lambda: place.store.check_name(name))
 
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -305,13 +214,19 @@ class Keeper:
         """
         if workspace in self.places:
             return self.places[workspace]
-        project = await self.in_thread(lambda: repository.project_of(Path(workspace)))
-        store = await self._store(self.folder / sha256(str(project).encode()).hexdigest()[:16], project)
+        store = await self.stores.of(await self.stores.in_thread(lambda: repository.project_of(Path(workspace))))
         async with self._opening:
             if workspace not in self.places:
-                capturer = await self.in_thread(lambda: Capturer(store, Path(workspace), self._settings))
+                capturer = await self.stores.in_thread(lambda: Capturer(store, Path(workspace), self._settings))
                 self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
+
+    async def forget_project(self, project: str) -> None:
+        """Delete all checkpoints of a project, in whose workspaces nobody works; raises like `Stores.delete`."""
+        for workspace, place in list(self.places.items()):
+            if str(place.store.project) == project:
+                await self.release(workspace)
+        await self.stores.delete(project)
 
     async def changed(self, workspace: str) -> list[str]:
         """Return the files of a watched workspace that changed since the last call and are there now, at most 200."""
@@ -333,10 +248,10 @@ class Keeper:
             What could not be, as sentences.
         """
         problems = []
-        for folder in await self.in_thread(self._interrupted_folders):
+        for folder in await self.stores.interrupted():
             try:
-                store = await self._store(folder)
-                for workspace in await self.in_thread(lambda store=store: interrupted(store)):  # type: ignore[misc]
+                store = await self.stores.open(folder)
+                for workspace in await self.stores.in_thread(lambda store=store: interrupted(store)):  # type: ignore[misc]
                     place = await self.place(workspace)
                     await self._at(place, Restorer(place.capturer).recover)
             except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
@@ -351,7 +266,7 @@ class Keeper:
         async with place.lock:
             if self.places.get(workspace) is place and not place.working:
                 del self.places[workspace]
-                await self.in_thread(place.capturer.close)
+                await self.stores.in_thread(place.capturer.close)
 
     async def close(self) -> None:
         """Write everything to its own place and let go of the stores. What a thread still works on is left to it."""
@@ -362,26 +277,10 @@ class Keeper:
                 await anyio.sleep(CLOSE_LOOK_SECONDS)
             for workspace in list(self.places):
                 await self.release(workspace)
-            for store in self.stores.values():
+            for store in list(self.stores.opened.values()):
                 if all(place.store is not store for place in self.places.values()):
-                    await self.in_thread(store.close)
-            self.stores.clear()
-
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do blocking work in a thread of the keeper's own few."""
-        return await anyio.to_thread.run_sync(work, limiter=self._threads)
-
-    async def _store(self, folder: Path, project: Path | None = None) -> Store:
-        async with self._opening:
-            if folder not in self.stores:
-                self.stores[folder] = await self.in_thread(lambda: _open(folder, project))
-            return self.stores[folder]
-
-    def _store_folders(self) -> list[Path]:
-        return sorted(path.parent for path in self.folder.glob("*/project.json") if not path.parent.suffix)
-
-    def _interrupted_folders(self) -> list[Path]:
-        return sorted({path.parent.parent for path in self.folder.glob("*/restores/*.json")})
+                    await self.stores.close(store)
+            self.stores.opened.clear()
 
     # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -394,7 +293,7 @@ class Keeper:
                 )
             place.used_at = self._clock.mono()
             try:
-                return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=abandon)
+                return await anyio.to_thread.run_sync(work, limiter=self.stores.threads, abandon_on_cancel=abandon)
             except (OSError, pygit2.GitError, KeyError, ValueError) as error:
                 raise CheckpointError(f"{type(error).__name__}: {error}") from error
             finally:
@@ -422,15 +321,6 @@ class Keeper:
             seq=moment.seq,
             health=Health(moment.success_rate, moment.seconds_without_errors),
         )
-
-
-def _open(folder: Path, project: Path | None) -> Store:
-    try:
-        return Store(folder, project or foundation.project_named(folder))
-    except (OSError, ValueError, KeyError, pygit2.GitError) as error:
-        raise CheckpointError(
-            f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."
-        ) from error
 
 
 def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:

@@ -65,7 +65,7 @@ def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     yield "chaperon_daemon_memory_bytes", (), _own_memory()
     yield "chaperon_journal_bytes", (), sum(path.stat().st_size for path in daemon.journal.directory.glob("*.jsonl"))
     yield from (
-        ("chaperon_checkpoint_store_bytes", (project,), size) for project, size in daemon.keeper.sizes().items()
+        ("chaperon_checkpoint_store_bytes", (project,), size) for project, size in daemon.keeper.stores.sizes().items()
     )
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
 

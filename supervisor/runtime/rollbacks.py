@@ -86,7 +86,7 @@ async def preview(daemon: Daemon, name: str, agent: str) -> Preview:
         NotFoundError: There is no such checkpoint.
         UsageError: Several agents work in its workspace, or several projects have one of this name.
     """
-    target = await daemon.keeper.find(name, agent)
+    target = await daemon.keeper.stores.find(name, agent)
     who = _whose(daemon, target)
     return Preview(who, who in _living(daemon, target), await daemon.keeper.preview(target.workspace, name))
 
@@ -141,8 +141,11 @@ async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
         UsageError: Several projects have one of this name, or the project is no git repository.
         CheckpointError: It could not be done.
     """
-    target = await daemon.keeper.find(name, agent)
-    project, called = daemon.keeper.project(target), re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS]
+    target = await daemon.keeper.stores.find(name, agent)
+    project, called = (
+        str(daemon.keeper.stores.holding(target).project),
+        re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS],
+    )
     try:
         made = await daemon.worktrees.create(called, project, target.repository.head or "HEAD")
     except UsageError:  # the commit that stood there then is gone
@@ -153,12 +156,29 @@ async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
     return Written(name, made.path, made.branch, kept)
 
 
+async def forget_project(daemon: Daemon, project: str) -> None:
+    """Delete all checkpoints of a project; workspaces are not touched.
+
+    Raises:
+        UsageError: An agent works in it.
+        NotFoundError: There are none.
+        CheckpointError: A restore is under way; nothing was deleted.
+    """
+    places = {workspace for workspace, place in daemon.keeper.places.items() if str(place.store.project) == project}
+    at_work = [one.summary.agent for one in daemon.board.live() if one.summary.workspace in {*places, project}]
+    if at_work:
+        raise UsageError(
+            f"Agent {', '.join(at_work)} works in {project}; no checkpoint was deleted.", way_out="Stop it first."
+        )
+    await daemon.keeper.forget_project(project)
+
+
 async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
     """What changed from one checkpoint to another, or to the present where no other is named; raises like `preview`."""
-    one = await daemon.keeper.find(name, agent)
+    one = await daemon.keeper.stores.find(name, agent)
     if not other:
         return (await daemon.keeper.preview(one.workspace, name)).lost
-    return await daemon.keeper.difference(one, await daemon.keeper.find(other, ""))
+    return await daemon.keeper.stores.difference(one, await daemon.keeper.stores.find(other, ""))
 
 
 def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:

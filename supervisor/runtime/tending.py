@@ -44,7 +44,7 @@ async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> No
             await _scrub(daemon, workspace, place)
         if workspace not in live:
             await keeper.release(workspace)
-    for store in list(keeper.stores.values()):
+    for store in list(keeper.stores.opened.values()):
         if all(_idle(place, clock) for place in keeper.places.values() if place.store is store):
             due = keeper.tidied_at.get(store.folder, float("-inf")) + TIDY_SECONDS
             if not store.is_settled or clock.mono() > due:
@@ -85,7 +85,7 @@ async def _scrub(daemon: Daemon, workspace: str, place: Place) -> None:
 async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: float) -> None:
     """Settle, drop and pack, where something came to the store since or time may have made something old."""
     try:
-        done = await daemon.keeper.in_thread(lambda: keep_up(store, now, policy))
+        done = await daemon.keeper.stores.in_thread(lambda: keep_up(store, now, policy))
     except (ChaperonError, OSError, pygit2.GitError) as error:
         what = f"The store {store.folder} could not be tidied: {error}"
         daemon.fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")

@@ -85,7 +85,7 @@ async def test_a_rollback_that_is_asked_for_twice_is_done_once_and_keeps_its_way
     second = await keeper.roll_back("a1", back(repo, good.name))
     assert (first.undo, second.undo) == ("before-r1", "before-r1")
     assert second.restored == 1
-    names = [one.name for one in (await keeper.all()).checkpoints]
+    names = [one.name for one in (await keeper.stores.all()).checkpoints]
     assert names == [good.name, "before-r1"]
 
 
@@ -95,7 +95,7 @@ async def test_a_preview_changes_nothing_and_leaves_no_checkpoint(keeper: Keeper
     plan = await keeper.preview(str(repo), good.name)
     assert [(one.path, one.change) for one in plan.lost] == [("a.txt", "modified")]
     assert (repo / "a.txt").read_text() == "changed\n"
-    assert [one.name for one in (await keeper.all()).checkpoints] == [good.name]
+    assert [one.name for one in (await keeper.stores.all()).checkpoints] == [good.name]
 
 
 async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(keeper: Keeper, repo: Path) -> None:
@@ -107,7 +107,7 @@ async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(keepe
     with pytest.raises(ChaperonError):
         await keeper.roll_back("a1", back(repo, good.name))
     assert (repo / "0.txt").read_text() == "second\n"
-    assert [one.name for one in (await keeper.all()).checkpoints] == [good.name]
+    assert [one.name for one in (await keeper.stores.all()).checkpoints] == [good.name]
     await keeper.roll_back("a1", back(repo, good.name, "r2", unusual=True))
     assert (repo / "0.txt").read_text() == "first\n"
 
@@ -118,9 +118,9 @@ async def test_worktrees_of_a_repository_share_a_store_and_keep_their_own_checkp
     other = tmp_path / "other"
     command = ["git", "-C", str(repo), "worktree", "add", "--quiet", "--detach", str(other)]
     subprocess.run(command, check=True, env=git_environment(repo), capture_output=True)
-    assert {await keeper.in_thread(lambda at=at: repository.project_of(at)) for at in (other, repo)} == {repo}  # type: ignore[misc]
+    assert {await keeper.stores.in_thread(lambda at=at: repository.project_of(at)) for at in (other, repo)} == {repo}  # type: ignore[misc]
     first, second = await keeper.capture("a1", wanted(repo)), await keeper.capture("a2", wanted(other))
-    assert len(keeper.stores) == 1
+    assert len(keeper.stores.opened) == 1
     assert (first.workspace, second.workspace) == (str(repo), str(other))
     with pytest.raises(CheckpointError, match=r"of .*other, not of"):
         await keeper.roll_back("a1", back(repo, second.name))
@@ -173,9 +173,9 @@ async def test_checkpoints_outlive_the_keeper_and_are_found_by_name(tmp_path: Pa
     made = await first.capture("a1", wanted(repo))
     await first.close()
     second = Keeper(tmp_path / "checkpoints", CaptureSettings(), Clock())
-    assert await second.find(made.name) == made
+    assert await second.stores.find(made.name) == made
     with pytest.raises(NotFoundError):
-        await second.find("no-such")
+        await second.stores.find("no-such")
     await second.close()
 
 
@@ -185,10 +185,10 @@ async def test_a_store_that_cannot_be_opened_is_named_and_the_others_serve(
     made = await keeper.capture("a1", wanted(repo))
     (tmp_path / "checkpoints/bad").mkdir()
     (tmp_path / "checkpoints/bad/project.json").write_text("{")
-    kept = await keeper.all()
+    kept = await keeper.stores.all()
     assert kept.checkpoints == (made,)
     assert "bad" in kept.problems[0]
-    sound, bad = sorted(await keeper.examine(), key=lambda store: store["checkpoints"], reverse=True)
+    sound, bad = sorted(await keeper.stores.examine(), key=lambda store: store["checkpoints"], reverse=True)
     assert not any(problem["severe"] for problem in sound["problems"])
     assert bad["problems"][0]["severe"]
 

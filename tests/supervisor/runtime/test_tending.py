@@ -54,7 +54,7 @@ async def capture(stage: Live, count: int = 1) -> None:
 
 
 async def names(stage: Live) -> list[str]:
-    return [one.name for one in (await stage.daemon.keeper.all()).checkpoints]
+    return [one.name for one in (await stage.daemon.keeper.stores.all()).checkpoints]
 
 
 async def test_a_workspace_that_was_just_used_is_left_alone(stage: Live) -> None:
@@ -68,7 +68,7 @@ async def test_old_checkpoints_go_and_the_last_three_stay(stage: Live) -> None:
     await capture(stage, 5)
     await tend_once(stage.daemon, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1))
     assert await names(stage) == ["a1-turn-3", "a1-turn-4", "a1-turn-5"]
-    assert all(store.is_settled for store in stage.daemon.keeper.stores.values())
+    assert all(store.is_settled for store in stage.daemon.keeper.stores.opened.values())
 
 
 async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_not_enough(stage: Live) -> None:

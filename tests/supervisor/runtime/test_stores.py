@@ -1,0 +1,54 @@
+"""All stores of a daemon, by its commands: a checkpoint is forgotten, a project's checkpoints are deleted, and nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol.errors import NotFoundError
+from supervisor.protocol.words import AgentState
+from supervisor.rehearsal.script import Say
+from tests.live import Live, files_of, live, make_repository
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def done(stage: Live, *arguments: str) -> str:
+    finished = await stage.chaperon(*arguments)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.decode()
+
+
+async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_files_stay(tmp_path: Path) -> None:
+    make_repository(tmp_path / "repo", {"a.txt": "a\n"})
+    (tmp_path / "home").mkdir(exist_ok=True)
+    async with live(tmp_path, (Say("hello"),)) as stage:
+        await stage.submit("the-task", keep_open=True)
+        await stage.state(AgentState.IDLE)
+        await done(stage, "checkpoint", "named")
+        await done(stage, "checkpoints", "forget", "named")
+        assert "named" not in await done(stage, "checkpoints")
+        again = await stage.chaperon("checkpoints", "forget", "named")
+        assert again.returncode == 1
+        assert b"There is no checkpoint 'named'" in again.stderr
+
+        busy = await stage.chaperon("checkpoints", "delete", str(stage.repo), "--yes")
+        assert busy.returncode == 2
+        assert b"Agent a1 works in" in busy.stderr
+        await stage.stop()
+        unasked = await stage.chaperon("checkpoints", "delete", str(stage.repo))
+        assert unasked.returncode == 2
+        assert b"--yes" in unasked.stderr
+        known = json.loads(await done(stage, "checkpoints", "doctor", "--json"))
+        assert [one["project"] for one in known] == [str(stage.repo)]
+        await done(stage, "checkpoints", "delete", str(stage.repo), "--yes")
+        assert json.loads(await done(stage, "checkpoints", "doctor", "--json")) == []
+        assert files_of(stage.repo) == {"a.txt": "a\n"}
+        with pytest.raises(NotFoundError):
+            await stage.daemon.keeper.forget_project(str(stage.repo))
+    assert list((tmp_path / "state/checkpoints").iterdir()) == []
