@@ -49,6 +49,22 @@ class IncidentFeed:
         grown, self._grown = self._grown, anyio.Event()
         grown.set()
 
+    async def prune(self, now: float, days: float) -> None:
+        """Remove the reports that are older than so many days; a failure is logged, and the next day tries again.
+
+        Args:
+            now: Unix time in seconds.
+            days: How long a report is kept.
+        """
+        async with self._one_at_a_time:
+            try:
+                removed = await anyio.to_thread.run_sync(self._written.prune, now, days)
+            except OSError as error:
+                log.warning("old incident reports could not be removed (%s); it is tried again tomorrow", error)
+                return
+        if removed:
+            log.info("removed the reports of %d incidents, older than %g days", len(removed), days)
+
     async def follow(self, *, live: bool) -> AsyncIterator[bytes]:
         """Yield the log's whole lines from its beginning; with `live`, wait for more."""
         offset = 0

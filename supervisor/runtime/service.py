@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
+from interventions.strategies import strategy_of
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
@@ -33,6 +34,7 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.protocol.tasks import Task
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
@@ -75,6 +77,8 @@ from supervisor.runtime.told import Told
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
+
+DAY_SECONDS = 86_400.0
 
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
@@ -136,6 +140,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened)
             serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
+            tasks.start_soon(_prune_reports, daemon, setup, name="incident reports")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
@@ -246,6 +251,7 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
     brought = Brought(config)
+    strategy_of(interventions.strategy, brought.strategy(Task("", "", "/")))  # one that is not there is refused now
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)
@@ -357,6 +363,14 @@ async def _watch_journal(daemon: Daemon) -> None:
             log.info("there is room again; agents go on")
         else:
             await daemon.journal.room()  # raises why nothing is written any more, which ends the daemon
+
+
+async def _prune_reports(daemon: Daemon, setup: Setup) -> None:
+    """Keep the reports of stops as long as the user wants, looked at once a day."""
+    days = setup.config.interventions.emergency_stop.preserve_incident_data_days
+    while True:
+        await daemon.incidents.prune(setup.clock.wall(), days)
+        await anyio.sleep(DAY_SECONDS)
 
 
 async def _take_snapshots(daemon: Daemon, places: Places) -> None:

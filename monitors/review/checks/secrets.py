@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import islice
 
 from monitors.review import levels
@@ -44,6 +45,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 yield secret_at(scene, invocation, word)
             elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
                 yield secret_in(scene, invocation, word)
+            if word.glob and "/" in word:
+                yield _among_globbed(scene, invocation, word)
             if sends and word != "-" and not word.startswith(("http://", "https://")):
                 yield _project_secret(
                     scene, invocation, word.lstrip("@").rpartition("=@")[2].rpartition("@")[2], levels.HARM
@@ -82,6 +85,21 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
+
+
+def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding | None:
+    """What a glob reaches that is a secret, in whatever way it is spelled."""
+    pattern = scene.places.absolute(word, invocation.cwd)
+    home = scene.places.home or "~"
+    for path in (*_GLOBBED, *(f"{top}/{name}" for top in (home, "/root") for name in _GLOBBED_AT_HOME)):
+        if path.count("/") == pattern.count("/") and fnmatchcase(path, pattern):
+            return secret_at(scene, invocation, path)
+    return None
+
+
+_GLOBBED = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_rsa_key")
+_GLOBBED_AT_HOME = (".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pgpass")
+"""One path for each kind of secret that a glob is likely to be meant for."""
 
 
 def _is_fed(scene: Scene, invocation: Invocation) -> bool:

@@ -303,6 +303,16 @@ RULES = (
         ),
     ),
     Rule(
+        "secrets.tree",
+        ("diff {-r --recursive} /(?:^| )\\/(?:etc|root)?\\/?(?: |$)/",),
+        HARM,
+        "prints whole system directories, with the secrets in them",
+        "Name the one file.",
+        effect="secret_read",
+        yes=("diff -r /tmp/empty /etc", "diff --recursive a /root"),
+        no=("diff -r a b", "diff /etc/hosts a", "diff -r /etc/nginx a"),
+    ),
+    Rule(
         "abuse.listens",
         (
             "php {-S}",

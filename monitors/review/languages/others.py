@@ -5,6 +5,7 @@ is noticed by the call that would run it.
 """
 
 import re
+from itertools import islice
 
 from monitors.review.languages.uses import Uses
 
@@ -45,6 +46,7 @@ _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.r
 def uses_of(code: str) -> Uses:
     """What the code does."""
     found = Uses()
+    code = _put_together(code)
     for match in _RUN.finditer(code):
         found.scripts.append(_literal(match))
     for match in _BACKTICK.finditer(code):
@@ -61,6 +63,24 @@ def uses_of(code: str) -> Uses:
     found.sends = found.connects and _SENDS.search(code) is not None
     found.hidden = "decodes or fetches code, and runs it" if _HIDDEN.search(code) else ""
     return found
+
+
+_JOINED = re.compile(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
+_NAMED = re.compile(
+    r"(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
+)
+MAX_NAMES = 50
+"""Most variables whose text is put in where they are used."""
+
+
+def _put_together(code: str) -> str:
+    """The code with pieces of text joined, and names that stand for a text replaced by it where they are the argument of a call."""
+    code = _JOINED.sub("", code)
+    named = dict(islice(((match[1], match[2]) for match in _NAMED.finditer(code)), MAX_NAMES))
+    if not named:
+        return code
+    used = re.compile(r"(?<=[(\s])(" + "|".join(map(re.escape, named)) + r")(?=\s*[),;]|\s*$)", re.MULTILINE)
+    return used.sub(lambda match: named[match[1]], code)
 
 
 def _written(match: re.Match[str], found: Uses) -> None:

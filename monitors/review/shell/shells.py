@@ -56,7 +56,8 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
 def _cmd_script(args: list[Arg]) -> str:
     """What `cmd /c` runs: all that follows, quoted or not."""
     at = next(index for index, word in enumerate(args) if word[:2].lower() in ("/c", "/k"))
-    return " ".join(filter(None, (args[at][2:], *args[at + 1 :])))
+    # What is not known is not read a second time: substitutions in it were gone through where they stand.
+    return " ".join([args[at][2:], *(word if word.known else "$UNKNOWN" for word in args[at + 1 :])]).strip()
 
 
 def _options(args: list[Arg]) -> tuple[int, bool]:

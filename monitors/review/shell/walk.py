@@ -162,6 +162,8 @@ class Walk:
             self._forget(before)
         elif declared:
             self._exported.update(own)
+            if any(word[:1] == "-" and "n" in word for word in words[1:]) and words[0] != "export":
+                self._variables.update({name: self._variables[to] for name, to in own.items() if to in self._variables})
         invocation = Invocation(
             words[0] if words else arg(""),
             words[1:],
@@ -360,6 +362,8 @@ class Walk:
             self._elevated, self._inside, self._via = before
             return output
         words = list(inner.words)
+        if not words:
+            return None, (invocation,)
         if launcher.command == "xargs":
             words += self._piped_words(invocation)
         started_one = Invocation(
@@ -388,9 +392,16 @@ class Walk:
             where = [word for word in invocation.args if word[:1] != "-"]
             target = where[0] if where else self._variables.get("HOME", [arg("~")])[0]
             self._cwd = self._path(target) if target.known and invocation.args[:1] != ["-"] else "?"
-        elif invocation.name in ("unset", "read"):
+        elif invocation.name == "unset":
             for word in invocation.args:
                 self._variables.pop(word, None)
+        elif invocation.name == "read":
+            self._read_into(invocation)
+        elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
+            text = printed(Invocation(invocation.program, invocation.args[2:]))
+            self._variables[invocation.args[1]] = [
+                arg(f"${invocation.args[1]}", known=False) if text is None else arg(text)
+            ]
         elif invocation.name in ("cp", "ln", "mv", "install"):
             operands = [word for word in invocation.args if word[:1] != "-"]
             if len(operands) == 2 and operands[0].known and operands[0][:1] == "/" and operands[1].known:
@@ -400,6 +411,18 @@ class Walk:
             for word in invocation.args:
                 if word[:1] != "-" and word.known:
                     self.files[self._path(word)] = invocation.input.text
+
+    def _read_into(self, invocation: Invocation) -> None:
+        """Fill the variables of a `read` from a known line; where it is not known, neither are they."""
+        names = [word for word in invocation.args if word.isidentifier()]
+        lines = (invocation.input.text or "").splitlines()
+        options = {word for word in invocation.args if word[:1] == "-"}
+        values = lines[0].split(None, len(names) - 1) if len(lines) == 1 and names and options <= {"-r"} else None
+        for at, name in enumerate(names):
+            if values is None:
+                self._variables.pop(name, None)
+            else:
+                self._variables[name] = [arg(values[at] if at < len(values) else "")]
 
 
 def _simples(nodes: list[Node]) -> list[Simple]:

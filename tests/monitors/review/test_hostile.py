@@ -10,6 +10,7 @@ from monitors.review import ReviewSettings, make_reviewer
 from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.words import Decision
 from tests.eval.hostile import HOSTILE
+from tests.eval.test_commands import commands
 
 STRICT = make_reviewer(ReviewSettings(profile="strict"))
 STANDARD = make_reviewer()
@@ -240,3 +241,23 @@ def test_work_grows_no_faster_than_the_input() -> None:
         calls(piece * 8)
         small, large = calls(piece * 100), calls(piece * 400)
         assert large < small * 8, piece
+
+
+PIECES = ["$(", ")", "`", "'", '"', "${x", "}", "\\", "\n", ";", "|", "&&", "<<E\n", "<(", "[[", "((", "*", "\0", "\ud800", "--", "eval ", "sudo -i ", "xargs -a ", "sh -c ", "cmd /c ", "read x <<< ", "printf -v x ", "declare -n a=b ", "find . -exec ", "\\;", "perl -e '$x = \"a\" . ", "psql <<< "]  # fmt: skip
+"""What scripts are made of, and what once led somewhere odd."""
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_commands_that_are_cut_and_mixed_get_an_answer(data: st.DataObject) -> None:
+    known = st.sampled_from([text for texts in commands().values() for text in texts])
+    parts = data.draw(st.lists(st.one_of(known, st.sampled_from(PIECES)), min_size=1, max_size=6))
+    cut = data.draw(st.integers(0, 60))
+    for reviewer in (STRICT, STANDARD):
+        assert isinstance(
+            reviewer.review(Action("Bash", {"command": "".join(parts)[cut:]}, "/w", "/w"), Context()), Review
+        )
+
+
+def test_an_empty_exec_starts_nothing() -> None:
+    assert STRICT.review(Action("Bash", {"command": "find . -type d -exec \\;"}), Context()).decision is Decision.ALLOW

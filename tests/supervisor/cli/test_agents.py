@@ -114,5 +114,6 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
         assert "soft_correction, because the mildest answer comes first" in after
         assert "what such answers came to, in all runs" in after
         assert "soft_correction for repetitive_errors: helped 0 of 0 times, 1 unclear" in after
-    async with served(base):
+    async with served(base) as (another, _):
         assert (await chaperon("show", "a1")).output == after, "another daemon knows it too"
+        assert [row["unclear"] for row in another.board.record.rows({"repetitive_errors"})] == [1]

@@ -12,7 +12,7 @@ from supervisor.core.limits import RULE, LimitSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.actions import SideEffect
-from supervisor.protocol.commands import ApplyLimits, Freeze, StartTimer
+from supervisor.protocol.commands import ApplyLimits, Command, Freeze, StartTimer
 from supervisor.protocol.interventions import Intervention, LimitsInForce
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Limits
@@ -241,6 +241,18 @@ def test_effort_goes_down_with_a_throttling_and_back_when_it_ends() -> None:
     assert [line["request"]["settings"] for line in sent if line["type"] == "control_request"] == [
         {"effortLevel": None}
     ]
+
+
+def test_the_model_goes_down_with_a_throttling_and_back_to_the_tasks_own() -> None:
+    play = Play(model="opus").running()
+
+    def models(commands: list[Command]) -> list[str | None]:
+        requests = [line["request"] for line in lines(commands) if line["type"] == "control_request"]
+        return [request["model"] for request in requests if request["subtype"] == "set_model"]
+
+    assert models(throttle(play, model="haiku")) == ["haiku"]
+    eased = events.LimitsEased(**play.stamp(), intervention="i-1", limits=LimitsInForce(play.task.limits))
+    assert models(play.feed(eased)) == ["opus"]
 
 
 def test_a_decision_stays_what_it_was_where_the_limit_says_no_more() -> None:

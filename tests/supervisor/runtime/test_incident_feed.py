@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import anyio
@@ -9,6 +10,7 @@ from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import Severity
 from supervisor.runtime.incident_feed import CHUNK_BYTES, IncidentFeed
 from supervisor.runtime.incidents import LOG_NAME, IncidentLog
+from tests.faults import FaultyDisk
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +45,25 @@ async def test_reports_at_once_are_written_whole(tmp_path: Path) -> None:
         for number in range(20):
             tasks.start_soon(feed.report, incident(f"i{number}", "x" * 5000), None)
     assert sorted(await ids(feed)) == sorted(f"i{number}" for number in range(20))
+
+
+async def test_reports_older_than_is_wanted_go_and_a_disk_that_fails_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed = await feed_in(tmp_path)
+    for id_ in ("old", "new"):
+        await feed.report(incident(id_), {"id": id_})
+    os.utime(tmp_path / "incidents" / "old.json", (1_000.0, 1_000.0))
+    now = (tmp_path / "incidents" / "new.json").stat().st_mtime
+    await feed.prune(now, 30)
+    assert [path.name for path in (tmp_path / "incidents").glob("*.json")] == ["new.json"]
+    assert await ids(feed) == ["old", "new"], "the log's lines stay"
+    os.utime(tmp_path / "incidents" / "new.json", (1_000.0, 1_000.0))
+    broken = IncidentFeed(
+        await anyio.to_thread.run_sync(lambda: IncidentLog.open(tmp_path, disk=FaultyDisk(2, mode="dead"))), tmp_path
+    )
+    await broken.prune(now, 30)
+    assert "it is tried again tomorrow" in caplog.text
 
 
 async def test_a_follower_is_given_what_comes_and_ends_when_the_feed_is_closed(tmp_path: Path) -> None:
