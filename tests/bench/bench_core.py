@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from interventions.controller import Controller
-from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
@@ -22,7 +21,8 @@ from supervisor.protocol.commands import Capture, Record, SendLine
 from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
 from supervisor.protocol.tasks import Task
-from supervisor.runtime.settings import controller_settings, detector_settings, review_settings, session_settings
+from supervisor.runtime.detecting import MakeDetectors
+from supervisor.runtime.settings import controller_settings, review_settings, session_settings
 from tests.bench.bench_wire import CONTENT, READ_BYTES
 from tests.bench.figures import Figure, middle
 from tests.eval.sessions import CWD, healthy
@@ -34,6 +34,7 @@ SECONDS = 0.25
 ROUNDS = 12
 
 CONFIG = Config()
+DETECTORS = MakeDetectors.of(CONFIG)
 REVIEWER = make_reviewer(review_settings(CONFIG))
 ABOUT = session_settings(CONFIG, Places(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
 TASK = Task("t-1", "Do it.", "/repo", keep_open=True)
@@ -54,7 +55,7 @@ class Play:
 
     def __init__(self) -> None:
         submitted = events.TaskSubmitted(**STAMP, task=TASK, workspace="/repo", session_id="s")
-        detectors = make_detectors(detector_settings(CONFIG), TASK)
+        detectors = DETECTORS(TASK)
         controller = Controller(controller_settings(CONFIG), TASK)
         self._session = Session(submitted, REVIEWER, detectors, controller, ABOUT)
         self._seq = 0
