@@ -25,9 +25,21 @@ def serve() -> None:
     """Run the daemon in the foreground.
 
     Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
-    Ctrl+C ends it at once, which loses nothing either.
+    Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
     """
-    common.run(_serve)
+    common.run(_serve_alone)
+
+
+async def _serve_alone() -> int | None:
+    from supervisor.runtime.listening import SocketTakenError
+    from supervisor.runtime.state_directory import StateDirectoryTakenError
+
+    code = None
+    try:
+        await _serve()
+    except* (StateDirectoryTakenError, SocketTakenError) as errors:
+        code = common.complain(errors, common.TAKEN)
+    return code
 
 
 async def _serve() -> None:

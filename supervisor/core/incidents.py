@@ -9,6 +9,7 @@ from supervisor.core.memory import STANDSTILL, IncidentCause, Memory
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
+    FrameRejected,
     InterventionChosen,
     LaunchFailed,
     PersonNeeded,
@@ -19,6 +20,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
+from supervisor.protocol.observations import ToolReturned
 from supervisor.protocol.words import InterventionKind, Severity
 
 NO_LOGIN = "Please run /login"
@@ -30,7 +32,7 @@ SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it),
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse) else cause.at
+    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | ToolReturned) else cause.at
     resume = "chaperon doctor says whether the CLI works here."
     if known.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
@@ -80,6 +82,15 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident(
                 f"detector_failed-{cause.detector}", Severity.MEDIUM, what, "Please report it, or the plugin's author."
             )
+        case FrameRejected(problem=problem):
+            what = f"A line of agent {agent} could not be read: {problem} More of them in this turn are not told."
+            return incident(
+                "frame_rejected", Severity.MEDIUM, what, "chaperon doctor says whether this CLI is known to work."
+            )
+        case ToolReturned(tool=tool, id=id_):
+            what = f"The {tool} call {id_} of agent {agent} ran although the gate was never asked about it."
+            way_out = f"chaperon stop --force {agent}, and chaperon doctor: hooks of this CLI do not work as they must."
+            return incident("unreviewed_call", Severity.CRITICAL, what, way_out)
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
             return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")

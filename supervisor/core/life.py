@@ -126,7 +126,8 @@ def _wished(known: Memory) -> Due:
         case None:
             return None
         case ResumeRequested(by=by):
-            due = Step.RESUME, f"resumed by {by}"
+            rests = known.state is AgentState.PAUSED and known.turns.idle
+            due = Step.REST if rests else Step.RESUME, f"resumed by {by}"
         case PersonNeeded():
             due = Step.PAUSE, "paused by chaperon"
         case wish:

@@ -100,6 +100,8 @@ IncidentCause = (
     | LaunchFailed
     | TimerFired
     | TreeEnded
+    | FrameRejected
+    | ToolReturned
     | DetectorFailure
     | messages.ControlResponse
 )
@@ -149,6 +151,8 @@ class Memory:
         """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
         self.unborn = False
         """Whether it was found that no process of it was ever started."""
+        self.rejects = False
+        """Whether a line of this turn could not be read, of which a person was told."""
         self.lingers = False
         """Whether the CLI did not end in time once its input was closed."""
         self.captures = Captures(captures)
@@ -305,12 +309,15 @@ class Memory:
     def _init(self, init: messages.Init) -> None:
         self.greeted = True
         self.turns.began()
+        self.rejects = False
         self.begun = self.state in (AgentState.STARTING, AgentState.IDLE)
         self.summary.session_id, self.summary.cli_version = init.session_id, init.cli_version
         self.summary.model = init.model
 
     def _feed(self, observations: Sequence[Observation]) -> None:
         for observation in observations:
+            if isinstance(observation, ToolReturned) and not (observation.reviewed or observation.failed):
+                self.incidents_due.append(observation)
             if isinstance(observation, ToolReturned) and observation.failed:
                 self.calls.failed(observation.id)
                 self.summary.recent = self.calls.steps
@@ -330,7 +337,10 @@ class Memory:
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _rejected(self, event: FrameRejected) -> None:
-        """What cannot be read is not reviewed, so where it is a request it is refused."""
+        """What cannot be read is not reviewed, so where it is a request it is refused. A person is told once a turn."""
+        if not self.rejects:
+            self.rejects = True
+            self.incidents_due.append(event)
         unread, self.requests.unread = self.requests.unread, None
         if unread is not None and unread.request_id is not None:
             refusal = gate.refusal(unread.request_id, event.problem, permission=unread.permission)
@@ -471,7 +481,7 @@ class Memory:
         elif event.after is AgentState.STOPPING and self.going_back.phase is Phase.ENDING:
             self.going_back.over()
         if event.after in (AgentState.IDLE, AgentState.FINISHING):
-            self.turns.ended = None
+            self.turns.rest()
         if event.after.ended:
             self.outbox.clear()
             self.requests.clear()

@@ -67,6 +67,7 @@ class _Call:
     subagent: str
     reply: str = ""
     blocked: bool = False
+    reviewed: bool = False
 
 
 @dataclass(slots=True)
@@ -110,7 +111,10 @@ class Observer:
         subagent = known.subagent if known and known.subagent else action.subagent
         reply = known.reply if known else ""
         runs = action.input if review.updated_input is None else review.updated_input
-        self._remember(action.tool_use_id, _Call(action.tool, runs, subagent, reply, review.decision is Decision.BLOCK))
+        self._remember(
+            action.tool_use_id,
+            _Call(action.tool, runs, subagent, reply, review.decision is Decision.BLOCK, reviewed=True),
+        )
         return [
             ToolCalled(
                 seq=seq,
@@ -167,6 +171,7 @@ class Observer:
                 refused=refusal.refused,
                 refused_by=refusal.by,
                 collateral=failed and any(mark in text[:200] for mark in _COLLATERAL),
+                reviewed=call.reviewed,
                 structured=structured,
                 subagent=call.subagent,
                 reply=call.reply,

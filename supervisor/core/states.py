@@ -45,7 +45,7 @@ TABLE: dict[AgentState, dict[Step, AgentState]] = {
         **_LIVE,
     },
     AgentState.IDLE: {Step.BEGIN: AgentState.RUNNING, Step.PAUSE: AgentState.PAUSED, **_LIVE},
-    AgentState.PAUSED: {Step.RESUME: AgentState.RUNNING, **_LIVE},
+    AgentState.PAUSED: {Step.RESUME: AgentState.RUNNING, Step.REST: AgentState.IDLE, **_LIVE},
     AgentState.WAITING: {
         Step.GO_ON: AgentState.STARTING,
         Step.RESUME: AgentState.STARTING,

@@ -19,6 +19,8 @@ class Turns:
         """What people said and no turn has taken, by the id of what they said."""
         self.background: set[str] = set()
         """Work of the CLI that will start another turn when it ends."""
+        self.idle = False
+        """Whether nothing is under way: its last turn ended, what followed from that was decided, and none began since."""
         self._untaken: list[str] = []
         self._settled = self._woken = False
 
@@ -34,15 +36,19 @@ class Turns:
 
     def taken(self, text: str) -> None:
         """The CLI took a message up: into the running turn, or to begin the next one."""
-        self.ended = None
+        self.ended, self.idle = None, False
         if text in self._untaken:
             self._untaken.remove(text)
         self.said = {id_: said for id_, said in self.said.items() if said != text}
 
     def began(self) -> None:
         """A turn begins."""
-        self.ended = None
+        self.ended, self.idle = None, False
         self._settled = self._woken = False
+
+    def rest(self) -> None:
+        """What followed from the end of the last turn was decided."""
+        self.ended, self.idle = None, True
 
     def work(self, task: messages.BackgroundTask) -> None:
         """Background work began or ended."""

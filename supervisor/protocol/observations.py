@@ -54,6 +54,8 @@ class ToolReturned(Observed):
     """Where refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty where it cannot be told."""
     collateral: bool = False
     """Whether it was cancelled because a call beside it failed; says nothing of the agent's own error."""
+    reviewed: bool = True
+    """Whether the gate answered about the call; one that ran without is a hole in the gate."""
     structured: Mapping[str, Any] | None = None
     """The CLI's `tool_use_result`, where it is an object."""
     subagent: str = ""

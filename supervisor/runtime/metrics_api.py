@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
@@ -13,22 +14,24 @@ from supervisor.core.limits import LIMITED, share
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
+from supervisor.runtime.stores import Stores
 
 
 def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
     """Add the route."""
 
     @api.get("/metrics", response_class=PlainTextResponse)
-    def metrics() -> PlainTextResponse:
+    async def metrics() -> PlainTextResponse:
         """All metrics, in the text format of Prometheus."""
-        return PlainTextResponse(exposition(daemon), media_type=CONTENT_TYPE)
+        return PlainTextResponse(await exposition(daemon), media_type=CONTENT_TYPE)
 
 
-def exposition(daemon: Daemon) -> str:
-    """What is served."""
+async def exposition(daemon: Daemon) -> str:
+    """What is served. Sessions are looked at in the loop, which changes them; a worker thread looks at the disk alone."""
+    on_disk = await anyio.to_thread.run_sync(_on_disk, daemon.journal.directory, daemon.keeper.stores)
     for seconds in daemon.journal.take_sync_seconds():
         daemon.metrics.observe("chaperon_journal_sync_seconds", seconds)
-    return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon)))
+    return daemon.metrics.text((*_of_agents(daemon), *_of_daemon(daemon), *on_disk))
 
 
 async def serve_metrics(daemon: Daemon, listening: socket.socket) -> None:
@@ -62,12 +65,14 @@ def _of_agents(daemon: Daemon) -> Iterator[Sample]:
 def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     waiting = sum(len(session.approvals) for session in daemon.board.live())
     yield "chaperon_approvals_waiting", (), waiting
-    yield "chaperon_daemon_memory_bytes", (), _own_memory()
-    yield "chaperon_journal_bytes", (), sum(path.stat().st_size for path in daemon.journal.directory.glob("*.jsonl"))
-    yield from (
-        ("chaperon_checkpoint_store_bytes", (project,), size) for project, size in daemon.keeper.stores.sizes().items()
-    )
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
+
+
+def _on_disk(journal: Path, kept: Stores) -> list[Sample]:
+    """What files say. Blocks."""
+    stores = [("chaperon_checkpoint_store_bytes", (project,), size) for project, size in kept.sizes().items()]
+    written = sum(path.stat().st_size for path in journal.glob("*.jsonl"))
+    return [("chaperon_daemon_memory_bytes", (), _own_memory()), ("chaperon_journal_bytes", (), written), *stores]
 
 
 def _own_memory() -> int:

@@ -15,6 +15,7 @@ import anyio.to_thread
 import pytest
 
 from supervisor.rehearsal.scenario import shipped
+from supervisor.runtime.state_directory import take_state_directory
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
@@ -146,6 +147,15 @@ async def test_without_a_daemon_commands_exit_with_3_and_say_how_to_start_one(st
             done = await chaperon(stage, *arguments)
             assert done.returncode == 3, (arguments, done.stderr)
             assert "chaperon serve" in done.stderr
+
+
+async def test_a_second_daemon_exits_with_75_and_names_the_first(stage: Stage) -> None:
+    async with stage.playing():
+        stage.base.places.state.mkdir(parents=True, mode=0o700)
+        with await anyio.to_thread.run_sync(take_state_directory, stage.base.places.state):
+            done = await chaperon(stage, "serve")
+    assert done.returncode == 75, done.stderr
+    assert f"in use by the daemon with pid {os.getpid()}" in done.stderr
 
 
 async def test_wrong_usage_and_a_wrong_configuration_exit_with_2_and_name_the_place(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.cli import common
 from supervisor.protocol.errors import NotFoundError
 from supervisor.runtime.units import UNITS, render_unit, unit_text
 
@@ -123,3 +124,9 @@ def test_systemd_accepts_the_tmpfiles(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "root/run/chaperon").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_not_started_again_where_the_next_start_would_end_the_same_way(name: str) -> None:
+    (line,) = [line for line in unit_text(name).splitlines() if line.startswith("RestartPreventExitStatus=")]
+    assert line.partition("=")[2].split() == [str(common.WRONG_USAGE), str(common.TAKEN)]

@@ -179,5 +179,5 @@ def test_damaged_blocks_do_no_harm() -> None:
         {"type": "tool_use", "id": 7, "input": "x"},
     ]
     assert feed(Observer(), says(*blocks), result("7", {"odd": 1})) == [
-        ToolReturned(seq=2, mono=2.0, id="7", tool="", input={}, text="", failed=False, reply="msg_1")
+        ToolReturned(seq=2, mono=2.0, id="7", tool="", input={}, text="", failed=False, reply="msg_1", reviewed=False)
     ]

@@ -1,5 +1,7 @@
 """One session: what it does about each thing that can happen."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,9 @@ from supervisor.protocol.words import AgentState, Decision, Rung
 from tests.play import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
+
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 def kinds(commands: Any) -> list[type]:
@@ -341,3 +346,68 @@ def test_a_wish_that_the_state_does_not_allow_is_refused(wish: Any, more: dict[s
     assert play.session is not None
     with pytest.raises(IllegalStepError, match="is finishing and cannot"):
         play.session.check(wish(**play.stamp(), by="ann", **more))
+
+
+def test_an_idle_agent_that_was_paused_is_idle_again_when_it_is_resumed() -> None:
+    play = Play(keep_open=True).running()
+    play.result()
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    play.feed(events.ResumeRequested(**play.stamp(), by="ann"))
+    assert play.session is not None
+    assert play.session.state is AgentState.IDLE
+
+
+def test_an_agent_that_was_told_more_while_it_was_paused_runs_when_it_is_resumed() -> None:
+    play = Play(keep_open=True).running()
+    play.result()
+    play.feed(events.PauseRequested(**play.stamp(), by="ann"))
+    play.say("more")
+    play.taken("more")
+    play.init()
+    play.feed(events.ResumeRequested(**play.stamp(), by="ann"))
+    assert play.session is not None
+    assert play.session.state is AgentState.RUNNING
+
+
+def told(commands: list[Any]) -> list[tuple[str, str]]:
+    found = [command.incident for command in commands if isinstance(command, ReportIncident)]
+    return [(incident.type, str(incident.severity)) for incident in found]
+
+
+def test_lines_that_cannot_be_read_are_told_once_a_turn() -> None:
+    play = Play(keep_open=True).running()
+    malformed = {"type": "control_request", "request_id": "r9", "request": {"subtype": "hook_callback"}}
+    assert told(play.line(malformed)) == [("frame_rejected", "medium")]
+    assert told(play.line(malformed)) == []
+    play.result()
+    play.init()
+    assert told(play.line(malformed)) == [("frame_rejected", "medium")]
+
+
+def asked_and_returned(play: Play, *, failed: bool = False) -> list[Any]:
+    use = {"type": "tool_use", "id": "u-ls", "name": "Bash", "input": {"command": "ls"}}
+    play.line({"type": "assistant", "uuid": "m1", "message": {"id": "m1", "content": [use]}})
+    result = {"type": "tool_result", "tool_use_id": "u-ls", "content": "done", "is_error": failed}
+    return play.line({"type": "user", "uuid": "m2", "message": {"role": "user", "content": [result]}})
+
+
+def test_a_call_that_ran_and_was_never_reviewed_is_a_critical_incident() -> None:
+    assert told(asked_and_returned(Play().running())) == [("unreviewed_call", "critical")]
+
+
+def test_a_call_that_was_reviewed_or_never_ran_is_no_hole_in_the_gate() -> None:
+    play = Play().running()
+    play.call("ls")
+    assert told(asked_and_returned(play)) == []
+    assert told(asked_and_returned(Play().running(), failed=True)) == []
+
+
+@pytest.mark.parametrize("recording", sorted(RECORDINGS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_the_real_cli_asked_the_gate_about_every_call_that_ran(recording: Path) -> None:
+    play = Play(keep_open=True)
+    play.submit()
+    play.launched()
+    spoken = [json.loads(line) for line in recording.read_text().splitlines()]
+    frames = [one["frame"] for one in spoken if one["direction"] == "out" and "frame" in one]
+    assert frames
+    assert "unreviewed_call" not in [type_ for frame in frames for type_, _ in told(play.line(frame))]
