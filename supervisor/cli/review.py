@@ -8,7 +8,6 @@ from dataclasses import replace
 import click
 import orjson
 
-from monitors.review import NoFacts, ReviewSettings, make_reviewer
 from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
 from monitors.review.jsonl import as_dict, review_jsonl
@@ -16,7 +15,7 @@ from monitors.review.knowledge.book import RULES
 from supervisor.cli import common, view
 from supervisor.protocol.actions import Action, Context
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.reviewing import make_gate_reviewer
+from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer
 from supervisor.runtime.settings import review_settings, session_settings
 
 profile_option = click.option(
@@ -53,8 +52,10 @@ def explain_command(command: str, profile: str, as_json: bool) -> None:
     """Show how the review of a shell COMMAND comes about: stage by stage, with times."""
 
     async def work() -> None:
-        reviewer = make_reviewer(_settings(profile), NoFacts())
-        found = explain(reviewer, Action("Bash", {"command": command}), Context(), Clock().nanos)
+        config, strict = common.configuration().config, profile == "strict"
+        action, context = Action("Bash", {"command": common.whole_text(command)}), _context(profile)
+        found = explain(make_step_reviewer(config, strict=strict), action, context, Clock().nanos)
+        found = replace(found, review=make_gate_reviewer(config, Clock(), strict=strict).review(action, context))
         if as_json:
             common.echo_json({**as_dict(found.review), "stages": [[s.name, s.micros, s.lines] for s in found.stages]})
         else:
@@ -71,14 +72,15 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     """List what the reviewer knows, or test it."""
 
     async def work() -> int:
+        known = (*review_settings(common.configuration().config).rules, *RULES)
         if test_:
-            broken = failures(RULES)
+            broken = failures(known)
             for failure in broken:
                 click.echo(failure)
-            click.echo(f"{len(listed())} rules, {len(broken)} examples that do not hold.")
+            click.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")
             return common.FAILED if broken else 0
-        names = set(matching(command)) if command is not None else None
-        found = [rule for rule in listed() if names is None or rule["rule"] in names]
+        names = set(matching(command, known)) if command is not None else None
+        found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
         if as_json:
             common.echo_json(found)
         else:
@@ -97,11 +99,6 @@ def _context(profile: str) -> Context:
         return Context()
     about = session_settings(common.configuration().config, common.here(), os.environ)
     return Context(home=about.home, protected=about.protected)
-
-
-def _settings(profile: str) -> ReviewSettings:
-    settings = review_settings(common.configuration().config)
-    return replace(settings, profile="strict") if profile == "strict" else settings
 
 
 def _as_object(line: bytes) -> bytes:

@@ -122,6 +122,29 @@ class Stop(Section):
     """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
 
 
+class KnownRule(Section):
+    """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called. `monitors/review/patterns.py` describes the language; `chaperon rules` lists the built-in ones."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    """What reviews and incidents call it. Example: `own.deploy`."""
+    match: Annotated[Texts, Field(min_length=1)]
+    """Patterns, of which one must match. Example: `deploy prod !{--dry-run}`."""
+    why: Annotated[str, Field(min_length=1)]
+    """What is the matter, as a clause. Example: `changes what customers use`."""
+    risk: Literal["reads", "noted", "minor", "moderate", "care", "harm", "doom"] | Share = "harm"
+    """How much, 0 to 1, or by name: `care` is warned about, `harm` and `doom` are blocked by default."""
+    instead: str = ""
+    """What to do instead."""
+    alternative: str = ""
+    """A command to run instead."""
+    effect: str = "system_call"
+    """Type of the side effect; empty where nothing changes."""
+    yes: Texts = ()
+    """Commands that must match; checked at the start."""
+    no: Texts = ()
+    """Commands that must not match."""
+
+
 class Reviewer(Section):
     """The review of every tool call before it runs."""
 
@@ -131,6 +154,8 @@ class Reviewer(Section):
     """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
     review_mode: Literal["blocking", "async"] = "blocking"
     """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
+    rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
+    """Rules that are added to the built-in knowledge, before it. Those of the section `rules` are simpler: a regular expression, and what is decided."""
 
 
 class Rule(Section):

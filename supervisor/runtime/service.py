@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
+from interventions.strategies import strategy_of
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
@@ -33,6 +34,7 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.protocol.tasks import Task
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
@@ -249,6 +251,7 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
     brought = Brought(config)
+    strategy_of(interventions.strategy, brought.strategy(Task("", "", "/")))  # one that is not there is refused now
 
     def make(submitted: events.TaskSubmitted) -> Session:
         detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)

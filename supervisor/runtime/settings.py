@@ -20,6 +20,7 @@ from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
 from monitors.review import ReviewSettings
+from monitors.review.catalogue import RuleError, rule_from
 from monitors.sensitivity import PatternSettings
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
@@ -156,10 +157,20 @@ def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def review_settings(config: Config) -> ReviewSettings:
-    """What the reviewer needs to know."""
+    """What the reviewer needs to know.
+
+    Raises:
+        UsageError: A rule cannot be used, or does not do what its examples say.
+    """
     wanted = config.reviewer
+    try:
+        rules = tuple(
+            rule_from(rule.model_dump(), f"reviewer.rules[{index}]") for index, rule in enumerate(wanted.rules)
+        )
+    except RuleError as error:
+        raise UsageError(f"{error}; nothing was started.", way_out="Mend the rule, or take it out.") from None
     return ReviewSettings(
-        threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
+        rules=rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
     )
 
 

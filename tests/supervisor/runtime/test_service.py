@@ -12,6 +12,7 @@ import pytest
 
 from supervisor.config.paths import PlaceError
 from supervisor.protocol import events
+from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal import JournalDamagedError, JournalState
 from supervisor.runtime.listening import SocketTakenError
@@ -42,6 +43,11 @@ async def test_a_socket_on_which_somebody_listens_is_not_taken(base: Base, tmp_p
         await refused(other, SocketTakenError, "already listens")
         assert (await client.get("/v1/health")).status_code == 200
         assert not other.places.journal.exists()
+
+
+async def test_a_strategy_that_no_plugin_brings_keeps_the_daemon_from_starting(base: Base) -> None:
+    base.config["interventions"] = {"strategy": {"type": "custom"}}
+    await refused(base, UsageError, "There is no intervention strategy 'custom'")
 
 
 async def test_a_socket_that_a_dead_daemon_left_is_taken_over(base: Base) -> None:

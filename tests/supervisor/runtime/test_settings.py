@@ -1,7 +1,10 @@
 from pathlib import Path
 
+import pytest
+
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
+from supervisor.protocol.errors import UsageError
 from supervisor.runtime.settings import controller_settings, protected_paths, review_settings, session_settings
 
 PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
@@ -33,3 +36,23 @@ def test_the_reviewer_is_as_strict_as_configured() -> None:
 def test_interventions_can_be_limited() -> None:
     given = config(interventions={"max_interventions_per_execution": 3})
     assert controller_settings(given).max_interventions_per_execution == 3
+
+
+KNOWN = {
+    "name": "own.deploy",
+    "match": ["deploy prod"],
+    "why": "changes what customers use",
+    "yes": ["sudo deploy prod"],
+}
+
+
+def test_rules_in_the_language_of_the_knowledge_join_it() -> None:
+    settings = review_settings(config(reviewer={"rules": [{**KNOWN, "risk": "care"}]}))
+    assert [(rule.name, rule.risk) for rule in settings.rules] == [("own.deploy", 0.55)]
+
+
+def test_a_rule_that_does_not_do_what_its_examples_say_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"reviewer\.rules\[0\]: rule `own.deploy` matches its own example `deploy prod`"
+    ):
+        review_settings(config(reviewer={"rules": [{**KNOWN, "no": ["deploy prod"]}]}))
