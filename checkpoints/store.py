@@ -19,24 +19,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pygit2
-
 from checkpoints import foundation
-from checkpoints.durable import replace_file, room_needed, sync_folder
-from checkpoints.errors import StoreDamagedError, StoreFullError
+from checkpoints.durable import room_needed, sync_folder
+from checkpoints.errors import StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
-from checkpoints.objects import EMPTY_TREE, Entry, Kind, encode_commit, parse_tree, tree_of_commit
-from checkpoints.pack import PackWriter, put_pack, unpack
+from checkpoints.object_base import ObjectBase
+from checkpoints.objects import Kind, encode_commit
+from checkpoints.pack import PackWriter, put_pack
 from checkpoints.records import message_of
+from checkpoints.refs import NAME, Refs
 from checkpoints.wal import Promise, WriteAheadLog
 from supervisor.protocol.errors import NotFoundError, UsageError
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-"""What a checkpoint may be called: fit for a ref and for a file, on any system."""
-
-_CACHED_TREES = 4_096
-"""Folders kept in memory, parsed: a capture reads those on the way to what changed, and they are mostly the same."""
 
 MAX_PROMISE_BYTES = 1 << 20
 """A larger capture is synced in its own place instead of going through the write-ahead log as well."""
@@ -49,7 +43,7 @@ def no_step(_: str) -> None:
     """Do nothing at a step."""
 
 
-class Store:
+class Store(ObjectBase):
     """The checkpoints of one project. Safe between threads; one daemon owns it."""
 
     def __init__(self, folder: Path, project: Path, *, step: Step = no_step) -> None:
@@ -61,26 +55,18 @@ class Store:
         self.folder = folder
         self.project = project
         self.step = step
-        self.objects = folder / "objects.git"
         self._mutex = threading.RLock()
-        self._trees: dict[bytes, dict[bytes, Entry]] = {}
         self._tips: dict[str, str] = {}
-        self._unsettled: dict[bytes, bytes] = {}
-        """Objects that only the write-ahead log has yet, packed."""
         foundation.lay(folder, project)
         self._lock = foundation.take_ownership(folder)
+        super().__init__(folder / "objects.git")
+        self._refs = Refs(self.objects / "refs" / "checkpoints")
         for left in self.packs.glob("tmp_*"):
             left.unlink(missing_ok=True)
         ledger = folder / "ledger.jsonl"
         self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
         self.ledger = Ledger(ledger, self._wal.settled_bytes)
-        self._odb = pygit2.Odb(str(self.objects / "objects"))
         self._replay()
-
-    @property
-    def packs(self) -> Path:
-        """Where the objects are."""
-        return self.objects / "objects" / "pack"
 
     def _replay(self) -> None:
         """Put in place what was announced and not synced when the last owner ended."""
@@ -91,69 +77,6 @@ class Store:
                     put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
-
-    # ── objects ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def read(self, oid: bytes) -> tuple[Kind, bytes]:
-        """Return an object's type and content; the content was checked against the id.
-
-        Raises:
-            StoreDamagedError: The object is missing or damaged.
-        """
-        packed = self._unsettled.get(oid)
-        if packed is not None:
-            return unpack(packed)
-        try:
-            kind, content = self._odb.read(pygit2.Oid(raw=oid))
-        except (KeyError, pygit2.GitError, ValueError) as error:
-            raise StoreDamagedError(
-                f"The store {self.folder} cannot give object {oid.hex()}: {error}.", object_id=oid.hex()
-            ) from error
-        return Kind(int(kind)), content
-
-    def has(self, oid: bytes) -> bool:
-        """Whether the store can give this object."""
-        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
-
-    def tree(self, oid: bytes) -> dict[bytes, Entry]:
-        """Return a folder's entries; not to be changed by the caller.
-
-        Raises:
-            StoreDamagedError: The object is missing or damaged.
-        """
-        if oid == EMPTY_TREE:
-            return {}
-        found = self._trees.get(oid)
-        if found is None:
-            found = self.read_tree(oid)
-            self.remember_tree(oid, found)
-        return found
-
-    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
-        """Return a folder's entries as they are on the disk.
-
-        Raises:
-            StoreDamagedError: The object is missing or damaged.
-        """
-        return parse_tree(self.read(oid)[1])
-
-    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
-        """Keep a folder in memory that is likely to be read soon."""
-        if len(self._trees) >= _CACHED_TREES:
-            self._trees.clear()
-        self._trees[oid] = entries
-
-    def tree_of(self, commit: bytes) -> bytes:
-        """Return the id of a commit's tree.
-
-        Raises:
-            StoreDamagedError: The commit is missing or damaged.
-        """
-        return tree_of_commit(self.read(commit)[1])
-
-    def writer(self, label: str) -> PackWriter:
-        """Return what new objects are written with; the label is unique among captures under way."""
-        return PackWriter(self.packs, label)
 
     # ── checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -271,7 +194,7 @@ class Store:
                 self.step("settle log")
                 self._wal.begin_anew(self.ledger.size_bytes)
             self._unsettled = {}
-            self._mend_refs()
+            self._refs.mend(self.ledger)
 
     @property
     def problem(self) -> str:
@@ -299,34 +222,15 @@ class Store:
         with self._mutex:
             self._tips.pop(label, None)
 
-    def _ref(self, name: str) -> Path:
-        return self.objects / "refs" / "checkpoints" / name
-
-    def _write_ref(self, checkpoint: Checkpoint) -> None:
-        """Write the ref, not synced: it follows from the ledger, and `_mend_refs` writes it anew."""
-        with room_needed("a ref"):
-            replace_file(self._ref(checkpoint.name), f"{checkpoint.commit}\n".encode(), sync=False)
-
     def refs(self) -> tuple[tuple[str, str], ...]:
         """Return name and commit of each ref, whether the ledger knows it or not."""
-        places = sorted((self.objects / "refs" / "checkpoints").iterdir())
-        return tuple((place.name, place.read_text().strip()) for place in places if NAME.fullmatch(place.name))
+        return self._refs.all()
 
     def take_in(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint whose objects are there and whose line in the ledger was lost; its number is the next."""
         with self._mutex:
             self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number))])
             self.settle()
-
-    def _mend_refs(self) -> None:
-        """Make refs say what the ledger says; a ref that the ledger never heard of stays, for `doctor`."""
-        for checkpoint in self.checkpoints:
-            ref = self._ref(checkpoint.name)
-            if not ref.exists() or ref.read_text().strip() != checkpoint.commit:
-                self._write_ref(checkpoint)
-        for ref in (self.objects / "refs" / "checkpoints").iterdir():
-            if self.ledger.was_dropped(ref.name) or ref.name.startswith("tmp_"):
-                ref.unlink(missing_ok=True)
 
     # ── borrowing, and giving back ────────────────────────────────────────────────────────────────────────────────────
 
@@ -372,7 +276,7 @@ class Store:
             self.step("compact ledger")
             self.ledger.compact()
             self._wal.begin_anew(self.ledger.size_bytes)
-            self._odb = pygit2.Odb(str(self.objects / "objects"))
+            self._look_anew()
 
     def close(self) -> None:
         """Settle, and let another process own the store."""

@@ -18,9 +18,14 @@ IN_HASTE: dict[str, Any] = {
         "auto_rollback": True,
         "intervention_cooldown_seconds": 0,
         "strategy": {"escalation_delay_seconds": 0},
+        "checkpoint_rollback": {
+            "max_rollback_depth": 50,
+            "safe_checkpoint_criteria": {"min_success_rate": 0, "no_errors_duration_seconds": 0},
+        },
     },
 }
-"""A policy under which an answer that was in vain is followed by a stronger one at once: these runs last seconds."""
+"""A policy under which an answer that was in vain is followed by a stronger one at once, and every checkpoint may be gone
+back to, however slow the machine is: these runs last seconds."""
 
 
 def errs(stage: Stage, word: str, times: int = 3) -> None:

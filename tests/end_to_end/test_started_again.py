@@ -1,6 +1,7 @@
 """An agent whose CLI ended before its task was done goes on: the real CLI, killed, refused by the service, and waiting."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -59,7 +60,7 @@ async def test_a_usage_limit_is_waited_out_by_another_daemon_and_the_same_sessio
         await daemon.submit(stage.base.submission(), by="test")
         await reached(daemon, AgentState.WAITING)
         session = daemon.board.summary("a1").session_id
-        assert "A usage limit was reached; it goes on in 31 minutes." in daemon.board.summary("a1").why
+        assert re.search(r"A usage limit was reached; it goes on in [23]\d minutes", daemon.board.summary("a1").why)
         await until(stage.nobody_is_left)
     stage.steps = []
     async with stage.playing(), served(stage.base, clock=AnHourLater()) as (daemon, _):

@@ -87,6 +87,7 @@ while True:
 
 async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after_its_end(base: Base) -> None:
     base.cli(ERRS)
+    base.config["interventions"] = {"intervention_cooldown_seconds": 3_600}
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await until(lambda: bool(daemon.board.summary("a1").interventions))
