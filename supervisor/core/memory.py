@@ -19,7 +19,7 @@ from supervisor.core.foreseen import Foreseen
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.observe import Observer, sampled
-from supervisor.core.outbox import Outbox
+from supervisor.core.outbox import Outbox, message_id
 from supervisor.core.requests import Requests, Unread
 from supervisor.core.retries import Retries
 from supervisor.core.summary import Summary
@@ -278,7 +278,7 @@ class Memory:
                 self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
-                    self.turns.taken(message.prompt)
+                    self.turns.prompted(message.prompt)
                 self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
@@ -287,6 +287,9 @@ class Memory:
                 self.outbox.withdraw(message.request_id)
             case messages.Init():
                 self._init(message)
+            case messages.MessageProgress(command_uuid=id_, state=state):
+                if state == "started":
+                    self.turns.taken(id_)
             case messages.BackgroundTask():
                 self.turns.work(message)
             case messages.Result():
@@ -495,10 +498,8 @@ class Memory:
     ) -> None:
         match event:
             case SayRequested():
-                self.turns.said[event.id] = event.text
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case RedirectRequested():
-                self.turns.said[event.id] = event.text
                 self.outbox.interrupt(event.id)
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case StopRequested():
@@ -565,6 +566,7 @@ class Memory:
             self.requests.late(event.name.removeprefix(APPROVAL))
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
-        self.turns.told(text)
-        self.outbox.message(key, text)
+        id_ = message_id(self.submitted.session_id, self.going_back.launches, key)
+        self.turns.told(id_, text, by_a_person=by == "person")
+        self.outbox.message(key, text, id_)
         self._feed(self._observer.told(text, by, seq, event.mono))

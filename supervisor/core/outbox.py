@@ -4,9 +4,16 @@ A line that may have been sent before a crash is sent again under the same key, 
 """
 
 from collections.abc import Iterator
+from hashlib import sha256
 
 from supervisor.protocol import control
 from supervisor.protocol.commands import SendLine
+
+
+def message_id(session_id: str, launch: int, key: str) -> str:
+    """The id of a message, a UUID: the same for the same line, and another in each launch, whose session may know the old one."""
+    hashed = sha256(f"{session_id} {launch} {key}".encode()).hexdigest()
+    return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
 
 
 class Outbox:
@@ -27,9 +34,9 @@ class Outbox:
         """The first line of all: it registers the hooks."""
         self._lines["init"] = control.initialize("init")
 
-    def message(self, key: str, text: str) -> None:
-        """Something said to the model."""
-        self._lines[key] = control.user_message(text)
+    def message(self, key: str, text: str, id_: str) -> None:
+        """Something said to the model, as a message of this id."""
+        self._lines[key] = control.user_message(text, id_)
 
     def interrupt(self, id_: str) -> None:
         """End the turn."""

@@ -16,12 +16,12 @@ class Turns:
         self.ended: messages.Result | None = None
         """The result of the last turn, until another begins or something follows from it."""
         self.said: dict[str, str] = {}
-        """What people said and no turn has taken, by the id of what they said."""
+        """What people said and no turn has taken, by the message's id."""
         self.background: set[str] = set()
         """Work of the CLI that will start another turn when it ends."""
         self.idle = False
         """Whether nothing is under way: its last turn ended, what followed from that was decided, and none began since."""
-        self._untaken: list[str] = []
+        self._untaken: dict[str, str] = {}
         self._settled = self._woken = False
 
     @property
@@ -29,17 +29,23 @@ class Turns:
         """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
         return self.ended is not None and not self._settled and (bool(self._untaken) or self._woken)
 
-    def told(self, text: str) -> None:
+    def told(self, id_: str, text: str, *, by_a_person: bool = False) -> None:
         """A message is on its way to the model."""
-        self._untaken.append(text)
+        self._untaken[id_] = text
         self._settled = False
+        if by_a_person:
+            self.said[id_] = text
 
-    def taken(self, text: str) -> None:
+    def taken(self, id_: str) -> None:
         """The CLI took a message up: into the running turn, or to begin the next one."""
         self.ended, self.idle = None, False
-        if text in self._untaken:
-            self._untaken.remove(text)
-        self.said = {id_: said for id_, said in self.said.items() if said != text}
+        self._untaken.pop(id_, None)
+        self.said.pop(id_, None)
+
+    def prompted(self, text: str) -> None:
+        """The CLI shows the model a prompt: by its text too a message is known, for CLIs that do not tell of its id."""
+        first = next((id_ for id_, untaken in self._untaken.items() if untaken == text), "")
+        self.taken(first)
 
     def began(self) -> None:
         """A turn begins."""

@@ -260,7 +260,10 @@ class CheckpointRestored(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreFailed(Event):
-    """A rollback could not be done; files and conversation are as they were."""
+    """A rollback could not be done, and the error says why; files and conversation are as they were.
+
+    Told by whoever restores, and decided where the agent does not stand still for it.
+    """
 
     intervention: str
     checkpoint: str
@@ -576,7 +579,10 @@ class IncidentOpened(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameRejected(Event):
-    """The CLI printed a frame of a known kind that is malformed; the line before this event has it whole."""
+    """The CLI printed a line that cannot be read as what it is; the line before this event has it whole.
+
+    Where it is a request, it is refused: what is not read is not reviewed.
+    """
 
     problem: str
     kind: Literal["frame_rejected"] = "frame_rejected"

@@ -170,6 +170,15 @@ class BackgroundTask:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageProgress:
+    """How far a message has come that was written with an id of its own. Versions before 2.1.329 may not tell."""
+
+    command_uuid: str
+    state: str
+    """`queued`, `started` (a turn, the running one or a new one, has taken it up) or `completed`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A kind that this version does not act on; more come with every version of the CLI."""
 
@@ -196,6 +205,7 @@ Message = (
     | Cancelled
     | Compacted
     | BackgroundTask
+    | MessageProgress
     | Unknown
     | NotJson
 )
@@ -208,6 +218,7 @@ _KINDS: dict[str, TypeAdapter[Any]] = {
         "assistant": Assistant,
         "user": User,
         "result": Result,
+        "command_lifecycle": MessageProgress,
         "control_request/hook_callback": HookCallback,
         "control_request/can_use_tool": CanUseTool,
         "control_request": UnknownRequest,

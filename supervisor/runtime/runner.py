@@ -51,6 +51,10 @@ from supervisor.runtime.timers import Timers
 NOT_STILL = "made to stand still"
 """In what the shim says where a freeze left processes moving."""
 
+SILENT_ATTEMPTS = 5
+"""After how many a shim that does not answer is an incident: one that was killed is still there for a moment after its socket
+has closed, on a busy machine for more than a second."""
+
 FIND_AGAIN_SECONDS = 1.0
 """Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
 
@@ -303,14 +307,14 @@ class Runner:
 
     async def _find_again(self, directory: Path) -> shims.Shim | None:
         """The shim, where it lives although it closed the connection; None where it has gone."""
-        told = False
+        attempts = 0
         while True:
             try:
                 return await shims.Shim.attach(directory, self._splitter.received)
             except shims.ShimSilentError as error:
-                if not told:
+                attempts += 1
+                if attempts == SILENT_ATTEMPTS:
                     self._tools.fault(self.agent, "shim_silent", str(error))
-                told = True
                 await anyio.sleep(FIND_AGAIN_SECONDS)
             except (shims.ShimGoneError, OSError):
                 return None

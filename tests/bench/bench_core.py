@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from interventions.controller import Controller
-from monitors.defaults import make_detectors
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
@@ -22,10 +21,11 @@ from supervisor.protocol.commands import Capture, Record, SendLine
 from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
 from supervisor.protocol.tasks import Task
-from supervisor.runtime.settings import controller_settings, detector_settings, review_settings, session_settings
+from supervisor.runtime.detecting import MakeDetectors
+from supervisor.runtime.settings import controller_settings, review_settings, session_settings
 from tests.bench.bench_wire import CONTENT, READ_BYTES
 from tests.bench.figures import Figure, middle
-from tests.eval.sessions import CWD, healthy
+from tests.eval.sessions import CWD, PROMPT, healthy
 from tests.support import recorded, recorded_cases
 
 SECONDS = 0.25
@@ -34,9 +34,10 @@ SECONDS = 0.25
 ROUNDS = 12
 
 CONFIG = Config()
+DETECTORS = MakeDetectors.of(CONFIG)
 REVIEWER = make_reviewer(review_settings(CONFIG))
 ABOUT = session_settings(CONFIG, Places(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
-TASK = Task("t-1", "Do it.", "/repo", keep_open=True)
+TASK = Task("t-1", PROMPT, CWD, keep_open=True)
 STAMP: dict[str, Any] = {"agent": "a1", "at": 1.0, "mono": 1.0}
 
 COMMANDS = (
@@ -53,8 +54,8 @@ class Play:
     """One session, fed as the daemon feeds it; the shim takes each line, and the store each checkpoint, at once."""
 
     def __init__(self) -> None:
-        submitted = events.TaskSubmitted(**STAMP, task=TASK, workspace="/repo", session_id="s")
-        detectors = make_detectors(detector_settings(CONFIG), TASK)
+        submitted = events.TaskSubmitted(**STAMP, task=TASK, workspace=CWD, session_id="s")
+        detectors = DETECTORS(TASK)
         controller = Controller(controller_settings(CONFIG), TASK)
         self._session = Session(submitted, REVIEWER, detectors, controller, ABOUT)
         self._seq = 0
@@ -149,7 +150,7 @@ def review_micros() -> float:
 
     def work() -> int:
         for command in COMMANDS:
-            REVIEWER.review(Action("Bash", {"command": command}, "/repo", "/repo"), Context(TASK, home="/home/ada"))
+            REVIEWER.review(Action("Bash", {"command": command}, CWD, CWD), Context(TASK, home="/home/ada"))
         return len(COMMANDS)
 
     return 1e6 / best_rate(work)

@@ -421,6 +421,21 @@ async def test_a_message_with_a_uuid_is_taken_once_however_often_it_is_written(r
     assert "again-and-again" not in told(model, step=2)
 
 
+async def test_messages_with_uuids_say_when_a_turn_takes_them_up_though_their_texts_become_one_prompt(run: Run) -> None:
+    ids = ["11111111-2222-4333-8444-555555555551", "11111111-2222-4333-8444-555555555552"]
+    async with run(Step((Say("nearly"),), first_byte_seconds=0.5), MARK) as (cli, model):
+        await model.wait_for_step(0)
+        for id_, text in zip(ids, ("first-thing", "second-thing"), strict=True):
+            await cli.say(text, uuid=id_)
+        await cli.result(2)
+        await cli.wait_for(lambda frame: frame.get("state") == "completed", count=2)
+    told_of = [(one["command_uuid"], one["state"]) for one in cli.out if one["type"] == "command_lifecycle"]
+    for id_ in ids:
+        assert [state for uuid, state in told_of if uuid == id_] == ["queued", "started", "completed"]
+    kinds = [frame.get("state") or frame["type"] for frame in cli.out]
+    assert kinds.index("started") > kinds.index("result"), "they begin the turn behind the one that ran"
+
+
 async def test_an_answer_written_twice_or_to_nobody_is_passed_over(run: Run, workspace: Path) -> None:
     async with run(MARK, hook=lambda _: None) as (cli, _):
         asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")

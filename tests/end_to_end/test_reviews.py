@@ -66,9 +66,15 @@ def plain(review: dict[str, Any]) -> dict[str, Any]:
     return {name: review[name] for name in ("decision", "risk", "severity", "reasoning", "rule", "updated_input")}
 
 
+async def asked(made: House, command: str) -> None:
+    """Wait until the gate has answered a command; for each its own time, since there are many on a busy machine."""
+    await made.until(events.ReviewMade, lambda event: event.action.input.get("command") == command)
+
+
 async def allow_by_hand(made: House) -> None:
     """A person allows one thing once while the agent waits, and looks at what is allowed."""
-    await made.until(events.ReviewMade, lambda event: event.action.input.get("command") == WAITS)
+    for command in (BLOCKED["assembled"], CHANGED, WAITS):
+        await asked(made, command)
     given = orjson.loads(await made.chaperon("allow", "a1", ALLOWED, "--once", "--for", "10m", "--json"))
     assert (given["uses"], given["seconds_left"] > 500) == (1, True)
     other = orjson.loads(await made.chaperon("allow", "a1", "--rule", "git.push-force", "--json"))
@@ -85,6 +91,7 @@ async def test_dangerous_calls_in_any_form_are_stopped_on_disk_and_the_model_is_
     async with house(tmp_path, *steps, policy={"reviewer": {"review_mode": "async"}}) as made:
         await made.submit()
         await allow_by_hand(made)
+        await asked(made, steal)
         ended = await made.ended()
         found, told = reviewed(made), made.told()
 

@@ -1,8 +1,10 @@
 """Lines wait under their keys until the shim has them."""
 
+from uuid import UUID
+
 import orjson
 
-from supervisor.core.outbox import Outbox
+from supervisor.core.outbox import Outbox, message_id
 from supervisor.protocol.commands import SendLine
 
 
@@ -13,7 +15,7 @@ def keys(due: list[SendLine]) -> list[str]:
 def test_each_line_is_taken_once_and_in_order() -> None:
     outbox = Outbox()
     outbox.hooks()
-    outbox.message("prompt", "do it")
+    outbox.message("prompt", "do it", "id-1")
     assert keys(outbox.take()) == ["init", "prompt"]
     outbox.interrupt("1")
     assert keys(outbox.take()) == ["interrupt:1"]
@@ -24,7 +26,7 @@ def test_each_line_is_taken_once_and_in_order() -> None:
 def test_what_may_be_lost_is_due_again_and_what_was_accepted_is_not() -> None:
     outbox = Outbox()
     outbox.hooks()
-    outbox.message("prompt", "do it")
+    outbox.message("prompt", "do it", "id-1")
     outbox.take()
     outbox.accepted("init")
     outbox.lost()
@@ -66,3 +68,10 @@ def test_an_answer_in_a_hurry_says_so_until_it_may_have_been_lost() -> None:
     assert [command.hurry for command in outbox.take()] == [True, False]
     outbox.lost()
     assert [command.hurry for command in outbox.take()] == [True, False]
+
+
+def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_in_the_next_launch() -> None:
+    ids = [message_id("s-1", 1, "prompt"), message_id("s-1", 2, "prompt"), message_id("s-1", 1, "say:1")]
+    assert message_id("s-1", 1, "prompt") == ids[0]
+    assert len(set(ids)) == 3
+    assert all(str(UUID(id_)) == id_ and UUID(id_).version == 4 for id_ in ids)

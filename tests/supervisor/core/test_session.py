@@ -411,3 +411,14 @@ def test_the_real_cli_asked_the_gate_about_every_call_that_ran(recording: Path) 
     frames = [one["frame"] for one in spoken if one["direction"] == "out" and "frame" in one]
     assert frames
     assert "unreviewed_call" not in [type_ for frame in frames for type_, _ in told(play.line(frame))]
+
+
+def test_two_messages_that_the_cli_takes_as_one_prompt_are_known_by_their_ids() -> None:
+    play = Play().running()
+    ids = [lines(play.say(text))[0]["uuid"] for text in ("first", "second")]
+    play.result()
+    for id_ in ids:
+        play.line({"type": "command_lifecycle", "command_uuid": id_, "state": "started"})
+    play.taken("first\nsecond")
+    play.init()
+    assert CloseInput() in play.result()

@@ -18,25 +18,33 @@ def work(status: str, kind: str = "local_agent") -> BackgroundTask:
 
 def test_a_message_that_no_turn_took_is_owed_one_until_it_has_settled() -> None:
     turns = Turns()
-    turns.told("and the tests")
+    turns.told("m1", "and the tests")
     owed = [turns.owed]
     turns.ended = result()
     owed.append(turns.owed)
     turns.settled()
     owed.append(turns.owed)
-    turns.told("hello?")
+    turns.told("m2", "hello?")
     owed.append(turns.owed)
     assert owed == [False, True, False, True], "the turn that goes on may take it; a new message is waited for anew"
 
 
-def test_a_message_that_was_taken_owes_nothing_and_is_not_carried_over() -> None:
+@pytest.mark.parametrize("how", ["taken", "prompted"])
+def test_a_message_that_was_taken_owes_nothing_and_is_not_carried_over(how: str) -> None:
     turns = Turns()
-    turns.said["1"] = "and the tests"
-    turns.told("and the tests")
-    turns.taken("and the tests")
+    turns.told("m1", "and the tests", by_a_person=True)
+    turns.taken("m1") if how == "taken" else turns.prompted("and the tests")
     turns.ended = result()
     assert not turns.owed
     assert turns.said == {}
+
+
+def test_of_two_messages_that_say_the_same_each_is_taken_by_itself() -> None:
+    turns = Turns()
+    turns.told("m1", "go on", by_a_person=True)
+    turns.told("m2", "go on", by_a_person=True)
+    turns.prompted("go on")
+    assert turns.said == {"m2": "go on"}
 
 
 def test_work_that_has_ended_wakes_the_model() -> None:

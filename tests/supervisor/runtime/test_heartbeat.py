@@ -1,61 +1,79 @@
 import os
 import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
 import pytest
 
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.heartbeat import ailment, beat, listening_socket
 from supervisor.runtime.journal import JournalState
 from supervisor.runtime.notify import Notifier
-from tests.daemons import Base, reached, served
+from tests.daemons import Base, reached, served, until
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def manager(tmp_path: Path) -> socket.socket:
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
     """A service manager's end of the notify protocol."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    listening.bind(str(tmp_path / "notify"))
-    listening.setblocking(False)
-    return listening
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.setblocking(False)
+        yield listening
 
 
-async def beats(base: Base, manager: socket.socket, environ: dict[str, str], break_it: str = "") -> int:
-    """How many heartbeats come in 0.2 s."""
+@asynccontextmanager
+async def beating(base: Base, manager: socket.socket, environ: dict[str, str]) -> AsyncIterator[Daemon]:
+    """A daemon with an agent at work, whose heartbeat goes to the manager."""
+    base.cli("begin()\nwhile True:\n    hear()")
     async with served(base) as (daemon, _), anyio.create_task_group() as tasks:
-        base.cli("begin()\nwhile True:\n    hear()")
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
-        runners = dict(daemon._runners)
-        if break_it == "runner":
-            daemon._runners.clear()
         tasks.start_soon(beat, daemon, Notifier(str(manager.getsockname())), environ)
-        await anyio.sleep(0.2)
+        yield daemon
         tasks.cancel_scope.cancel()
-        daemon._runners.update(runners)
-    count = 0
-    while True:
-        try:
-            assert manager.recv(1000) == b"WATCHDOG=1"
-        except BlockingIOError:
-            manager.close()
-            return count
-        count += 1
 
 
-async def test_a_daemon_that_is_well_says_so_as_often_as_asked(base: Base, manager: socket.socket) -> None:
-    assert 2 <= await beats(base, manager, {"WATCHDOG_USEC": "100000"}) <= 8
+def heard(manager: socket.socket) -> Iterator[bytes]:
+    with suppress(BlockingIOError):
+        while True:
+            yield manager.recv(1000)
+
+
+async def test_a_daemon_that_is_well_says_so_again_and_again(base: Base, manager: socket.socket) -> None:
+    said: list[bytes] = []
+
+    def thrice() -> bool:
+        said.extend(heard(manager))
+        return len(said) >= 3
+
+    async with beating(base, manager, {"WATCHDOG_USEC": "100000"}):
+        await until(thrice)
+    assert set(said) == {b"WATCHDOG=1"}
 
 
 async def test_where_nobody_asked_nothing_is_said(base: Base, manager: socket.socket) -> None:
-    assert await beats(base, manager, {}) == 0
+    async with served(base) as (daemon, _):
+        await beat(daemon, Notifier(str(manager.getsockname())), {})
+    assert list(heard(manager)) == []
 
 
-async def test_an_agent_that_nobody_watches_over_stops_the_heartbeat(base: Base, manager: socket.socket) -> None:
-    assert await beats(base, manager, {"WATCHDOG_USEC": "100000"}, break_it="runner") == 0
+async def test_an_agent_that_nobody_watches_over_stops_the_heartbeat(
+    base: Base, manager: socket.socket, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with beating(base, manager, {"WATCHDOG_USEC": "100000"}) as daemon:
+        runners = dict(daemon._runners)
+        daemon._runners.clear()
+        await until(lambda: "no heartbeat: nobody watches over a1" in caplog.text)
+        caplog.clear()
+        said = list(heard(manager))
+        await until(lambda: caplog.text.count("nobody watches over a1") >= 3)
+        assert list(heard(manager)) == [], f"after {len(said)} beats it fell silent"
+        daemon._runners.update(runners)
 
 
 async def test_a_full_disk_is_no_ailment_for_a_new_start_would_not_mend_it(
