@@ -174,7 +174,9 @@ class Burns:
 async def test_a_reviewer_that_fails_never_lets_a_call_run(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, reviewer: Any, says: str
 ) -> None:
-    monkeypatch.setattr(service, "make_gate_reviewer", lambda _, clock: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0))
+    monkeypatch.setattr(
+        service, "make_gate_reviewer", lambda _, clock: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0)
+    )
     stage.bash("touch made")
     stage.write(stage.repo / "written")
     assert await run(stage) is AgentState.DONE
