@@ -25,8 +25,6 @@ public failure of a peer."""
 class Packed:
     """What packing did."""
 
-    before_bytes: int
-    after_bytes: int
     packs_before: int
     gave_back: bool
     """Whether objects were borrowed before and are not now."""
@@ -39,8 +37,7 @@ def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Packed:
         StoreFullError: There is not enough free space to be safe; nothing was changed.
         CheckpointError: Git is missing, failed or took too long, or the store lacks an object; nothing was changed.
     """
-    before = store.size_bytes
-    _check_room(store, before)
+    _check_room(store, store.size_bytes)
     borrowed = store.borrows
     commits, old = store.begin_packing()
     try:
@@ -49,7 +46,7 @@ def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Packed:
         _remove_unfinished(store.packs)
         raise
     store.end_packing(new, old)
-    return Packed(before, store.size_bytes, len(old), borrowed)
+    return Packed(len(old), borrowed)
 
 
 def _check_room(store: Store, size: int) -> None:

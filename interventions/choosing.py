@@ -22,7 +22,6 @@ import orjson
 from interventions import resource_throttling
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
 from interventions.episodes import Episodes
-from interventions.ladders import LADDERS
 from interventions.scoring import Score, score
 from interventions.settings import InterventionSettings
 from interventions.strategies.progressive import Progressive
@@ -300,7 +299,3 @@ def _not_taken(other: InterventionKind, kind: InterventionKind, whole: Sequence[
 def worth_of(issue: Issue, risk: float, episodes: Episodes, mono: float) -> Score:
     """An issue's score at this moment."""
     return score(issue, risk=risk, steps=episodes.steps(issue, mono))
-
-
-KNOWN_TYPES = tuple(LADDERS)
-"""Issue types that have a ladder of their own."""

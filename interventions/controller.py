@@ -32,6 +32,7 @@ from interventions.strategies import strategy_of
 from interventions.window import Pace, Window
 from supervisor.protocol.events import (
     AnyEvent,
+    CheckpointMade,
     Event,
     InterventionChosen,
     InterventionJudged,
@@ -117,6 +118,7 @@ class Controller:
         self._limits = LimitsInForce(task.limits)
         self._throttled: Intervention | None = None
         self._calm_since: float | None = None
+        self._in_vain: tuple[bool, bool, int] | None = None
         self._timeline: deque[Moment] = deque(maxlen=TIMELINE)
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,8 +144,11 @@ class Controller:
                 self._note(seq, event, f"the rollback to {event.checkpoint} failed: {event.error}")
             case ReviewMade() if event.review.decision in (Decision.BLOCK, Decision.WARN):
                 self._refused = (event.review.risk, event.mono)
+            case CheckpointMade():
+                pass  # one may go back to it
             case _:
-                pass
+                return
+        self._in_vain = None
 
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
@@ -153,6 +158,7 @@ class Controller:
             case ToolReturned() if not observation.collateral:
                 ok = not (observation.failed or observation.refused)
                 self._pace.saw(ok)
+                self._in_vain = None
                 if self._window is not None:
                     self._window.saw_result(ok)
             case ContextCompacted():
@@ -212,7 +218,7 @@ class Controller:
         return self._window is None and self._throttled is None and not renewal and not self._episodes.due()
 
     def next(self, now: Situation) -> Due | None:
-        """The one decision that is due, or None. Changes nothing; asked again once it was remembered.
+        """The one decision that is due, or None. Asked again once it was remembered; asking changes no decision.
 
         Args:
             now: How the agent stands.
@@ -222,7 +228,7 @@ class Controller:
         if now.ended or (self._last is not None and self._last[1].id == now.id):
             return None
         now = replace(now, usage=self._meter.usage(now.mono))
-        chosen = self._announced() or self._answer(now) or self._renewal(now)
+        chosen = self._announced() or self._answer_if_changed(now) or self._renewal(now)
         if isinstance(chosen, Intervention) and self._window is not None:
             return self._window.judge(now.mono)
         return chosen or self._easing(now)
@@ -247,6 +253,20 @@ class Controller:
                 said = f"{issue.sentence} A person can give it what it waits for."
                 return PersonNeed(PersonReason.BLOCKED, issue, said, "chaperon say {agent} TEXT", hold=False)
         return None
+
+    def _answer_if_changed(self, now: Situation) -> Intervention | PersonNeed | None:
+        """The answer; None at once where it was None before and what it is made of has not changed.
+
+        While an agent rests with an issue that might be worth a stop, it takes a whole plan to see that none is due. It is
+        made again once something here was remembered, a call returned, the rest is over or the agent listens again; and
+        each second, since strategies climb with time.
+        """
+        standing = (now.listening, self._resting(now.mono), int(now.mono))
+        if standing == self._in_vain:
+            return None
+        answer = self._answer(now)
+        self._in_vain = standing if answer is None else None
+        return answer
 
     def _answer(self, now: Situation) -> Intervention | PersonNeed | None:
         due = self._episodes.due()

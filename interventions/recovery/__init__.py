@@ -7,5 +7,4 @@ backoff        how long to wait before a retry
 after_end      what follows an agent's end: wait and resume, resume now, begin anew, or a person
 crash_context  what an agent that goes on after a crash is told
 degradation    less instead of an end: the stages
-ways_back      for each intervention, how a run comes back from it
 """

@@ -3,7 +3,6 @@
 import posixpath
 import re
 from enum import StrEnum
-from fnmatch import fnmatch
 
 from monitors.review.facts import Facts
 from monitors.review.shell.invocation import Arg
@@ -223,8 +222,3 @@ def _clean(path: object) -> str:
 
 def _below(path: str, top: str) -> bool:
     return path == top or (path.startswith(top) and (top == "/" or path[len(top) : len(top) + 1] == "/"))
-
-
-def could_name(pattern: str, names: tuple[str, ...]) -> bool:
-    """Whether a glob could stand for one of the names."""
-    return any(fnmatch(name, pattern) for name in names)

@@ -59,47 +59,55 @@ def show(agent: str, as_json: bool) -> None:
 @click.command()
 @click.argument("agent")
 @click.argument("text", nargs=-1, required=True)
-def say(agent: str, text: tuple[str, ...]) -> None:
-    """Tell an agent something: into its running turn, or as a new one."""
-    _ask(agent, "say", {"text": common.whole_text(" ".join(text))})
+@common.json_option
+def say(agent: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Tell AGENT something: into its running turn, or as a new one."""
+    _ask(agent, "say", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
 
 
 @click.command()
 @click.argument("agent")
 @click.argument("text", nargs=-1, required=True)
-def redirect(agent: str, text: tuple[str, ...]) -> None:
-    """Interrupt an agent and give it something else to do."""
-    _ask(agent, "redirect", {"text": common.whole_text(" ".join(text))})
+@common.json_option
+def redirect(agent: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Interrupt AGENT at what it does, and give it TEXT to do instead."""
+    _ask(agent, "redirect", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
 
 
 @click.command()
 @click.argument("agent")
-def pause(agent: str) -> None:
-    """Hold an agent at its next tool call."""
-    _ask(agent, "pause")
+@common.json_option
+def pause(agent: str, as_json: bool) -> None:
+    """Hold AGENT at its next tool call, until `chaperon resume`."""
+    _ask(agent, "pause", as_json=as_json)
 
 
 @click.command()
 @click.argument("agent")
-def resume(agent: str) -> None:
-    """Let a paused agent go on."""
-    _ask(agent, "resume")
+@common.json_option
+def resume(agent: str, as_json: bool) -> None:
+    """Let AGENT go on that is paused, or start one again at once that waits to be."""
+    _ask(agent, "resume", as_json=as_json)
 
 
 @click.command()
 @click.argument("agent")
 @click.option("--force", is_flag=True, help="End all its processes at once instead of asking first.")
 @click.option("--reason", default="", help="What the journal says about why.")
-def stop(agent: str, force: bool, reason: str) -> None:
-    """Stop an agent: interrupt, end of input, SIGTERM, and then every process it has."""
-    _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)})
+@common.json_option
+def stop(agent: str, force: bool, reason: str, as_json: bool) -> None:
+    """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has. This returns when the stop has begun."""
+    _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)}, as_json=as_json)
 
 
-def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None) -> None:
+def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
     async def work() -> None:
         async with common.daemon() as daemon:
             known = await daemon.post(f"{common.agent_path(agent)}/{what}", body)
-        click.echo(f"{known['agent']} is {known['state']}.")
+        if as_json:
+            common.echo_json(_with_task_text(known))
+        else:
+            click.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
 

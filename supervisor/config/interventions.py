@@ -43,7 +43,7 @@ class ResourceThrottling(Switchable):
     metrics_window_seconds: Seconds = 60
     """Over how long growth is measured, in seconds; a build's burst is shorter."""
     smaller_model: str | None = None
-    """The model that an agent goes down to near a limit of tokens, cost or time, by the name that the CLI takes. Example: `haiku`. Empty: its model stays."""
+    """The model that an agent goes down to near a limit of tokens, cost, time or file operations, by the name that the CLI takes. Example: `haiku`. Empty: its model stays."""
 
 
 class SafeCheckpointCriteria(Section):
@@ -93,7 +93,7 @@ class Interventions(Section):
     enabled: bool = True
     """Whether anything is done about issues; where not, they are only recorded. Reviews go on."""
     max_interventions_per_execution: Count = 10
-    """Interventions in one run; after the last one the run is stopped for a person to look at."""
+    """Interventions in one run; after the last one a person is asked, and the agent waits at its next tool call. Emergency stops are not counted out."""
     intervention_cooldown_seconds: Pause = 30
     """Least time between two interventions for one agent, in seconds. An emergency stop never waits."""
     hard_stop: bool = True

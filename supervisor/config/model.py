@@ -263,14 +263,14 @@ class Notify(Section):
 
 
 class Audit(Section):
-    """The daemon's own log, and how long records are kept."""
+    """The daemon's own log, and its records."""
 
     log_level: Literal["debug", "info", "warn", "error"] = "info"
     """What the daemon says on standard error, and all that is worse."""
     retain_days: Days = 30
-    """How long journal segments of ended runs are kept, in days."""
+    """How long journal segments of ended runs are kept, in days. Nothing reads it yet: they stay until somebody moves them away."""
     export_format: Literal["json", "csv"] = "json"
-    """In what form records are exported."""
+    """In what form records are exported. Nothing reads it yet: `chaperon tail --json` has them as JSON."""
 
 
 class Checkpoints(Section):
@@ -310,7 +310,7 @@ class Workspaces(Section):
 
 
 class Hooks(Section):
-    """Scripts of yours that run when something happens. A relative path is below the configuration file's directory. A script that fails or takes too long is reported, and the run goes on."""
+    """Scripts of yours for when something happens. Nothing runs them yet: the keys are checked, and the daemon says at its start that they do nothing. A relative path is below the configuration file's directory."""
 
     pre_start: FilePath | None = Field(default=None, alias="pre-start")
     """Before an agent begins a task."""

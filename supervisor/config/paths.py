@@ -54,11 +54,6 @@ class Places:
         return self.state / "incidents.jsonl"
 
     @property
-    def incident_reports(self) -> Path:
-        """One full report a file."""
-        return self.state / "incidents"
-
-    @property
     def agents(self) -> Path:
         """One directory an agent: shim log, exit record."""
         return self.state / "agents"

@@ -42,6 +42,9 @@ REMEMBERED = 200
 RISKY = "risky:"
 """How keys of captures begin that an action waits for; the request's id follows."""
 
+DELETING = frozenset({"file_delete", "git_discard"})
+"""Side effects that take away what an agent made since the last capture: files, and changes that git was never given."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaptureRules:
@@ -240,7 +243,7 @@ class Captures:
 
     def needs(self, review: Review) -> bool:
         """Whether the action needs a capture of its own first: what asks for one, and what deletes."""
-        asks = review.checkpoint_first or any(effect.type == "file_delete" for effect in review.side_effects)
+        asks = review.checkpoint_first or any(effect.type in DELETING for effect in review.side_effects)
         return self.rules.enabled and asks and review.decision is not Decision.BLOCK and not self.captured
 
     def moment(self, seq: int, mono: float, state: str) -> RunMoment:

@@ -230,13 +230,13 @@ class Decider:
             home=self._settings.home,
             protected=self._settings.protected,
             captured=known.captures.captured,
-            active_issues=tuple(sorted({type_ for type_, _ in known.open_issues})),
+            active_issues=tuple(sorted({type_ for type_, _ in known.issues.open})),
         )
 
     # ── what goes wrong, and what is done about it ────────────────────────────────────────────────────────────────
 
     def _issue(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        fresh = known.fresh_issues[0] if known.fresh_issues else self._limit(known, now, seq)
+        fresh = known.issues.fresh[0] if known.issues.fresh else self._limit(known, now, seq)
         return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
 
     def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
@@ -244,7 +244,7 @@ class Decider:
         if known.state is AgentState.STOPPING or not known.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
-        return limits.due(usage, in_force, known.open_issues, seq, self._settings.limits)
+        return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits)
 
     def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
@@ -263,7 +263,7 @@ class Decider:
                 return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
 
     def _situation(self, known: Memory, now: Event, seq: int) -> Situation:
-        stopped = known.state is AgentState.STOPPED and known.emergency is not None
+        stopped = known.state is AgentState.STOPPED and known.stopping.emergency is not None
         return Situation(
             agent=now.agent,
             task=known.task,
@@ -278,9 +278,9 @@ class Decider:
         )
 
     def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        if not known.incidents_due:
+        if not known.untold:
             return None
-        incident, report = incidents.describe(known.incidents_due[0], known, now.at, seq)
+        incident, report = incidents.describe(known.untold.first, known, now.at, seq)
         return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
 
     def _rollback(self, known: Memory, now: Event) -> AnyEvent | None:

@@ -90,6 +90,22 @@ class GoingBack:
             case None:
                 return ""
 
+    def came(self, event: CheckpointRestored, *, ending: bool) -> str:
+        """The files are back. The conversation follows once nothing of the agent runs any more, unless it is to end anyhow.
+
+        Returns:
+            What the agent is told now: where only files went back.
+        """
+        if event.files_only:
+            guidance = self.guidance(event)
+            self.over()
+            return guidance
+        if ending:
+            self.over()
+        else:
+            self.restored = event
+        return ""
+
     def reborn(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
         """The files are back and nothing of the agent runs any more: it begins again."""
         guidance = self.guidance(event)

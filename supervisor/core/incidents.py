@@ -5,7 +5,9 @@ from typing import Any
 from interventions import stop_report
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
-from supervisor.core.memory import STANDSTILL, IncidentCause, Memory
+from supervisor.core.memory import Memory
+from supervisor.core.timers import STANDSTILL
+from supervisor.core.untold import IncidentCause
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -34,7 +36,7 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
     agent, workspace = known.submitted.agent, known.submitted.workspace
     at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | ToolReturned) else cause.at
     resume = "chaperon doctor says whether the CLI works here."
-    if known.greeted:
+    if known.processes.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
@@ -151,7 +153,7 @@ def _stop_facts(id_: str, cause: InterventionChosen, known: Memory) -> stop_repo
         at=cause.at,
         history=known.calls.steps,
         timeline=known.controller.timeline,
-        issues=tuple(known.open_issues.values()),
+        issues=tuple(known.issues.open.values()),
         usage=known.controller.usage(cause.mono),
         counts=counts,
         journal_range=(known.first_seq, known.last_seq),

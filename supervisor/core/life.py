@@ -21,32 +21,37 @@ def rung(known: Memory, ladder: Ladder) -> Rung | None:
     """The rung that a stop climbs now; None where it waits, or where nothing is being stopped."""
     if known.state is not AgentState.STOPPING:
         return None
-    if _hurried(known) and known.rung not in (Rung.FREEZE, Rung.KILL):
+    if _hurried(known) and known.stopping.rung not in (Rung.FREEZE, Rung.KILL):
         return Rung.FREEZE
-    if known.rung is None:
+    if known.stopping.rung is None:
         return Rung.INTERRUPT
-    if known.rung is Rung.FREEZE and _left_to_a_person(known, ladder):
+    if known.stopping.rung is Rung.FREEZE and _left_to_a_person(known, ladder):
         return None
-    following = ladder.after(known.rung) if known.rung_over else None
+    following = ladder.after(known.stopping.rung) if known.stopping.rung_over else None
     return following[0] if following else None
 
 
 def _hurried(known: Memory) -> bool:
     """Whether the tree is to be ended at once instead of being asked to end."""
-    forced = known.stop is not None and known.stop.force
-    return forced or known.emergency is not None or known.unfit is not None
+    forced = known.stopping.asked is not None and known.stopping.asked.force
+    return forced or known.stopping.emergency is not None or known.stopping.unfit is not None
 
 
 def _left_to_a_person(known: Memory, ladder: Ladder) -> bool:
     """Whether an emergency stop alone asks for the end, and the user wants to decide about that."""
-    return not ladder.hard_stop and known.emergency is not None and known.stop is None and known.unfit is None
+    return (
+        not ladder.hard_stop
+        and known.stopping.emergency is not None
+        and known.stopping.asked is None
+        and known.stopping.unfit is None
+    )
 
 
 def _went_back(known: Memory) -> Due:
     """A rollback is done and its processes have gone: the agent begins again, in another session."""
-    if known.going_back.phase is not Phase.ENDING or known.ending is None:
+    if known.going_back.phase is not Phase.ENDING or known.processes.ending is None:
         return None
-    if known.state is AgentState.STOPPING or known.must_stop:
+    if known.state is AgentState.STOPPING or known.stopping.due:
         return None
     return Step.GO_BACK, "it went back to a checkpoint"
 
@@ -58,22 +63,24 @@ def _waits(known: Memory) -> Due:
         return None
     if known.state is not AgentState.WAITING:
         return Step.WAIT, due.recovery.why
-    if known.stop is not None:
-        return Step.END, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
+    if known.stopping.asked is not None:
+        return Step.END, f"stopped by {known.stopping.asked.by}" + (
+            f": {known.stopping.asked.reason}" if known.stopping.asked.reason else ""
+        )
     return (Step.GO_ON, "the wait is over") if known.retries.over else None
 
 
 def _ended(known: Memory) -> Due:
     """What the end of the processes means, by the state in which it came."""
     stopping = known.state is AgentState.STOPPING
-    match known.ending:
-        case None if known.unborn and stopping:
+    match known.processes.ending:
+        case None if known.processes.unborn and stopping:
             return Step.END, "stopped before it was launched"
         case None:
             return None
         case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:
             return None  # a rollback ends them too; what it comes to says whether the agent goes on
-        case AgentExited() if known.emergency is not None and not stopping:
+        case AgentExited() if known.stopping.emergency is not None and not stopping:
             return None  # it died under the stop, which comes first and stays one
         case LaunchFailed(error=error):
             return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
@@ -94,23 +101,25 @@ def _stopped(known: Memory) -> Due:
     """What ends the agent before its task does."""
     if known.state in (AgentState.STOPPING, AgentState.WAITING):
         return None
-    if known.emergency is not None:
-        return Step.STOP, known.emergency.intervention.issue.sentence
-    if known.stop is not None:
-        return Step.STOP, f"stopped by {known.stop.by}" + (f": {known.stop.reason}" if known.stop.reason else "")
-    if isinstance(known.unfit, ControlResponse):
-        refused = f"the CLI refused the hooks ({known.unfit.error[:200]}), so that no call could be reviewed"
+    if known.stopping.emergency is not None:
+        return Step.STOP, known.stopping.emergency.intervention.issue.sentence
+    if known.stopping.asked is not None:
+        return Step.STOP, f"stopped by {known.stopping.asked.by}" + (
+            f": {known.stopping.asked.reason}" if known.stopping.asked.reason else ""
+        )
+    if isinstance(known.stopping.unfit, ControlResponse):
+        refused = f"the CLI refused the hooks ({known.stopping.unfit.error[:200]}), so that no call could be reviewed"
         return Step.STOP, f"stopped by chaperon: {refused}"
-    if known.unfit is not None:
+    if known.stopping.unfit is not None:
         return Step.STOP, "stopped by chaperon: the CLI did not answer its first line"
-    if known.lingers:
+    if known.stopping.lingers:
         return Step.STOP, "stopped by chaperon: the CLI did not end after its input was closed"
     return None
 
 
 def _turned(known: Memory) -> Due:
     """What a turn that began or ended means. Input stays open while a message or background work will start another."""
-    if known.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
+    if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
         return Step.BEGIN, "a turn began"
     turn = known.turns.ended
     if turn is None or known.state is not AgentState.RUNNING:

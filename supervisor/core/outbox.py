@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from supervisor.protocol import control
 from supervisor.protocol.commands import SendLine
+from supervisor.protocol.interventions import LimitsInForce
 
 
 def message_id(session_id: str, launch: int, key: str) -> str:
@@ -23,6 +24,8 @@ class Outbox:
         self._lines: dict[str, bytes] = {}
         self._sent: set[str] = set()
         self._hurried: set[str] = set()
+        self._effort: str | None = None
+        self._model: str | None = None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -42,13 +45,20 @@ class Outbox:
         """End the turn."""
         self._lines[f"interrupt:{id_}"] = control.interrupt(f"interrupt-{id_}")
 
-    def effort(self, id_: str, effort: str | None) -> None:
-        """Have the model think so hard from the next turn on."""
-        self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", effort)
+    def pace(self, id_: str, limits: LimitsInForce, usual_model: str | None) -> None:
+        """Have the CLI go to the effort, from the next turn on, and the model, from the next request on, where they changed.
 
-    def model(self, id_: str, model: str | None) -> None:
-        """Have this model answer from the next request on."""
-        self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", model)
+        Args:
+            id_: Tells this change from others.
+            limits: What is in force now.
+            usual_model: The task's own model, for limits that name none.
+        """
+        if limits.effort != self._effort:
+            self._effort = limits.effort
+            self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", limits.effort)
+        if limits.model != self._model:
+            self._model = limits.model
+            self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", limits.model or usual_model)
 
     def answer(self, request_id: str, line: bytes, *, hurry: bool = False) -> None:
         """What a request of the CLI is answered; in a hurry, before the journal has why."""
@@ -72,6 +82,11 @@ class Outbox:
         self._lines.clear()
         self._sent.clear()
         self._hurried.clear()
+
+    def forget(self) -> None:
+        """Others are to be launched in their place, which know of no effort and no model yet."""
+        self.clear()
+        self._effort = self._model = None
 
     def take(self) -> list[SendLine]:
         """The lines that were not taken before."""

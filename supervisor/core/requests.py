@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from supervisor.core.gate import Request
-from supervisor.protocol.events import ApprovalAsked, ApprovalGiven
+from supervisor.core.timers import APPROVAL
+from supervisor.protocol.events import AnyEvent, ApprovalAsked, ApprovalGiven, TimerFired
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,18 @@ class Requests:
     """Those that a person did not answer in time."""
     unread: Unread | None = None
 
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event; those that do not bear on waiting requests change nothing."""
+        match event:
+            case ApprovalAsked():
+                self.approvals[event.request_id] = event
+            case ApprovalGiven():
+                self.approved[event.request_id] = event
+            case TimerFired(name=name) if name.startswith(APPROVAL):
+                self._late(name.removeprefix(APPROVAL))
+            case _:
+                pass
+
     def over(self, request_id: str) -> Request | None:
         """It waits no longer: it was answered, or the CLI withdrew it."""
         self.approvals.pop(request_id, None)
@@ -36,7 +49,7 @@ class Requests:
         self.overdue.discard(request_id)
         return self.waiting.pop(request_id, None)
 
-    def late(self, request_id: str) -> None:
+    def _late(self, request_id: str) -> None:
         """A person's time is over; nothing where no person is asked any more."""
         if request_id in self.approvals:
             self.overdue.add(request_id)

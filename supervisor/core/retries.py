@@ -1,6 +1,7 @@
 """How often one agent was started again after its CLI had ended too early, and the launch that is due."""
 
-from supervisor.protocol.events import RecoveryChosen
+from supervisor.core.timers import RETRY
+from supervisor.protocol.events import AnyEvent, RecoveryChosen, StateChanged, TimerFired
 from supervisor.protocol.interventions import EndCause
 from supervisor.protocol.words import AgentState
 
@@ -15,8 +16,19 @@ class Retries:
         self.over = False
         """Whether the wait is over."""
 
-    def chose(self, event: RecoveryChosen) -> None:
-        """The agent is to be started again."""
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event; those that do not bear on another try change nothing."""
+        match event:
+            case RecoveryChosen():
+                self._chose(event)
+            case StateChanged(after=state) if state is not AgentState.WAITING:
+                self.due = None
+            case TimerFired(name=name) if name == RETRY:
+                self.over = True
+            case _:
+                pass
+
+    def _chose(self, event: RecoveryChosen) -> None:
         if event.recovery.cause is EndCause.CRASHED:
             self.crashes += 1
         else:
@@ -27,11 +39,6 @@ class Retries:
         """A turn that succeeds shows that the service is there again."""
         if not failed:
             self.waits = 0
-
-    def entered(self, state: AgentState) -> None:
-        """The agent took a step."""
-        if state is not AgentState.WAITING:
-            self.due = None
 
     def seconds_left(self, at: float) -> float:
         """How long the wait still is.

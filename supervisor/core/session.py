@@ -12,10 +12,11 @@ from interventions.controller import Controller
 from monitors.review.allowances import Allowance
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
 from supervisor.core.going_back import Phase
-from supervisor.core.memory import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL, Memory
+from supervisor.core.memory import Memory
 from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import TABLE, Found, Todo
+from supervisor.core.timers import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
@@ -136,7 +137,7 @@ class Session:
     @property
     def open_issues(self) -> tuple[str, ...]:
         """The types of the issues that are open, one for each."""
-        return tuple(type_ for type_, _ in self._known.open_issues)
+        return tuple(type_ for type_, _ in self._known.issues.open)
 
     @property
     def answers_due(self) -> bool:
@@ -151,27 +152,27 @@ class Session:
     @property
     def launched(self) -> bool:
         """Whether its processes were started, now or before a restart."""
-        return self._known.launched
+        return self._known.processes.launched
 
     @property
     def processes_ended(self) -> bool:
         """Whether the end of its processes is known, though what follows from it may still be due."""
-        return self._known.ending is not None
+        return self._known.processes.ending is not None
 
     @property
     def launch_number(self) -> int:
         """Which launch its processes are of, or the next one would be."""
-        return self._known.going_back.launches + (0 if self._known.launched else 1)
+        return self._known.going_back.launches + (0 if self._known.processes.launched else 1)
 
     @property
     def over(self) -> bool:
         """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
-        return self.state.ended and not self._known.incidents_due and not self._controller.watching
+        return self.state.ended and not self._known.untold and not self._controller.watching
 
     @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
-        return self._known.offset
+        return self._known.processes.offset
 
     def check(self, wish: AnyEvent) -> None:
         """Refuse a person's wish that the agent's state does not allow, before it is journalled.
@@ -203,11 +204,11 @@ class Session:
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
         known = self._known
-        greeted, owed, rollback = known.greeted, known.turns.owed, self._rollback
+        greeted, owed, rollback = known.processes.greeted, known.turns.owed, self._rollback
         known.remember(seq, event)
         commands = self._effects(event)
         commands += self._decide(seq, event)
-        if known.greeted and not greeted:
+        if known.processes.greeted and not greeted:
             commands.append(StopTimer(HELLO))
         if known.turns.owed and not owed:
             commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
@@ -240,8 +241,8 @@ class Session:
                 return [StartTimer(SETTLE, self._settings.settle_seconds)]
             case Todo.CLOSE:
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
-            case Todo.CLIMB if known.rung is not None:
-                return self._climb(known.rung)
+            case Todo.CLIMB if known.stopping.rung is not None:
+                return self._climb(known.stopping.rung)
             case Todo.WATCH:
                 deadlines: list[Command] = [self._deadline(asked, mono) for asked in known.requests.approvals.values()]
                 lowered = self._controller.limits != LimitsInForce(known.task.limits)
@@ -367,7 +368,11 @@ class Session:
                 return [StopTimer(STANDSTILL), self._restore(mono)]
             case Phase.ENDING:
                 return [EndTree(), wait]
-            case None if known.launched and known.ending is None and known.rung not in (Rung.FREEZE, Rung.KILL):
+            case None if (
+                known.processes.launched
+                and known.processes.ending is None
+                and known.stopping.rung not in (Rung.FREEZE, Rung.KILL)
+            ):
                 return [StopTimer(STANDSTILL), Thaw()]
             case None:
                 return [StopTimer(STANDSTILL)]

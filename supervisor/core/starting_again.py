@@ -51,8 +51,8 @@ def recovery(
         zones: Where the time zones are, for resets that are stated as a time of day.
         plugins: Asked first, in this order, for as long as another try is allowed at all.
     """
-    ended = known.ending
-    if settings.max_retries == 0 or known.must_stop or known.going_back.phase is not None:
+    ended = known.processes.ending
+    if settings.max_retries == 0 or known.stopping.due or known.going_back.phase is not None:
         return None
     if not isinstance(ended, AgentExited | AgentVanished):
         return None

@@ -7,7 +7,19 @@ from typing import Any
 from monitors.judge import Asked
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
-from supervisor.protocol.events import JudgeAnswered, ResourcesSeen, StateChanged, TaskSubmitted, WorkspaceClosed
+from supervisor.protocol.events import (
+    AgentLaunched,
+    AnyEvent,
+    IncidentOpened,
+    InterventionChosen,
+    InterventionJudged,
+    IssueSeen,
+    JudgeAnswered,
+    ResourcesSeen,
+    StateChanged,
+    TaskSubmitted,
+    WorkspaceClosed,
+)
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState
 
@@ -98,6 +110,28 @@ class Summary:
             factors=dict(submitted.factors),
         )
 
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event of the agent; those that leave no trace here change nothing."""
+        match event:
+            case StateChanged():
+                self.changed(event)
+            case AgentLaunched():
+                self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
+            case IssueSeen(issue=issue) if not issue.closed:
+                _count(self.issues, issue.type)
+            case InterventionChosen():
+                _count(self.interventions, event.intervention.kind)
+            case InterventionJudged():
+                _count(self.outcomes, event.judgement.outcome)
+            case IncidentOpened():
+                self.incidents.append(event.incident.id)
+            case JudgeAnswered():
+                self._judged(event)
+            case ResourcesSeen():
+                self._sampled(event)
+            case _:
+                pass
+
     def changed(self, event: StateChanged) -> None:
         """Note a step of the state table."""
         self.state, self.why = event.after, event.why
@@ -105,8 +139,7 @@ class Summary:
             self.ended_at = event.at
             self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
 
-    def sampled(self, seen: ResourcesSeen) -> None:
-        """Note what its process tree holds and used."""
+    def _sampled(self, seen: ResourcesSeen) -> None:
         self.memory_mb, self.processes, self.open_files = seen.memory_mb, seen.processes, seen.open_files
         self.peak_memory_mb = max(self.peak_memory_mb, seen.memory_mb)
         self.cpu_seconds = max(self.cpu_seconds, seen.cpu_seconds)
@@ -118,14 +151,17 @@ class Summary:
         """Note what became of the workspace that was made for it."""
         self.workspace_closed = f"{'removed' if event.removed else 'kept'}: {event.why}"
 
-    def judged(self, answered: JudgeAnswered) -> None:
-        """Note that a model was asked about it."""
+    def _judged(self, answered: JudgeAnswered) -> None:
         before = self.asked
         self.asked = Asked(before.questions + 1, answered.step, round(before.cost_usd + answered.cost_usd, 6))
 
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""
-        self.reviews[review.decision] = self.reviews.get(review.decision, 0) + 1
+        _count(self.reviews, review.decision)
+
+    def began(self, init: messages.Init) -> None:
+        """Note who answers, and in which session."""
+        self.session_id, self.cli_version, self.model = init.session_id, init.cli_version, init.model
 
     def count_turn(self, result: messages.Result) -> None:
         """Count a turn that ended."""
@@ -147,3 +183,7 @@ class Summary:
         self.input_tokens += usage.input_tokens + usage.cache_creation_input_tokens
         self.cached_tokens += usage.cache_read_input_tokens
         self.output_tokens += usage.output_tokens
+
+
+def _count(counts: dict[str, int], what: str) -> None:
+    counts[what] = counts.get(what, 0) + 1

@@ -1,6 +1,7 @@
 """Whether the model has more to do: what it was told and has not taken up, work in the background, the turn that ended."""
 
 from supervisor.protocol import messages
+from supervisor.protocol.words import AgentState
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})
 """Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
@@ -19,6 +20,8 @@ class Turns:
         """What people said and no turn has taken, by the message's id."""
         self.background: set[str] = set()
         """Work of the CLI that will start another turn when it ends."""
+        self.begun = False
+        """Whether one began that the agent's state does not tell of yet."""
         self.idle = False
         """Whether nothing is under way: its last turn ended, what followed from that was decided, and none began since."""
         self._untaken: dict[str, str] = {}
@@ -47,14 +50,17 @@ class Turns:
         first = next((id_ for id_, untaken in self._untaken.items() if untaken == text), "")
         self.taken(first)
 
-    def began(self) -> None:
+    def began(self, state: AgentState) -> None:
         """A turn begins."""
         self.ended, self.idle = None, False
+        self.begun = state in (AgentState.STARTING, AgentState.IDLE)
         self._settled = self._woken = False
 
-    def rest(self) -> None:
-        """What followed from the end of the last turn was decided."""
-        self.ended, self.idle = None, True
+    def entered(self, state: AgentState) -> None:
+        """The agent took a step: what followed from a turn that began, or from the end of the last one, was decided."""
+        self.begun = False
+        if state in (AgentState.IDLE, AgentState.FINISHING):
+            self.ended, self.idle = None, True
 
     def work(self, task: messages.BackgroundTask) -> None:
         """Background work began or ended."""

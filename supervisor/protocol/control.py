@@ -108,13 +108,6 @@ def _pre_tool_use(
     return answer(request_id, {"hookSpecificOutput": output})
 
 
-def add_context(request_id: str, event: str, context: str) -> bytes:
-    """Answer another hook with text for the model's next request, or with nothing where the text is empty."""
-    if not context:
-        return answer(request_id, {})
-    return answer(request_id, {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
-
-
 def grant_permission(request_id: str, tool_input: Mapping[str, Any]) -> bytes:
     """Answer `can_use_tool`: the tool runs with this input."""
     return answer(request_id, {"behavior": "allow", "updatedInput": tool_input})

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interventions.contract import Case, Unfit
 from interventions.controller import Easing
 from interventions.effectiveness import Record, Tally
 from interventions.settings import (
@@ -145,6 +146,39 @@ def test_what_ended_within_the_cooldown_is_not_answered() -> None:
     run.now += 25
     assert not [due for due in run.due() if isinstance(due, Intervention)]
     assert run.controller.wakes_in(run.now) is None
+
+
+class Counting:
+    """A plugin that counts how often it is asked, and answers nothing."""
+
+    name = "counting"
+    kind = THROTTLE
+    types = ("scope_creep",)
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def plan(self, case: Case) -> Unfit:  # noqa: ARG002 - the contract's
+        self.asked += 1
+        return Unfit("it only counts")
+
+
+def test_an_answer_that_must_wait_is_planned_again_only_when_something_has_changed() -> None:
+    plugin = Counting()
+    run = Run(plugins=(plugin,))
+    assert run.kind(issue()) is SOFT
+    run.now += 1
+    run.saw(
+        issue("scope_creep", Severity.HIGH, confidence=1.0)
+    )  # 0.96: within the band of a stop, which is no rung yet
+    asked = []
+    for returned, seconds in ((0, 0.0), (0, 0.5), (1, 0.0), (0, 0.0), (0, 1.0)):
+        run.steps(ok=returned)
+        run.now += seconds
+        assert run.due() == []
+        asked.append(plugin.asked)
+    assert 0 < asked[0] == asked[1] < asked[2] == asked[3] < asked[4]
+    assert run.kind(CRITICAL) is STOP
 
 
 def test_a_stop_waits_for_no_cooldown() -> None:

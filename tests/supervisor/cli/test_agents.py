@@ -42,6 +42,23 @@ async def test_an_agent_is_steered_by_name(base: Base) -> None:
         assert (await ended(daemon)).why.endswith("enough")
 
 
+async def test_every_steering_command_prints_the_agent_as_data(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        for command, state in (
+            (("pause", "a1"), "paused"),
+            (("resume", "a1"), "running"),
+            (("say", "a1", "two"), "running"),
+            (("redirect", "a1", "other"), "running"),
+            (("stop", "a1", "--force"), "stopping"),
+        ):
+            data = json.loads((await chaperon(*command, "--json")).output)
+            assert (data["agent"], data["state"], data["task"]) == ("a1", state, base.submission().prompt)
+        await ended(daemon)
+
+
 async def test_what_is_refused_exits_with_1_and_the_daemons_words(base: Base) -> None:
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")

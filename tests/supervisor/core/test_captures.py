@@ -38,6 +38,7 @@ from tests.play import Play, Rules, answers, recorded, verdict
 DELETES = SideEffect("file_delete", Severity.MEDIUM, True, "deletes")
 RISKY = replace(verdict(Decision.ALLOW, "deletes"), side_effects=(DELETES,), checkpoint_first=True)
 LITTLE = replace(RISKY, checkpoint_first=False)
+DISCARDS = replace(LITTLE, side_effects=(replace(DELETES, type="git_discard"),))
 
 
 class Kept(Play):
@@ -46,7 +47,9 @@ class Kept(Play):
     def __init__(self, **more: Any) -> None:
         self.rules_of_captures = CaptureRules(enabled=True, spacing_seconds=more.pop("spacing_seconds", 0.0))
         self.approval = ApprovalSettings(mode=more.pop("approval", "off"), deadline_seconds=300.0)
-        super().__init__({"rm": lambda: RISKY, "unlink": lambda: LITTLE}, keep_open=True, **more)
+        super().__init__(
+            {"rm": lambda: RISKY, "unlink": lambda: LITTLE, "git restore": lambda: DISCARDS}, keep_open=True, **more
+        )
         self.asked: list[Capture] = []
         self._numbers = itertools.count(1)
 
@@ -234,11 +237,12 @@ def test_a_risky_action_that_cannot_be_captured_is_blocked_and_others_go_on() ->
     assert answers(play.call("make"))[0]["permissionDecision"] == "allow"
 
 
-def test_what_deletes_a_little_is_captured_first_too_and_not_blocked_where_that_fails() -> None:
+@pytest.mark.parametrize("command", ["unlink a.txt", "git restore a.txt"])
+def test_what_deletes_a_little_is_captured_first_too_and_not_blocked_where_that_fails(command: str) -> None:
     play = Kept(spacing_seconds=10.0).settled()
     play.call("make")
     play.returned("make", "result-1")
-    assert not answers(play.call("unlink a.txt"))
+    assert not answers(play.call(command))
     assert answers(play.failed())[0]["permissionDecision"] == "allow"
 
 

@@ -21,7 +21,9 @@ def known(state: AgentState, **facts: Any) -> Memory:
     memory = session._known
     memory.state = state
     for name, value in facts.items():
-        setattr(memory, name, value)
+        part = memory.processes if hasattr(memory.processes, name) else memory.stopping
+        assert hasattr(part, name), name
+        setattr(part, name, value)
     return memory
 
 
@@ -54,7 +56,7 @@ def test_what_the_end_of_the_processes_means(state: AgentState, ending: Any, ste
 
 
 def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
-    due = life.step(known(AgentState.RUNNING, ending=exited(1), stop=stop()))
+    due = life.step(known(AgentState.RUNNING, ending=exited(1), asked=stop()))
     assert due is not None
     assert due[0] is Step.FAIL
 
@@ -62,15 +64,15 @@ def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
 @pytest.mark.parametrize(
     ("facts", "rung"),
     [
-        ({"stop": stop(), "rung": None}, Rung.INTERRUPT),
-        ({"stop": stop(), "rung": Rung.INTERRUPT}, None),
-        ({"stop": stop(), "rung": Rung.INTERRUPT, "rung_over": True}, Rung.END_OF_INPUT),
-        ({"stop": stop(force=True), "rung": None}, Rung.FREEZE),
-        ({"stop": stop(force=True), "rung": Rung.TERMINATE}, Rung.FREEZE),
+        ({"asked": stop(), "rung": None}, Rung.INTERRUPT),
+        ({"asked": stop(), "rung": Rung.INTERRUPT}, None),
+        ({"asked": stop(), "rung": Rung.INTERRUPT, "rung_over": True}, Rung.END_OF_INPUT),
+        ({"asked": stop(force=True), "rung": None}, Rung.FREEZE),
+        ({"asked": stop(force=True), "rung": Rung.TERMINATE}, Rung.FREEZE),
         ({"unfit": events.TimerFired(**STAMP, name="hello"), "rung": Rung.INTERRUPT}, Rung.FREEZE),
-        ({"stop": stop(force=True), "rung": Rung.FREEZE}, None),
-        ({"stop": stop(force=True), "rung": Rung.FREEZE, "rung_over": True}, Rung.KILL),
-        ({"stop": stop(force=True), "rung": Rung.KILL, "rung_over": True}, None),
+        ({"asked": stop(force=True), "rung": Rung.FREEZE}, None),
+        ({"asked": stop(force=True), "rung": Rung.FREEZE, "rung_over": True}, Rung.KILL),
+        ({"asked": stop(force=True), "rung": Rung.KILL, "rung_over": True}, None),
     ],
 )
 def test_the_rung_that_is_climbed(facts: dict[str, Any], rung: Rung | None) -> None:
@@ -82,7 +84,7 @@ def test_where_a_stop_is_not_hard_only_a_person_ends_what_an_emergency_stop_froz
     gentle = Ladder(hard_stop=False)
     assert life.rung(known(AgentState.STOPPING, **frozen), gentle) is None
     assert life.rung(known(AgentState.STOPPING, **frozen), Ladder()) is Rung.KILL
-    assert life.rung(known(AgentState.STOPPING, **frozen, stop=stop()), gentle) is Rung.KILL
+    assert life.rung(known(AgentState.STOPPING, **frozen, asked=stop()), gentle) is Rung.KILL
     unfit = events.TimerFired(**STAMP, name="hello")
     assert life.rung(known(AgentState.STOPPING, **frozen, unfit=unfit), gentle) is Rung.KILL
 

@@ -6,6 +6,8 @@ import orjson
 
 from supervisor.core.outbox import Outbox, message_id
 from supervisor.protocol.commands import SendLine
+from supervisor.protocol.interventions import LimitsInForce
+from supervisor.protocol.tasks import Limits
 
 
 def keys(due: list[SendLine]) -> list[str]:
@@ -52,13 +54,25 @@ def test_after_a_new_launch_the_same_keys_are_due_again() -> None:
     assert keys(outbox.take()) == ["init"]
 
 
-def test_an_effort_is_a_request_of_its_own() -> None:
-    outbox = Outbox()
-    outbox.effort("7", "low")
+def test_an_effort_is_a_request_of_its_own_made_once_in_each_launch() -> None:
+    outbox, lowered = Outbox(), LimitsInForce(Limits(), effort="low")
+    outbox.pace("7", lowered, None)
+    outbox.pace("8", lowered, None)
     (command,) = outbox.take()
     frame = orjson.loads(command.line)
     assert (command.key, frame["request_id"]) == ("effort:7", "effort-7")
     assert frame["request"]["settings"] == {"effortLevel": "low"}
+    outbox.forget()
+    outbox.pace("9", lowered, None)
+    assert keys(outbox.take()) == ["effort:9"]
+
+
+def test_where_the_limits_name_no_model_any_more_the_usual_one_is_asked_for() -> None:
+    outbox, lowered = Outbox(), LimitsInForce(Limits(), model="haiku")
+    outbox.pace("1", lowered, "opus")
+    outbox.pace("2", LimitsInForce(Limits()), "opus")
+    models = [orjson.loads(command.line)["request"]["model"] for command in outbox.take()]
+    assert models == ["haiku", "opus"]
 
 
 def test_an_answer_in_a_hurry_says_so_until_it_may_have_been_lost() -> None:

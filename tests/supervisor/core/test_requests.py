@@ -17,11 +17,12 @@ ASKED = events.ApprovalAsked(
     why="it writes",
     deadline_seconds=300,
 )
+LATE = events.TimerFired(agent="a1", at=0, mono=0, name="approval:r1")
 
 
 def test_a_request_that_is_over_leaves_nothing_behind() -> None:
     requests = Requests({"r1": QUESTION}, {"r1": ASKED})
-    requests.late("r1")
+    requests.remember(LATE)
     assert requests.overdue == {"r1"}
     assert requests.over("r1") is QUESTION
     assert requests == Requests()
@@ -30,7 +31,7 @@ def test_a_request_that_is_over_leaves_nothing_behind() -> None:
 
 def test_time_that_is_over_for_nobody_means_nothing() -> None:
     requests = Requests({"r1": QUESTION})
-    requests.late("r1")
+    requests.remember(LATE)
     assert not requests.overdue
 
 

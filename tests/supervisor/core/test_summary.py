@@ -73,5 +73,5 @@ def test_file_operations_never_fall() -> None:
     made, play = summary(), Play()
     figures = {"memory_mb": 1.0, "cpu_seconds": 1.0, "processes": 1, "open_files": 1, "io_bytes": 1}
     for operations in (7, 0):
-        made.sampled(events.ResourcesSeen(**play.stamp(), **figures, file_operations=operations))  # type: ignore[arg-type]
+        made.remember(events.ResourcesSeen(**play.stamp(), **figures, file_operations=operations))  # type: ignore[arg-type]
     assert made.file_operations == 7

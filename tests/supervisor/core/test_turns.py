@@ -4,6 +4,7 @@ import pytest
 
 from supervisor.core.turns import Turns
 from supervisor.protocol.messages import BackgroundTask, Result, parse_frame
+from supervisor.protocol.words import AgentState
 
 
 def result() -> Result:
@@ -54,7 +55,7 @@ def test_work_that_has_ended_wakes_the_model() -> None:
     assert (turns.background, turns.owed) == ({"b1"}, False)
     turns.work(work("completed"))
     assert (turns.background, turns.owed) == (set(), True)
-    turns.began()
+    turns.began(AgentState.RUNNING)
     turns.ended = result()
     assert not turns.owed
 

@@ -103,13 +103,6 @@ def test_a_denial_carries_its_reason() -> None:
     }
 
 
-def test_context_for_other_hooks_names_the_event_and_is_nothing_where_empty() -> None:
-    assert body(control.add_context("r1", "PostToolUse", "")) == {}
-    assert body(control.add_context("r1", "PostToolUse", "so")) == {
-        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "so"}
-    }
-
-
 def test_permission_is_granted_with_an_input_and_refused_with_a_reason() -> None:
     assert body(control.grant_permission("r1", {"a": 1})) == {"behavior": "allow", "updatedInput": {"a": 1}}
     assert body(control.refuse_permission("r1", "no")) == {"behavior": "deny", "message": "no"}
@@ -128,7 +121,6 @@ def test_a_request_of_an_unknown_kind_is_refused_by_name() -> None:
         lambda text: control.deny_tool("r1", text),
         lambda text: control.allow_tool("r1", context=text),
         lambda text: control.allow_tool("r1", updated_input={"command": text}),
-        lambda text: control.add_context("r1", "PostToolUse", text),
         lambda text: control.refuse_permission("r1", text),
     ],
 )

@@ -1,0 +1,48 @@
+"""The processes of one agent: what was launched, how far their output was read, and how they ended. A fold over events."""
+
+from supervisor.protocol.events import (
+    AgentAdopted,
+    AgentExited,
+    AgentLaunched,
+    AgentVanished,
+    AnyEvent,
+    LaunchFailed,
+    LinePassedOver,
+    LineReceived,
+)
+
+Ending = AgentExited | AgentVanished | LaunchFailed
+
+
+class Processes:
+    """Those of the last launch."""
+
+    def __init__(self) -> None:
+        self.launched = False
+        self.greeted = False
+        """Whether the CLI answered its first line, or began a turn."""
+        self.unborn = False
+        """Whether it was found that no process of it was ever started."""
+        self.offset = 0
+        """Where in the output reading resumes."""
+        self.ending: Ending | None = None
+        """Their end, from which no step has followed yet."""
+
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event; those that do not bear on processes change nothing."""
+        match event:
+            case LineReceived() | LinePassedOver():
+                self.offset = event.end
+            case AgentLaunched():
+                self.launched, self.unborn = True, False
+            case AgentAdopted():
+                self.unborn = event.outcome == "launched"
+            case AgentExited() | AgentVanished() | LaunchFailed():
+                self.ending = event
+            case _:
+                pass
+
+    def forget(self) -> None:
+        """They are gone, and others are to be launched in their place."""
+        self.launched = self.greeted = False
+        self.offset, self.ending = 0, None

@@ -1,0 +1,25 @@
+"""The names of a session's timers."""
+
+HELLO = "hello"
+"""The CLI's first answer."""
+
+SETTLE = "settle"
+"""Messages that no turn has taken."""
+
+FINISH = "finish"
+"""The CLI's end, once its input is closed."""
+
+LADDER = "ladder"
+"""The next rung of a stop."""
+
+INTERVENE = "intervene"
+"""The end of a cooldown, or of the wait for the next call that a throttling lets through."""
+
+RETRY = "retry"
+"""The launch of an agent that waits to be started again."""
+
+STANDSTILL = "standstill"
+"""A rollback: until all processes stand still, and again until they have gone."""
+
+APPROVAL = "approval:"
+"""How the timers of actions that wait for a person begin; the request's id follows."""
