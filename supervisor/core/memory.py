@@ -383,6 +383,7 @@ class Memory:
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None
+                self.allowances.adopted(event.mono)
             case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
                 self.going_back.still = True
             case ResourcesSeen():
