@@ -120,7 +120,7 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 
 
 @contextmanager
-def _told_of_its_end(seconds: float | None = ANSWER_SECONDS) -> Iterator[None]:
+def _told_of_its_end(seconds: float | None = None) -> Iterator[None]:
     """Give failures of the conversation, in which an answer may take so long, as what they mean."""
     import httpx
 
@@ -128,7 +128,7 @@ def _told_of_its_end(seconds: float | None = ANSWER_SECONDS) -> Iterator[None]:
         yield
     except httpx.TimeoutException as error:
         raise DaemonGoneError(
-            f"The daemon did not answer within {seconds or CONNECT_SECONDS:g} s; whether it does what was asked is not known.",
+            f"The daemon did not answer within {seconds or ANSWER_SECONDS:g} s; whether it does what was asked is not known.",
             way_out="chaperon doctor says more; what the daemon has taken is in its journal (chaperon tail).",
         ) from error
     except httpx.TransportError as error:
