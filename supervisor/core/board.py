@@ -13,7 +13,7 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
-from supervisor.protocol.errors import NotFoundError, UsageError
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.events import (
     AgentAdopted,
     AnyEvent,
@@ -43,9 +43,28 @@ class Board:
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
         """What sessions raised, by agent. Such a one decides nothing any more, so that no call of its agent is answered."""
+        self.unmade: dict[str, Summary] = {}
+        """Agents whose session could not be made as the journal was read; `failed` has why. They wait for a daemon that can."""
+        self._admitted: dict[str, Session] = {}
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
+
+    def admit(self, submitted: TaskSubmitted) -> None:
+        """Make the session of a task before the journal has it; `see` takes it from here.
+
+        Raises:
+            ChaperonError: None can be made.
+        """
+        try:
+            self._admitted[submitted.agent] = self._make_session(submitted)
+        except ChaperonError:
+            raise
+        except Exception as error:
+            raise UsageError(
+                f"No session could be made for agent {submitted.agent} ({type(error).__name__}: {error}); nothing was started.",
+                way_out="Look at what the task brings (approval, limits) and at the configuration and its plugins.",
+            ) from error
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Hand the event to its session and return what is to be done; nothing for events of the daemon's own."""
@@ -63,6 +82,8 @@ class Board:
             self.record.remember(seq, event.judgement)
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
+        if event.agent in self.unmade:
+            self.unmade[event.agent].remember(event)
         self._guarded(event.agent, lambda: self._fold(seq, event))
         if event.agent in self.failed and isinstance(event, StateChanged) and event.after.ended:
             self.abandon(event)
@@ -80,6 +101,10 @@ class Board:
         """The sessions that have not ended."""
         return iter(list(self._live.values()))
 
+    def at_work(self) -> list[Summary]:
+        """The agents that have not ended: those with a session, and those whose session could not be made."""
+        return [*(session.summary for session in self._live.values()), *self.unmade.values()]
+
     def session(self, agent: str) -> Session:
         """The live session of that name.
 
@@ -89,13 +114,14 @@ class Board:
         try:
             return self._live[agent]
         except KeyError:
+            self.refuse_unmade(agent)
             ended = self._ended.get(agent)
             what = f"Agent {agent!r} has ended ({ended.state})." if ended else f"There is no agent {agent!r}."
             raise NotFoundError(what, way_out=f"Running: {', '.join(self._live) or 'none'}.") from None
 
     def summaries(self) -> list[Summary]:
         """All agents, in the order in which they were submitted."""
-        known = [*self._ended.values(), *(session.summary for session in self._live.values())]
+        known = [*self._ended.values(), *self.at_work()]
         return sorted(known, key=lambda summary: summary.first_event)  # the wall clock may have gone back meanwhile
 
     def summary(self, agent: str) -> Summary:
@@ -104,9 +130,8 @@ class Board:
         Raises:
             NotFoundError: There is none.
         """
-        if agent in self._ended:
-            return self._ended[agent]
-        return self.session(agent).summary
+        known = self._ended.get(agent) or self.unmade.get(agent)
+        return known or self.session(agent).summary
 
     def explained(self, agent: str, mono: float) -> Summary:
         """The summary of that name with the reasons of its controller as they are now.
@@ -129,8 +154,20 @@ class Board:
         Raises:
             UsageError: It is taken.
         """
-        if agent in self._live or agent in self._ended:
+        if agent in self._live or agent in self._ended or agent in self.unmade:
             raise UsageError(f"There is an agent {agent!r} already.", way_out="Choose another name, or none.")
+
+    def refuse_unmade(self, agent: str) -> None:
+        """Refuse what only a session can do.
+
+        Raises:
+            NotFoundError: The agent's session could not be made.
+        """
+        if agent in self.unmade:
+            raise NotFoundError(
+                f"Agent {agent!r} has no session: {self.unmade[agent].why}. Its calls wait; nothing was done.",
+                way_out="Mend that and start the daemon again.",
+            )
 
     def snapshot(self) -> tuple[int | None, list[Summary]]:
         """The sequence number of the oldest live agent's first event (None without one), and all ended summaries."""
@@ -143,15 +180,19 @@ class Board:
     def abandon(self, event: StateChanged) -> None:
         """Write an agent off whose session failed: its life is over, whatever the session would still decide."""
         self.failed.pop(event.agent, None)
-        if (session := self._live.pop(event.agent, None)) is not None:
-            session.summary.changed(event)
-            self._ended[event.agent] = session.summary
+        session, summary = self._live.pop(event.agent, None), self.unmade.pop(event.agent, None)
+        summary = session.summary if session is not None else summary
+        if summary is not None:
+            summary.changed(event)
+            self._ended[event.agent] = summary
             del self._began[event.agent]
 
     def settle(self) -> None:
         """Retire the sessions that ended, once the journal was read; one that still has an incident to tell stays."""
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
+        for agent, summary in self.unmade.items():
+            summary.why = f"its session could not be made ({type(self.failed[agent]).__name__}: {self.failed[agent]})"
 
     def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:
         """Keep what one session raises from all others."""
@@ -164,7 +205,13 @@ class Board:
             return []
 
     def _fold(self, seq: int, event: AnyEvent) -> list[Command]:
-        session = self._session_of(seq, event)
+        try:
+            session = self._session_of(seq, event)
+        except Exception:
+            if isinstance(event, TaskSubmitted):
+                self.unmade[event.agent] = replace(Summary.of(event), first_event=seq)
+                self._began[event.agent] = seq
+            raise
         if session is not None:
             session.remember(seq, event)
             _keep_reasons(session, event)
@@ -172,8 +219,10 @@ class Board:
 
     def _session_of(self, seq: int, event: AnyEvent) -> Session | None:
         if isinstance(event, TaskSubmitted) and event.agent not in self._ended:
-            session = self._live[event.agent] = self._make_session(event)
+            admitted = event.agent in self._admitted
+            session = self._admitted.pop(event.agent) if admitted else self._make_session(event)
             session.summary.first_event = seq
+            self._live[event.agent] = session
             self._began[event.agent] = seq
         if isinstance(event, WorkspaceClosed):
             self.summary(event.agent).closed(event)

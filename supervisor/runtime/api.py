@@ -134,7 +134,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action],
             ending=daemon.ending,
             journal=str(daemon.journal.state),
             last_event=daemon.journal.last,
-            agents=sum(1 for _ in daemon.board.live()),
+            agents=len(daemon.board.at_work()),
             adopted=daemon.adopted.counts(),
         )
 

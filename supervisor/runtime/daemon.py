@@ -189,7 +189,7 @@ class Daemon:
         """Take a task; its agent is launched once the journal has it.
 
         Raises:
-            UsageError: The task cannot be: see `Submission.check`; or the name is taken.
+            UsageError: The task cannot be: see `Submission.check`; or the name is taken, or no session can be made for it.
             CheckpointError: No workspace could be made for it.
             UnavailableError: The daemon is ending, or the disk is full.
         """
@@ -215,6 +215,7 @@ class Daemon:
             branch=branch,
             factors=dict(self.board.lessons.factors),
         )
+        self.board.admit(submitted)
         self._start_runner(name)
         seq = self.happened(submitted)
         log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
@@ -236,9 +237,10 @@ class Daemon:
         """Take in what a person wishes of an agent; it is in the journal when this returns.
 
         Raises:
-            NotFoundError: There is no such agent.
+            NotFoundError: There is no such agent, or its session could not be made.
             IllegalStepError: Its state does not allow it, or it has ended.
         """
+        self.board.refuse_unmade(agent)
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
         refuse_illegal(agent, self.board.summary(agent).state, event)
         if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
@@ -275,11 +277,11 @@ class Daemon:
 
     def _refuse_shared_session(self, session_id: str | None) -> None:
         """A session of the CLI has one owner: two at once would spoil its file."""
-        for one in self.board.live():
-            if session_id is not None and one.summary.session_id == session_id:
+        for one in self.board.at_work():
+            if session_id is not None and one.session_id == session_id:
                 raise UsageError(
-                    f"Agent {one.summary.agent} is at work in session {session_id}; nothing was started.",
-                    way_out=f"Tell it what you want (chaperon say {one.summary.agent}), or stop it first.",
+                    f"Agent {one.agent} is at work in session {session_id}; nothing was started.",
+                    way_out=f"Tell it what you want (chaperon say {one.agent}), or stop it first.",
                 )
 
     async def _mark(self, agent: str) -> None:
@@ -309,13 +311,12 @@ class Daemon:
     def beside(self, agent: str) -> set[str]:
         """The other live agents that work in this agent's workspace."""
         here = self.board.summary(agent).workspace
-        return {
-            name for one in self.board.live() if one.summary.workspace == here and (name := one.summary.agent) != agent
-        }
+        return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
     def shim_pids(self) -> frozenset[int]:
         """The process ids of all living shims: what is below one is an agent's."""
-        return frozenset(session.summary.shim_pid for session in self.board.live() if session.launched)
+        launched = {session.summary.shim_pid for session in self.board.live() if session.launched}
+        return frozenset(launched | {summary.shim_pid for summary in self.board.unmade.values() if summary.shim_pid})
 
     def unwatched(self) -> list[str]:
         """Live agents without a runner, of which there should be none."""

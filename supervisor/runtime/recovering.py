@@ -103,8 +103,7 @@ class Recovering:
     def _refuse_running(self, wanted: Resumption) -> None:
         """A Claude session has one owner, and a workspace that is cleaned up has none."""
         session = wanted.task.resume_session if wanted.task else None
-        for live in self._daemon.board.live():
-            known = live.summary
+        for known in self._daemon.board.at_work():
             if known.agent == wanted.agent or known.session_id == session or known.workspace == wanted.workspace:
                 raise UsageError(
                     f"Agent {known.agent!r} is {known.state} there, so nothing was done.",

@@ -165,7 +165,7 @@ async def forget_project(daemon: Daemon, project: str) -> None:
         CheckpointError: A restore is under way; nothing was deleted.
     """
     places = {workspace for workspace, place in daemon.keeper.places.items() if str(place.store.project) == project}
-    at_work = [one.summary.agent for one in daemon.board.live() if one.summary.workspace in {*places, project}]
+    at_work = [one.agent for one in daemon.board.at_work() if one.workspace in {*places, project}]
     if at_work:
         raise UsageError(
             f"Agent {', '.join(at_work)} works in {project}; no checkpoint was deleted.", way_out="Stop it first."
@@ -222,7 +222,7 @@ async def _of_workspace(daemon: Daemon, name: str, workspace: str) -> Checkpoint
 
 def _living(daemon: Daemon, target: Checkpoint) -> set[str]:
     """Agents at work where the checkpoint was made."""
-    return {one.summary.agent for one in daemon.board.live() if one.summary.workspace == target.workspace}
+    return {one.agent for one in daemon.board.at_work() if one.workspace == target.workspace}
 
 
 def _whose(daemon: Daemon, target: Checkpoint) -> str:

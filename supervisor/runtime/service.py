@@ -240,7 +240,7 @@ def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
     containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
-    launcher.sweep([session.summary.agent for session in board.live()])
+    launcher.sweep([one.agent for one in board.at_work()])
     return launcher
 
 
@@ -291,6 +291,9 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
         daemon.fault("", "rollback_interrupted", problem, way_out="chaperon checkpoints names what is there.")
     for agent, error in daemon.board.failed.items():
         log.error("the session of %s failed", agent, exc_info=error)
+    for agent, summary in daemon.board.unmade.items():
+        what = f"Nobody watches over agent {agent}: {summary.why}. Its calls wait at the gate; the other agents go on."
+        daemon.fault(agent, "session_not_made", what, way_out="Mend that and start the daemon again.")
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)

@@ -36,7 +36,7 @@ async def tend(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
 async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
     """Do what is due now; a failure is told and the rest is done."""
     keeper = daemon.keeper
-    live = {session.summary.workspace for session in daemon.board.live()}
+    live = {summary.workspace for summary in daemon.board.at_work()}
     for workspace, place in list(keeper.places.items()):
         if not _idle(place, clock):
             continue

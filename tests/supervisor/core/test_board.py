@@ -150,3 +150,72 @@ def test_a_session_that_cannot_be_rebuilt_is_written_off_where_the_journal_says_
     assert made.failed == {}
     assert made.summary("bad").state is AgentState.LOST
     assert [session.summary.agent for session in made.live()] == ["good"]
+
+
+# ── a session that cannot be made ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def unable(submitted: TaskSubmitted) -> Session:
+    if submitted.agent == "bad":
+        raise ZeroDivisionError("oh")
+    return Play().make(submitted)
+
+
+def stepped(agent: str, after: AgentState) -> events.StateChanged:
+    return events.StateChanged(agent=agent, at=1.0, mono=0.0, before=AgentState.STARTING, after=after, why="because")
+
+
+def reread(*journal: events.AnyEvent) -> Board:
+    made = Board(unable)
+    for seq, event in enumerate(journal, 1):
+        made.remember(seq, event)
+    made.settle()
+    return made
+
+
+def test_an_agent_whose_session_cannot_be_made_is_known_and_waits_for_a_daemon_that_can() -> None:
+    made = reread(play_of("bad"), play_of("good"), stepped("bad", AgentState.RUNNING))
+    bad = made.summary("bad")
+    assert (bad.state, bad.first_event) == (AgentState.RUNNING, 1)
+    assert bad.why == "its session could not be made (ZeroDivisionError: oh)"
+    assert [summary.agent for summary in made.summaries()] == ["bad", "good"]
+    assert {summary.agent for summary in made.at_work()} == {"bad", "good"}
+    assert [session.summary.agent for session in made.live()] == ["good"]
+    assert made.snapshot() == (1, []), "the next start reads all of it again"
+    assert made.explained("bad", 0.0) is bad
+
+
+def test_what_needs_a_session_is_refused_where_there_is_none_and_its_name_is_taken() -> None:
+    made = reread(play_of("bad"))
+    for refuse in (made.session, made.refuse_unmade):
+        with pytest.raises(NotFoundError, match=r"has no session: .*oh.* Its calls wait; nothing was done"):
+            refuse("bad")
+    with pytest.raises(UsageError, match="already"):
+        made.refuse_taken("bad")
+
+
+def test_one_that_ended_needs_no_session_to_be_remembered() -> None:
+    made = reread(play_of("bad"), stepped("bad", AgentState.DONE))
+    assert (made.unmade, made.failed, made.at_work()) == ({}, {}, [])
+    assert (made.summary("bad").state, made.summary("bad").why) == (AgentState.DONE, "because")
+
+
+def test_a_task_whose_session_cannot_be_made_is_not_admitted_and_leaves_nothing() -> None:
+    made = Board(unable)
+    with pytest.raises(UsageError, match=r"agent bad \(ZeroDivisionError: oh\); nothing was started"):
+        made.admit(play_of("bad"))
+    assert made.summaries() == []
+    made.refuse_taken("bad")
+
+
+def test_an_admitted_session_is_the_one_that_sees_its_task() -> None:
+    numbers: list[str] = []
+
+    def make(submitted: TaskSubmitted) -> Session:
+        numbers.append(submitted.agent)
+        return Play().make(submitted)
+
+    made, submitted = Board(make), play_of("a")
+    made.admit(submitted)
+    assert made.see(1, submitted) != []
+    assert numbers == ["a"]

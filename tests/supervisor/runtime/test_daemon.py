@@ -212,6 +212,58 @@ async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
     assert "Its processes were ended." in incident["summary"]
 
 
+def no_session_for_bad(submitted: events.TaskSubmitted, *parts: Any) -> Session:
+    if submitted.agent == "bad":
+        broken()
+    return Session(submitted, *parts)
+
+
+async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_told_of(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    async with run_daemon(base.setup()) as daemon:
+        for name in ("bad", "good"):
+            await daemon.submit(base.submission(name=name), by="test")
+            await reached(daemon, AgentState.RUNNING, name)
+        cli = daemon.board.summary("bad").cli_pid
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "Session", no_session_for_bad)
+        async with run_daemon(base.setup()) as daemon:
+            assert daemon.adopted.counts() | {"found": 1, "reattached": 1} == daemon.adopted.counts()
+            assert [one.agent for one in daemon.board.summaries()] == ["bad", "good"]
+            assert "ZeroDivisionError: oh" in daemon.board.explained("bad", 0.0).why
+            assert daemon.shim_pids() == {one.shim_pid for one in daemon.board.summaries()}
+            with pytest.raises(NotFoundError, match="has no session"):
+                await daemon.wish("bad", events.StopRequested, by="ann")
+            assert psutil.pid_exists(cli)
+            assert daemon.board.summary("good").state is AgentState.RUNNING
+    (incident,) = base.incidents()
+    assert (incident["type"], incident["agent"]) == ("session_not_made", "bad")
+    assert "ZeroDivisionError: oh" in incident["summary"]
+    async with served(base) as (daemon, _):
+        assert daemon.adopted.counts() | {"found": 2, "reattached": 2} == daemon.adopted.counts()
+        assert daemon.board.summary("bad").cli_pid == cli
+
+
+async def test_a_task_whose_session_cannot_be_made_is_refused_and_leaves_no_trace(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    monkeypatch.setattr(service, "Session", no_session_for_bad)
+    async with served(base) as (daemon, client):
+        with pytest.raises(UsageError, match="No session could be made for agent bad"):
+            await daemon.submit(base.submission(name="bad"), by="test")
+        answer = await client.post("/v1/agents", json={"prompt": "go", "repository": str(base.repo), "name": "bad"})
+        assert answer.status_code == 422
+        assert "ZeroDivisionError: oh" in answer.text
+        assert daemon.board.summaries() == []
+        await daemon.submit(base.submission(name="good"), by="test")
+        await reached(daemon, AgentState.RUNNING, "good")
+    assert [event.agent for event in base.events(events.TaskSubmitted)] == ["good"]
+    assert base.incidents() == []
+
+
 async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopted(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
