@@ -1,7 +1,10 @@
 """The command line: `chaperon COMMAND …`."""
 
+import errno
 import os
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -74,8 +77,27 @@ SAYS = {
 """What `--help` says of each, without importing any: 0.06 s where importing all takes a second."""
 
 
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""How a device says that it takes no more of what is printed."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command; one whose output cannot be written says so and fails."""
+        try:
+            return super().main(*args, **kwargs)
+        except (OSError, ExceptionGroup) as failed:
+            error: BaseException = failed
+            while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+                error = error.exceptions[0]
+            if not isinstance(error, OSError) or error.errno not in UNWRITABLE or error.filename:
+                raise
+            # The interpreter must not try to flush the rest again at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"chaperon: The output cannot be written: {error}. Make room, or print elsewhere.", err=True)
+        sys.exit(1)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the list of commands from the table."""

@@ -105,7 +105,7 @@ def _reviewed(record: Record) -> Shown:
     )
     if review.get("updated_input"):
         yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
-    if decision != "allow":
+    if decision != "allow" or review.get("allowance"):
         yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}", SENTENCE), dim=True)
 
 
@@ -157,6 +157,13 @@ def _wish(word: str) -> Callable[[Record], Shown]:
     return shown
 
 
+def _allowed(record: Record) -> Shown:
+    what = " ".join(filter(None, (record["tool"], record["text"], record["rule"])))
+    once = "as often as wanted" if record["uses"] is None else f"{record['uses']} time{'s' * (record['uses'] > 1)}"
+    until = "" if record["seconds"] is None else f", for {record['seconds']:g} s"
+    yield _mark("allowed", "magenta"), f"by {record['by']}: {clean(what)}, {once}{until} ({record['id']})"
+
+
 def _judged(record: Record) -> Shown:
     said = "stuck" if record["stuck"] else "not stuck"
     told = record["problem"] or f"{said}, {record['confidence']:.0%} sure: {record['sentence']}"
@@ -184,6 +191,8 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "review_made": _reviewed,
     "approval_asked": _asked,
     "approval_given": _answered,
+    "allowance_given": _allowed,
+    "allowance_revoked": _told("{id} is allowed no more, says {by}", "magenta"),
     "issue_seen": _issue,
     "intervention_chosen": _intervention,
     "incident_opened": _incident,

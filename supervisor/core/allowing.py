@@ -1,6 +1,6 @@
 """What a person has let one agent do, as a fold over its events."""
 
-from monitors.review.allowances import Allowance, allowed
+from monitors.review.allowances import NEVER, Allowance, allowed
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.protocol.events import AllowanceGiven, AllowanceRevoked
@@ -21,6 +21,10 @@ class Allowances:
         self._given[event.id] = Allowance(
             event.id, event.by, event.rule, event.tool, event.text, event.mono, expires, event.uses
         )
+
+    def adopted(self, now: float) -> None:
+        """Fold in that another daemon took over: what was given later than now is of an earlier boot, and over for good."""
+        self._given = {id_: one for id_, one in self._given.items() if one.since <= now}
 
     def used(self, id_: str) -> None:
         """Fold in that a review let an action pass by it; nothing where it names none."""
@@ -57,6 +61,11 @@ class Allowances:
             raise UsageError(
                 "An allowance for everything is none: it names neither a rule nor a command. It was not given.",
                 way_out="Name the command, path or address exactly, or the rule; reviews name their rule.",
+            )
+        if wish.rule.startswith(NEVER):
+            raise UsageError(
+                f"Nobody is excused from {wish.rule!r}. The allowance was not given.",
+                way_out="Do it yourself, outside of the agent.",
             )
         if (wish.uses is not None and wish.uses < 1) or (wish.seconds is not None and wish.seconds <= 0):
             raise UsageError(f"An allowance of {wish.uses} uses for {wish.seconds} s is none. It was not given.")

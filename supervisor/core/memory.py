@@ -386,6 +386,7 @@ class Memory:
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None
+                self.allowances.adopted(event.mono)
             case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
                 self.going_back.still = True
             case ResourcesSeen():
@@ -414,7 +415,7 @@ class Memory:
             self.turns.settled()
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
-        id_ = message_id(self.submitted.session_id, self.going_back.launches, key)
+        id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)
         self.turns.told(id_, text, by_a_person=by == "person")
         self.outbox.message(key, text, id_)
         self._feed(self._observer.told(text, by, seq, event.mono))

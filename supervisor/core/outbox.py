@@ -11,9 +11,19 @@ from supervisor.protocol.commands import SendLine
 from supervisor.protocol.interventions import LimitsInForce
 
 
-def message_id(session_id: str, launch: int, key: str) -> str:
-    """The id of a message, a UUID: the same for the same line, and another in each launch, whose session may know the old one."""
-    hashed = sha256(f"{session_id} {launch} {key}".encode()).hexdigest()
+def message_id(agent: str, began: float, launch: int, key: str) -> str:
+    """The id of a message, a UUID: the same for the same line, and another for each agent and launch.
+
+    An agent may go on in the session of another, or in its own after a new launch, and the CLI passes over a message
+    whose id the session has already.
+
+    Args:
+        agent: Who is told.
+        began: When the agent was submitted, in Unix seconds: a name may come again in another state directory.
+        launch: Which launch of the agent's.
+        key: Tells the line from the others of that launch.
+    """
+    hashed = sha256(f"{agent} {began} {launch} {key}".encode()).hexdigest()
     return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
 
 

@@ -1,5 +1,6 @@
 """The command line as a whole: what it knows, and what it need not load to say so."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from supervisor.cli.__main__ import COMMANDS, SAYS, main
+from supervisor.cli.__main__ import COMMANDS, SAYS, LazyGroup, main
 
 HEAVY = {
     "httpx",
@@ -70,3 +71,27 @@ def test_a_terminal_is_coloured_unless_its_owner_wants_none(
     done = CliRunner().invoke(main, ["explain", "rm -rf /"], env=environ, color=True)
     assert done.exit_code == 0
     assert ("\x1b[" in done.output) == coloured
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the machine has no full device")
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "ls"], ["run", "--help"]])
+def test_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+    environ = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "STATE_DIRECTORY": str(tmp_path),
+        "RUNTIME_DIRECTORY": str(tmp_path),
+    }
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "supervisor.cli", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=environ, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    (told,) = done.stderr.splitlines()
+    assert told.startswith("chaperon: The output cannot be written: [Errno 28]")
+
+
+def test_an_error_of_another_kind_stays_what_it_is() -> None:
+    with pytest.raises(FileNotFoundError):
+        LazyGroup("broken", callback=lambda: Path("/nonexistent").read_text(), invoke_without_command=True).main([])

@@ -22,6 +22,21 @@ def test_an_allowed_call_is_one_line() -> None:
     assert review("allow") == ["allow    Bash git push --force"]
 
 
+def test_a_call_that_a_person_had_allowed_says_so() -> None:
+    told = "ann allowed it (w-1). Without that: Be careful."
+    assert review("allow", allowance="w-1", reasoning=told) == [
+        "allow    Bash git push --force", f"         git.force: {told}",
+    ]  # fmt: skip
+
+
+def test_what_a_person_allows_and_takes_back_is_shown() -> None:
+    given = {"id": "w-1", "by": "ann", "tool": "Bash", "text": "git\npush", "rule": "", "uses": 1, "seconds": None}
+    assert shown("allowance_given", **given) == ["allowed  by ann: Bash git push, 1 time (w-1)"]
+    for_a_while = {**given, "tool": "", "text": "", "rule": "git.force", "uses": None, "seconds": 60.0}
+    assert shown("allowance_given", **for_a_while) == ["allowed  by ann: git.force, as often as wanted, for 60 s (w-1)"]
+    assert shown("allowance_revoked", id="w-1", by="ann") == ["         w-1 is allowed no more, says ann"]
+
+
 def test_a_changed_call_is_shown_in_both_forms_with_the_reason() -> None:
     assert review("modify", updated_input={"command": "git push"}) == [
         "modify   Bash git push --force", "         runs as: git push", "         git.force: Be careful.",

@@ -81,9 +81,29 @@ def test_after_a_restart_it_is_as_it_was_and_after_a_new_boot_it_is_worth_nothin
     assert rebuilt.allowances(1.0) == ()
 
 
+def test_what_was_given_before_a_new_boot_is_not_worth_something_again_later() -> None:
+    play = running()
+    play.feed(given(play, text="", rule="test.rule", uses=None))
+    late, play.now = play.now, 5.0
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached"))
+    play.now = late + 1
+    assert play.session is not None
+    assert play.session.allowances(play.now) == ()
+    assert decided(play.call("git push")) == "deny"
+
+
+def test_a_new_daemon_of_the_same_boot_keeps_what_was_given() -> None:
+    play = running()
+    play.feed(given(play))
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached"))
+    assert decided(play.call("git push")) == "allow"
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
+        ({"rule": "chaperon.self-protection"}, "Nobody is excused from 'chaperon.self-protection'"),
+        ({"rule": "process.kill-guard", "text": ""}, "Nobody is excused"),
         ({"from_agent": "a1"}, "agents allow nothing"),
         ({"text": ""}, "An allowance for everything is none"),
         ({"uses": 0}, "of 0 uses"),

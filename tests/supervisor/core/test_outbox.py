@@ -84,8 +84,17 @@ def test_an_answer_in_a_hurry_says_so_until_it_may_have_been_lost() -> None:
     assert [command.hurry for command in outbox.take()] == [True, False]
 
 
-def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_in_the_next_launch() -> None:
-    ids = [message_id("s-1", 1, "prompt"), message_id("s-1", 2, "prompt"), message_id("s-1", 1, "say:1")]
-    assert message_id("s-1", 1, "prompt") == ids[0]
-    assert len(set(ids)) == 3
+def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_for_each_agent_and_launch() -> None:
+    ids = [
+        message_id(*of)
+        for of in [
+            ("a1", 5.0, 1, "prompt"),
+            ("a1-r1", 5.0, 1, "prompt"),
+            ("a1", 6.0, 1, "prompt"),
+            ("a1", 5.0, 2, "prompt"),
+            ("a1", 5.0, 1, "say:1"),
+        ]
+    ]
+    assert message_id("a1", 5.0, 1, "prompt") == ids[0]
+    assert len(set(ids)) == len(ids)
     assert all(str(UUID(id_)) == id_ and UUID(id_).version == 4 for id_ in ids)
