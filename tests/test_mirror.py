@@ -34,6 +34,7 @@ WITHOUT = {
     "supervisor/cli/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
     "supervisor/cli/approvals.py": "tests/supervisor/runtime/test_approvals.py answers a real CLI by the commands",
     "supervisor/cli/checkpoints.py": "tests/supervisor/runtime/test_rollbacks.py runs the commands on a real run",
+    "supervisor/cli/rollback.py": "tests/supervisor/runtime/test_rollbacks.py, on a real run",
     # Tested by the module that is its whole use.
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/test_captures.py makes and reads them",
     "supervisor/core/wishes.py": "tests/supervisor/core/test_session.py wishes what each state refuses",

@@ -30,7 +30,7 @@ COMMANDS = {
     "recover": "supervisor.cli.approvals:recover",
     "checkpoints": "supervisor.cli.checkpoints:checkpoints",
     "checkpoint": "supervisor.cli.checkpoints:checkpoint",
-    "rollback": "supervisor.cli.checkpoints:rollback",
+    "rollback": "supervisor.cli.rollback:rollback",
     "tail": "supervisor.cli.streams:tail",
     "incidents": "supervisor.cli.streams:incidents",
     "review": "supervisor.cli.review:review",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 import click
 
@@ -79,7 +78,8 @@ def revoke(agent: str, allowance: str) -> None:
 
     async def work() -> None:
         async with common.daemon() as daemon:
-            await daemon.delete(f"{common.agent_path(agent)}/allowances/{quote(allowance, safe='')}")
+            id_ = common.path_part(allowance, "chaperon allowances")
+            await daemon.delete(f"{common.agent_path(agent)}/allowances/{id_}")
         click.echo(f"{agent} is not allowed that any more.")
 
     common.run(work)

@@ -57,7 +57,7 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
     """List the ways back from a stop, or carry one out: the OPTION."""
 
     async def work() -> None:
-        path = f"/v1/incidents/{incident}/recovery"
+        path = f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}/recovery"
         async with common.daemon() as daemon:
             found = await daemon.get(path) if option is None else await daemon.post(path, {"option": option})
         if as_json:
@@ -74,7 +74,8 @@ def _answer(agent: str, request: str | None, note: str, *, granted: bool) -> Non
     async def work() -> None:
         async with common.daemon() as daemon:
             id_ = request or await _only_one(daemon, agent)
-            await daemon.post(f"/v1/agents/{agent}/approvals/{id_}", {"granted": granted, "note": note})
+            path = f"{common.agent_path(agent)}/approvals/{common.path_part(id_, 'chaperon approvals')}"
+            await daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
         click.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
 
     common.run(work)

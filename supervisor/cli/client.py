@@ -52,7 +52,7 @@ class Client:
     def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
 
-    async def get(self, path: str) -> Any:
+    async def get(self, path: str, **query: Any) -> Any:
         """Ask for something.
 
         Raises:
@@ -60,7 +60,7 @@ class Client:
             DaemonGoneError: It went away, or does not answer.
         """
         with _told_of_its_end():
-            return _checked(await self._http.get(path))
+            return _checked(await self._http.get(path, params=query))
 
     async def post(self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS) -> Any:
         """Ask for something to be done; raises like `get`.

@@ -28,6 +28,10 @@ TAKEN = 75
 start it no second time, which would end the same way."""
 
 
+class UnconfirmedError(UsageError):
+    """What loses something was not confirmed."""
+
+
 def here() -> Places:
     """Where this user's state and socket are."""
     return places(os.environ, os.getuid())
@@ -89,14 +93,37 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def agent_path(agent: str) -> str:
-    """Where the API has an agent, whatever somebody typed for its name.
+    """Where the API has an agent; raises like `path_part`."""
+    return f"/v1/agents/{path_part(agent, 'chaperon ps')}"
+
+
+def path_part(name: str, listed_by: str) -> str:
+    """A name as one part of a path of the API, whatever somebody typed for it.
+
+    Args:
+        name: What was typed.
+        listed_by: The command that lists the names that there are.
 
     Raises:
-        UsageError: No agent can have that name.
+        UsageError: Nothing can have that name.
     """
-    if not agent or set(agent) == {"."}:  # as a part of a path these mean something else
-        raise UsageError(f"{agent!r} cannot be an agent's name.", way_out="chaperon ps lists them.")
-    return f"/v1/agents/{quote(agent, safe='', errors='replace')}"
+    if not name or set(name) == {"."}:  # as a part of a path these mean something else
+        raise UsageError(f"{name!r} cannot be a name; nothing was asked.", way_out=f"{listed_by} lists them.")
+    return quote(name, safe="", errors="replace")
+
+
+def confirm(question: str, unconfirmed: str) -> None:
+    """Ask on the terminal before something is lost.
+
+    Raises:
+        UnconfirmedError: The answer is no, or there is no terminal to ask.
+    """
+    if not sys.stdin.isatty():
+        raise UnconfirmedError(
+            f"{unconfirmed}, and there is no terminal to ask; nothing was changed.", way_out="Say --yes."
+        )
+    if not click.confirm(question):
+        raise UnconfirmedError("Nothing was changed.")
 
 
 def whole_text(text: str) -> str:

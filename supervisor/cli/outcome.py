@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 import click
 
@@ -31,7 +30,7 @@ def outcome(
     async def work() -> None:
         async with common.daemon() as daemon:
             if undo is not None:
-                found = [await daemon.post(f"/v1/outcomes/{quote(undo, safe='')}/undo")]
+                found = [await daemon.post(f"/v1/outcomes/{common.path_part(undo, 'chaperon outcome')}/undo")]
             elif agent is None:
                 found = await daemon.get("/v1/outcomes")
             else:

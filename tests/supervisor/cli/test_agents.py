@@ -76,6 +76,18 @@ async def test_a_name_that_means_something_in_a_path_is_still_a_name(base: Base,
         assert "chaperon:" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("checkpoints", "show"), ("checkpoints", "diff"), ("checkpoints", "forget"), ("rollback",), ("recover",)],
+)
+async def test_a_name_of_another_thing_is_no_more_than_a_name_either(base: Base, command: tuple[str, ...]) -> None:
+    async with served(base):
+        for name in ("a/b?agent=x#y", "..", ""):
+            refused = await chaperon(*command, name)
+            assert refused.exit_code in (1, 2)
+            assert "chaperon:" in refused.stderr
+
+
 async def test_nothing_to_say_is_the_callers_mistake(base: Base) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, _):
