@@ -7,10 +7,10 @@ before. Small things may grow as they like: each resource has a floor below whic
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 
 from monitors.facts import Facts
+from monitors.meters import KINDS, LOOKS, Meter
 from monitors.polling import is_polling
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -29,17 +29,11 @@ from supervisor.protocol.observations import (
 from supervisor.protocol.tasks import Limits, Task
 from supervisor.protocol.words import Decision, Severity
 
-LOOKS = 4
-"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
-
 COMPACTIONS = 3
 """Times that the context is filled and shortened, one soon after the other, that make a spiral."""
 
 STEPS_A_CONTEXT = 25
 """Steps within which it is soon: a context of 200,000 tokens serves an ordinary run for a hundred steps and more."""
-
-STEPS_OF_A_SLOPE = 5
-"""Steps over which the pace is measured that is projected to the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,85 +52,6 @@ class ResourceSpiralSettings(PatternSettings):
     """Steps, or replies of the model, that are counted into one look."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A resource that is watched."""
-
-    name: str
-    unit: str
-    floor: float
-    """Growth to less than this, in a look, means nothing."""
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("memory", "MiB", 1024),
-        Kind("processes", "processes", 40),
-        Kind("open files", "open files", 500),
-        Kind("disk", "MiB in the workspace", 2048),
-        Kind("tokens", "fresh tokens in 10 replies", 300_000),
-        Kind("file operations", "files written or deleted in 10 steps", 60),
-        Kind("time per step", "s a step", 60),
-        Kind("calls", "calls a minute", 60),
-        Kind("run time", "s", float("inf")),
-        Kind("cost", "US dollars", float("inf")),
-    )
-}
-"""Floors are well above what real runs have: a CLI with a build beside it holds about 1 GiB in 10 to 20 processes."""
-
-
-@dataclass(slots=True)
-class _Meter:
-    """The looks at one resource."""
-
-    kind: Kind
-    limit: float | None = None
-    used: float = 0.0
-    """What is held now, or was used so far; compared with the limit."""
-    marked_used: float = 0.0
-    marked_step: int = 0
-    slope: float = 0.0
-    """What one step adds, since the mark before the last."""
-    growth: float = 0.0
-    """1 minus first over last where each look is so many times the one before, else 0."""
-    looks: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
-    evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
-    pending: float = 0.0
-    count: int = 0
-
-    def add(self, value: float) -> None:
-        """Count towards the next look."""
-        self.pending += value
-        self.count += 1
-
-    def look(self, value: float, seq: int, rate: float) -> None:
-        """Finish a look, and see whether each is so many times the one before."""
-        self.looks.append(value)
-        self.evidence.append(seq)
-        self.pending, self.count = 0.0, 0
-        enough = len(self.looks) == LOOKS and value >= self.kind.floor
-        spirals = enough and all(later >= rate * earlier > 0 for earlier, later in pairwise(self.looks))
-        self.growth = 1 - self.looks[0] / value if spirals else 0.0
-
-    def use(self, used: float, step: int) -> None:
-        """Note what is used now, and how fast it grows."""
-        self.used = used
-        if step - self.marked_step >= STEPS_OF_A_SLOPE:
-            self.slope = (used - self.marked_used) / (step - self.marked_step)
-            self.marked_step, self.marked_used = step, used
-
-    def pressure(self) -> float:
-        """The share of the limit that is used; 0 without a limit."""
-        return self.used / self.limit if self.limit else 0.0
-
-    def steps_left(self) -> int | None:
-        """Steps until the limit at the present pace; None where there is no limit or no growth."""
-        if not self.limit or self.slope <= 0:
-            return None
-        return max(0, int((self.limit - self.used) / self.slope))
-
-
 class ResourceSpiral:
     """Raises `resource_spiral`; the key is the resource."""
 
@@ -150,7 +65,7 @@ class ResourceSpiral:
         self._rate = self._settings.growth_rate
         self._threshold = min(0.95, self._settings.threshold * min(1.15, max(0.8, self._settings.factor)))
         limits = task.limits if task else Limits()
-        self._meters = {name: _Meter(kind) for name, kind in KINDS.items()}
+        self._meters = {name: Meter(kind) for name, kind in KINDS.items()}
         self._meters["memory"].limit = limits.max_memory_mb
         self._meters["tokens"].limit = limits.max_token_usage
         self._meters["file operations"].limit = limits.max_file_operations
@@ -290,7 +205,7 @@ class ResourceSpiral:
         )
         return self._streaks.seen(issue, level)
 
-    def _judge(self, meter: _Meter, seq: int) -> Sequence[Issue]:
+    def _judge(self, meter: Meter, seq: int) -> Sequence[Issue]:
         pressure, growth = meter.pressure(), meter.growth
         spirals = growth >= self._threshold
         if pressure < self._threshold and not spirals:
@@ -301,7 +216,7 @@ class ResourceSpiral:
             return ()
         return self._streaks.seen(self._issue(meter, pressure, growth, level, seq), level)
 
-    def _issue(self, meter: _Meter, pressure: float, growth: float, level: int, seq: int) -> Issue:
+    def _issue(self, meter: Meter, pressure: float, growth: float, level: int, seq: int) -> Issue:
         left = meter.steps_left()
         parts = []
         if growth >= self._threshold:

@@ -70,7 +70,7 @@ class Client:
             body: What is sent, as JSON.
             seconds: How long the answer may take; None waits for ever.
         """
-        with _told_of_its_end():
+        with _told_of_its_end(seconds):
             return _checked(await self._http.post(path, json=body, timeout=seconds))
 
     async def delete(self, path: str) -> Any:
@@ -120,15 +120,15 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 
 
 @contextmanager
-def _told_of_its_end() -> Iterator[None]:
-    """Give failures of the conversation as what they mean."""
+def _told_of_its_end(seconds: float | None = None) -> Iterator[None]:
+    """Give failures of the conversation, in which an answer may take so long, as what they mean."""
     import httpx
 
     try:
         yield
     except httpx.TimeoutException as error:
         raise DaemonGoneError(
-            f"The daemon did not answer within {ANSWER_SECONDS:g} s; whether it does what was asked is not known.",
+            f"The daemon did not answer within {seconds or ANSWER_SECONDS:g} s; whether it does what was asked is not known.",
             way_out="chaperon doctor says more; what the daemon has taken is in its journal (chaperon tail).",
         ) from error
     except httpx.TransportError as error:

@@ -1,7 +1,7 @@
 """Secrets named anywhere among a command's words, in its code, or in the list of files that it is handed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
 
@@ -28,63 +28,55 @@ _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "para
 """Programs that take names of files from their input."""
 _SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
 _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen"})
+_SHOWERS: Mapping[str, float] = {
+    **dict.fromkeys(
+        ("cat", "less", "more", "head", "tail", "bat", "strings", "base64", "xxd", "nl", "tac"), levels.CARE
+    ),
+    **dict.fromkeys(("source", ".", "grep"), levels.NOTED),
+}
+"""Programs that show a file, with the risk where it is a project's secret; the last ones take it in, or show a line of it."""
 _INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look for secrets among the words and the input."""
-    sends = invocation.name in _SENDERS
-    among_secrets = _MARKS.search(invocation.cwd) is not None
     if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
         yield secret_at(scene, invocation, invocation.program)
     if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
         yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
-        for word in invocation.args:
-            if among_secrets and "/" not in word:
-                yield secret_at(scene, invocation, word)
-            elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
-                yield secret_in(scene, invocation, word)
-            if word.glob and "/" in word:
-                yield _among_globbed(scene, invocation, word)
-            if sends and word != "-" and not word.startswith(("http://", "https://")):
-                yield _project_secret(
-                    scene, invocation, word.lstrip("@").rpartition("=@")[2].rpartition("@")[2], levels.HARM
-                )
-        if invocation.name in (
-            "cat",
-            "less",
-            "more",
-            "head",
-            "tail",
-            "bat",
-            "source",
-            ".",
-            "grep",
-            "strings",
-            "base64",
-            "xxd",
-            "nl",
-            "tac",
-        ):
-            for word in invocation.args:
-                yield _project_secret(
-                    scene,
-                    invocation,
-                    word,
-                    levels.CARE if invocation.name not in ("source", ".", "grep") else levels.NOTED,
-                )
+        yield from _among_words(scene, invocation)
     if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.input.text and _MARKS.search(invocation.input.text[:MAX_WORD]) and _is_fed(scene, invocation):
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
         yield secret_in(scene, invocation, settings)
-    if sends or invocation.name == "ssh":
+    if invocation.name in _SENDERS or invocation.name == "ssh":
         yield from _sent(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
+
+
+def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Secrets that the words name, send or show."""
+    sends = invocation.name in _SENDERS
+    among_secrets = _MARKS.search(invocation.cwd) is not None
+    for word in invocation.args:
+        if among_secrets and "/" not in word:
+            yield secret_at(scene, invocation, word)
+        elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
+            yield secret_in(scene, invocation, word)
+        if word.glob and "/" in word:
+            yield _among_globbed(scene, invocation, word)
+        if sends and word != "-" and not word.startswith(("http://", "https://")):
+            named = word.lstrip("@").rpartition("=@")[2].rpartition("@")[2]
+            yield _project_secret(scene, invocation, named, levels.HARM)
+    risk = _SHOWERS.get(invocation.name)
+    if risk is not None:
+        for word in invocation.args:
+            yield _project_secret(scene, invocation, word, risk)
 
 
 def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding | None:
