@@ -36,7 +36,7 @@ LAUNCHER_NAMES = frozenset(_BY_NAME)
 
 def started(invocation: Invocation) -> Started | None:
     """What the invocation starts, or None where its program is no launcher, or starts nothing."""
-    if invocation.name == "find" or invocation.name == "fd":
+    if invocation.name == "find" or invocation.name in _FD:
         return _found(invocation)
     for subcommand, launcher in _BY_NAME.get(invocation.name, ()):
         at = _behind(subcommand, invocation.args, launcher)
@@ -134,6 +134,15 @@ def _joined(words: tuple[Arg, ...]) -> Arg:
     )
 
 
+_FD = frozenset({"fd", "fdfind"})
+"""fd by its own name, and by that of Debian."""
+_FD_VALUES = frozenset({
+    "-e", "--extension", "-t", "--type", "-E", "--exclude", "-d", "--max-depth", "--min-depth", "--exact-depth", "-S",
+    "--size", "-o", "--owner", "-c", "--color", "-j", "--threads", "--changed-within", "--changed-before", "--newer",
+    "--older", "--max-results", "--format", "--and", "--batch-size",
+})  # fmt: skip
+"""Options of fd that take a value of their own."""
+_FD_SELECTS = frozenset({"-e", "--extension", "-t", "--type", "-S", "--size", "--changed-within", "--changed-before"})
 _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
 
 
@@ -143,7 +152,7 @@ def _found(invocation: Invocation) -> Started | None:
     words: list[Arg] | None = None
     for word in invocation.args:
         if words is None:
-            if word in _EXEC and (invocation.name == "fd" or word[1] != "-"):
+            if word in _EXEC and (invocation.name in _FD or word[1] != "-"):
                 words = []
         elif word in (";", "\\;") or (word == "+" and words and words[-1] == "{}"):
             scripts.append(tuple(words))
@@ -154,6 +163,8 @@ def _found(invocation: Invocation) -> Started | None:
         scripts.append(tuple(words))
     if not scripts:
         return None
+    if invocation.name in _FD:  # which hands over what it found where no place is named for it
+        scripts = [words if any("{" in word for word in words) else (*words, arg("{}")) for words in scripts]
     scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
     return Started(_FIND, words=scripts[0]) if len(scripts) == 1 else Started(_FIND, script=_several(scripts))
 
@@ -182,11 +193,33 @@ def selects(invocation: Invocation) -> bool:
 
 def _placed(word: Arg, invocation: Invocation) -> Arg:
     """`{}` as a path: what was found, below where `find` looks."""
-    if "{}" not in word or invocation.name != "find":
+    if "{}" not in word:
         return word
-    root = roots(invocation)[0]
-    below = root.rstrip("/") + "/{}" if selects(invocation) or "-type" in invocation.args else root
+    if invocation.name in _FD:
+        root, selected = _fd_root(invocation)
+    else:
+        root, selected = roots(invocation)[0], selects(invocation) or "-type" in invocation.args
+    below = root.rstrip("/") + "/{}" if selected else root
     return arg(word.replace("{}", below), known=root.known, glob=True)
+
+
+def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:
+    """Where an `fd` begins to look, and whether it looks for something in particular."""
+    operands: list[Arg] = []
+    root: Arg | None = None
+    words = iter(invocation.args)
+    for word in words:
+        if word in _EXEC:
+            break
+        if word in ("--search-path", "--base-directory", "-C"):
+            root = next(words, root)
+        elif word in _FD_VALUES:
+            next(words, None)
+        elif word[:1] != "-":
+            operands.append(word)
+    pattern, paths = operands[:1], operands[1:]
+    selected = pattern not in ([], ["."], ["*"], [""]) or not _FD_SELECTS.isdisjoint(invocation.args)
+    return (paths[0] if paths else root or arg(".")), selected
 
 
 def _several(scripts: list[tuple[Arg, ...]]) -> Arg:

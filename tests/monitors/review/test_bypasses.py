@@ -19,7 +19,7 @@ def stopped(command: str) -> bool:
 
 
 WORD_ZERO = [
-    "sudo -u root rm -rf /etc", "env -i A=b rm -rf /etc", "nice -n 10 rm -rf /etc", "timeout 5 rm -rf /etc", "stdbuf -oL rm -rf /etc", "setsid rm -rf /etc", "command rm -rf /etc", "echo /etc | xargs rm -rf", "parallel rm -rf ::: /etc",
+    "sudo -u root rm -rf /etc", "env -i A=b rm -rf /etc", "nice -n 10 rm -rf /etc", "timeout 5 rm -rf /etc", "stdbuf -oL rm -rf /etc", "setsid rm -rf /etc", "command rm -rf /etc", "echo /etc | xargs rm -rf", "parallel rm -rf ::: /etc", "fd . /etc -X rm -rf", "fdfind -H . /etc -x rm -rf {}", "fd --search-path /etc -X rm -rf",
     "doas rm -rf /etc", "busybox rm -rf /etc", "uv run rm -rf /etc", "npx rm -rf /etc", "poetry run rm -rf /etc", "rtk rm -rf /etc", "docker exec web rm -rf /", "kubectl exec pod -- rm -rf /", "ssh host rm -rf /etc", "/bin/rm -rf /etc", "rm.exe -rf /etc",
     "A=b rm -rf /etc", "FOO=1 BAR=2 git reset --hard", "\\git reset --hard", "C:\\\\Git\\\\bin\\\\git.exe reset --hard",
 ]  # fmt: skip
