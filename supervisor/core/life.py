@@ -4,7 +4,14 @@ from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
 from supervisor.core.states import Step, legal
-from supervisor.protocol.events import AgentExited, AgentVanished, LaunchFailed, PersonNeeded, ResumeRequested
+from supervisor.protocol.events import (
+    AgentExited,
+    AgentVanished,
+    LaunchFailed,
+    PersonNeeded,
+    ResumeRequested,
+    StopRequested,
+)
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import AgentState, Rung
 
@@ -64,9 +71,7 @@ def _waits(known: Memory) -> Due:
     if known.state is not AgentState.WAITING:
         return Step.WAIT, due.recovery.why
     if known.stopping.asked is not None:
-        return Step.END, f"stopped by {known.stopping.asked.by}" + (
-            f": {known.stopping.asked.reason}" if known.stopping.asked.reason else ""
-        )
+        return Step.END, _asked(known.stopping.asked)
     return (Step.GO_ON, "the wait is over") if known.retries.over else None
 
 
@@ -104,9 +109,7 @@ def _stopped(known: Memory) -> Due:
     if known.stopping.emergency is not None:
         return Step.STOP, known.stopping.emergency.intervention.issue.sentence
     if known.stopping.asked is not None:
-        return Step.STOP, f"stopped by {known.stopping.asked.by}" + (
-            f": {known.stopping.asked.reason}" if known.stopping.asked.reason else ""
-        )
+        return Step.STOP, _asked(known.stopping.asked)
     if isinstance(known.stopping.unfit, ControlResponse):
         refused = f"the CLI refused the hooks ({known.stopping.unfit.error[:200]}), so that no call could be reviewed"
         return Step.STOP, f"stopped by chaperon: {refused}"
@@ -115,6 +118,10 @@ def _stopped(known: Memory) -> Due:
     if known.stopping.lingers:
         return Step.STOP, "stopped by chaperon: the CLI did not end after its input was closed"
     return None
+
+
+def _asked(stop: StopRequested) -> str:
+    return f"stopped by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
 
 
 def _turned(known: Memory) -> Due:

@@ -61,8 +61,6 @@ LIMITED = (
     Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
 )
 
-OpenIssues = Mapping[tuple[str, str], Issue]
-
 
 def share(each: Limited, usage: Usage, limits: Limits) -> float:
     """How much of a limit is used; 0 where there is no limit or nothing is known."""
@@ -70,7 +68,9 @@ def share(each: Limited, usage: Usage, limits: Limits) -> float:
     return used / limit if used and limit else 0.0
 
 
-def due(usage: Usage, limits: Limits, issues: OpenIssues, seq: int, settings: LimitSettings) -> Issue | None:
+def due(
+    usage: Usage, limits: Limits, issues: Mapping[tuple[str, str], Issue], seq: int, settings: LimitSettings
+) -> Issue | None:
     """The issue that is to be raised or closed, one at a time; None where all is said."""
     for each in LIMITED:
         part = share(each, usage, limits)

@@ -1,5 +1,8 @@
 """What a session knows: the fold over its events, in the order of the journal.
 
+Three things come in, and each is handed to the parts that it concerns: the events of the journal (`remember`), the
+messages of the CLI that some of them carry (`_message`), and the observations that those come to (`_feed`).
+
 Nothing is decided here. What still calls for a decision is kept as pending (requests that wait for a review, issues
 that nobody answered, an end that has not led to a state), so that decisions which a crash cut off can be made later.
 What a decision says to the CLI is put in the outbox as the decision is folded in.

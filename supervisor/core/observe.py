@@ -132,10 +132,6 @@ class Observer:
         """Return that the model was told something, by `task`, `person` or `chaperon`."""
         return [UserSpoke(seq=seq, mono=mono, text=text, by=by)]
 
-    def under_way(self, tool_use_id: str) -> bool:
-        """Whether a call with this id was asked for and has not yet returned."""
-        return tool_use_id in self._calls
-
     def _assistant(self, message: Assistant, seq: int, mono: float) -> Iterator[Observation]:
         subagent = message.parent_tool_use_id or ""
         yield from self._count(message, subagent, seq, mono)

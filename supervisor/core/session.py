@@ -7,13 +7,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from interventions.approval import refuse_agent
 from interventions.controller import Controller
 from monitors.review.allowances import Allowance
+from supervisor.core import wishes
 from supervisor.core.decide import Decider, SessionSettings, Surroundings
 from supervisor.core.going_back import Phase
 from supervisor.core.memory import Memory
-from supervisor.core.states import Step, legal
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import TABLE, Found, Todo
 from supervisor.core.timers import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL
@@ -36,54 +35,21 @@ from supervisor.protocol.commands import (
     Thaw,
 )
 from supervisor.protocol.control import interrupt
-from supervisor.protocol.errors import IllegalStepError, NotFoundError
 from supervisor.protocol.events import (
     AgentLaunched,
-    AllowanceGiven,
-    AllowanceRevoked,
     AnyEvent,
     ApprovalAsked,
-    ApprovalGiven,
     IncidentOpened,
     InterventionChosen,
     LimitsEased,
-    PauseRequested,
-    RedirectRequested,
-    ResumeRequested,
     RollbackRequested,
     RungReached,
-    SayRequested,
     StateChanged,
-    StopRequested,
     TaskSubmitted,
 )
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.words import AgentState, InterventionKind, Rung
-
-LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED})
-"""The states in which something said reaches the model."""
-
-
-def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
-    """Refuse a person's wish that the state does not allow.
-
-    Raises:
-        IllegalStepError: It does not.
-    """
-    match wish:
-        case SayRequested() | RedirectRequested() if state not in LISTENING:
-            raise IllegalStepError(agent, state, "be told anything", legal(state))
-        case PauseRequested() if Step.PAUSE not in legal(state):
-            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
-        case ResumeRequested() if Step.RESUME not in legal(state):
-            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
-        case StopRequested() if state.ended:
-            raise IllegalStepError(agent, state, Step.STOP, legal(state))
-        case RollbackRequested() if Step.GO_BACK not in legal(state):
-            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
-        case _:
-            return
 
 
 class Session:
@@ -175,27 +141,8 @@ class Session:
         return self._known.processes.offset
 
     def check(self, wish: AnyEvent) -> None:
-        """Refuse a person's wish that the agent's state does not allow, before it is journalled.
-
-        Raises:
-            IllegalStepError: It does not.
-        """
-        refuse_illegal(self.summary.agent, self.state, wish)
-        if isinstance(wish, ApprovalGiven):
-            self._check_answer(wish)
-        if isinstance(wish, AllowanceGiven | AllowanceRevoked):
-            self._known.allowances.check(wish)
-        if isinstance(wish, RollbackRequested) and self._known.going_back.cause is not None:
-            raise IllegalStepError(self.summary.agent, self.state, "go back while it goes back", legal(self.state))
-
-    def _check_answer(self, given: ApprovalGiven) -> None:
-        refuse_agent(given.by, given.from_agent)
-        if given.request_id not in self._known.requests.approvals:
-            waiting = ", ".join(self._known.requests.approvals) or "none"
-            raise NotFoundError(
-                f"No action {given.request_id!r} of agent {self.summary.agent!r} waits for approval.",
-                way_out=f"Waiting: {waiting}.",
-            )
+        """Refuse a person's wish that cannot be, before it is journalled; raises like `wishes.check`."""
+        wishes.check(self._known, wish)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is known, deciding nothing."""
@@ -272,15 +219,6 @@ class Session:
         left = asked.mono + asked.deadline_seconds - mono
         return StartTimer(APPROVAL + asked.request_id, min(max(0.0, left), asked.deadline_seconds))
 
-    def _intervene(self, event: InterventionChosen) -> list[Command]:
-        """What an intervention asks for beside the message to the CLI."""
-        chosen = event.intervention
-        match chosen.kind:
-            case InterventionKind.RESOURCE_THROTTLING:
-                return [self._apply_limits()]
-            case _:
-                return []
-
     def _decide(self, seq: int, event: AnyEvent) -> list[Command]:
         """Make every decision that is due, and send what is in the outbox.
 
@@ -329,8 +267,8 @@ class Session:
             case StateChanged(after=AgentState.WAITING):
                 wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
                 return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
-            case InterventionChosen():
-                return self._intervene(event)
+            case InterventionChosen() if event.intervention.kind is InterventionKind.RESOURCE_THROTTLING:
+                return [self._apply_limits()]
             case LimitsEased():
                 return [self._apply_limits()]
             case ApprovalAsked():

@@ -15,9 +15,10 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
-from supervisor.core.session import Session, refuse_illegal
+from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import FIRST, Found, Todo
+from supervisor.core.wishes import refuse_illegal
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError, UsageError

@@ -40,13 +40,15 @@ CAPTURE_SECONDS = 120.0
 """How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files takes
 seconds, so what takes longer hangs on its disk."""
 
-
 CLOSE_SECONDS = 30.0
 """How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
 one that a hung disk keeps from ending is completed by the next start."""
 
 CLOSE_LOOK_SECONDS = 0.02
 """Between two looks whether it has ended."""
+
+MOST_CHANGED = 200
+"""Changed files that are told of one call: as many paths as a review lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ class Keeper:
         await self.stores.delete(project)
 
     async def changed(self, workspace: str) -> list[str]:
-        """Return the files of a watched workspace that changed since the last call and are there now, at most 200."""
+        """Return the files of a watched workspace that changed since the last call and are there now, at most `MOST_CHANGED`."""
         place = self.places.get(workspace)
         if place is None:
             return []
@@ -359,7 +361,3 @@ def _changed_files(watcher: Watcher, workspace: str) -> list[str]:
     """What is still a file: an editor's temporary ones and folders that had to be made say nothing."""
     paths = sorted(Path(workspace, os.fsdecode(path)) for path in watcher.look())
     return [str(path) for path in paths if path.is_file()][:MOST_CHANGED]
-
-
-MOST_CHANGED = 200
-"""Changed files that are told of one call: as many paths as a review lists."""

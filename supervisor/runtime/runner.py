@@ -69,7 +69,7 @@ class Launcher(Protocol):
         """Start shim and CLI.
 
         Raises:
-            ChaperonError: They could not be started; nothing of them runs.
+            LaunchError: They could not be started; nothing of them runs.
         """
         ...
 

@@ -68,11 +68,11 @@ from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
 from supervisor.runtime.tending import close_left, tend
+from supervisor.runtime.told import Told
 from supervisor.runtime.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-from supervisor.runtime.told import Told
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
