@@ -14,6 +14,7 @@ from supervisor.core import states, taking_over
 from supervisor.protocol import events
 from supervisor.runtime.api import make_api
 from supervisor.runtime.metrics_api import metrics_routes
+from supervisor.runtime.outcome_api import outcome_routes
 from supervisor.runtime.recovery_api import recovery_routes
 
 ROOT = Path(__file__).parent.parent
@@ -86,6 +87,7 @@ def api_as_table() -> str:
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
     api = make_api(nobody, nobody)
     metrics_routes(api, nobody)
+    outcome_routes(api, nobody, ())
     recovery_routes(api, nobody)
     described = api.openapi()
     rows = [

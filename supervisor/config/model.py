@@ -306,7 +306,7 @@ class Workspaces(Section):
     set_up_seconds: Seconds = 600
     """How long that may take, in seconds; fetching dependencies takes minutes."""
     at_end: Literal["remove", "keep"] = "remove"
-    """What becomes of one whose agent ended well: removed where all in it is committed, its branch stays; or kept. That of any other agent is kept."""
+    """What becomes of one whose agent ended well: removed where all in it is committed, and its branch only where it has no commit of its own; or kept. That of any other agent is kept."""
 
 
 class Hooks(Section):
