@@ -16,7 +16,7 @@ from monitors.review.shell.invocation import Arg, Invocation, arg
 _SHORT = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
     "wget": ("-O", "--output-document", "-o", "--output-file", "-a"),
-    "sort": ("-o", "--output"), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
+    "sort": ("-o", "--output"), "tree": ("-o",), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
     "gcc": ("-o",), "g++": ("-o",), "cc": ("-o",), "c++": ("-o",), "clang": ("-o",), "clang++": ("-o",), "ld": ("-o",), "as": ("-o",), "rustc": ("-o",), "ghc": ("-o",),
     "tcpdump": ("-w",), "tshark": ("-w",), "dumpcap": ("-w",), "nmap": ("-oN", "-oX", "-oG", "-oA", "-oS"), "strace": ("-o",), "ltrace": ("-o",),
     "gpg": ("-o", "--output"), "gpg2": ("-o", "--output"), "openssl": ("-out", "-keyout", "-CAserial"), "ssh-keygen": ("-f",), "age": ("-o", "--output"),
@@ -112,6 +112,8 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
             yield named[-1]
     if invocation.name in ("docker", "podman") and invocation.args[:1] == ["cp"] and ":" not in invocation.args[-1]:
         yield invocation.args[-1]
+    if invocation.name == "uniq":
+        yield from operands(invocation, "-f -s -w --skip-fields --skip-chars --check-chars")[1:2]
     if invocation.name == "nmap":
         yield from (arg(word.partition("=")[2]) for word in invocation.args if re.match(r"-o[NXGAS]=", word))
     if invocation.name in ("tcsh-", "socat"):

@@ -63,6 +63,7 @@ def test_scratch_space_is_scratch_in_every_profile(profile: object, place: str) 
 
 
 READ_ONLY = [
+    "uniq -f 1 a", "fdfind -e md -x cat",
     "ls -la", "cat a", "git status", "git log --oneline", "git diff HEAD~1", "git show HEAD", "docker ps -a", "docker images", "kubectl get pods", "kubectl describe pod x", "helm list", "terraform plan", "aws ec2 describe-instances", "gcloud compute instances list", "az vm list", "gh pr view 1", "npm ls", "pip list", "cargo --version", "systemctl status x",
     "journalctl -u x", "ps aux", "df -h", "du -sh .", "find . -name x", "grep x a", "sort a", "awk '{print $1}' a", "sed -n 1,5p a", "head a", "wc -l a", "stat a", "which ls", "crontab -l", "ip a", "ss -tuln", "brew list", "apt list", "conda list", "vault status", "redis-cli GET a", "tar tf a.tar", "unzip -l a.zip", "openssl x509 -in a -text", "jq . a", "env", "date", "uname -a",
 ]  # fmt: skip
@@ -76,7 +77,7 @@ def test_reading_is_allowed_without_a_word_and_changes_nothing(command: str) -> 
 
 
 CHANGING = [
-    "touch a", "echo x > a", "rm a", "mkdir a", "git commit -m x", "git push", "docker run x", "kubectl apply -f x", "npm install", "pip install x", "make", "curl https://x", "systemctl restart x", "sed -i s/a/b/ x", "chmod +x a", "kill 1", "psql -c 'insert into a values (1)'", "terraform apply", "aws s3 cp a s3://b", "gh pr create", "ssh host ls", "frobnicate a", "python3 x.py", "tar xf a", "crontab x", "mount /dev/a /b", "helm install a b", "redis-cli SET a b", "find . -delete", "sort -o a a", "git checkout x", "brew install x", "open x",
+    "touch a", "uniq a b", "tree -o a", "fd x -X rm", "echo x > a", "rm a", "mkdir a", "git commit -m x", "git push", "docker run x", "kubectl apply -f x", "npm install", "pip install x", "make", "curl https://x", "systemctl restart x", "sed -i s/a/b/ x", "chmod +x a", "kill 1", "psql -c 'insert into a values (1)'", "terraform apply", "aws s3 cp a s3://b", "gh pr create", "ssh host ls", "frobnicate a", "python3 x.py", "tar xf a", "crontab x", "mount /dev/a /b", "helm install a b", "redis-cli SET a b", "find . -delete", "sort -o a a", "git checkout x", "brew install x", "open x",
 ]  # fmt: skip
 
 
