@@ -229,6 +229,16 @@ RULES = (
         no=("pkill firefox",),
     ),
     Rule(
+        "process.kill-parent",
+        ("kill /\\$\\{?PPID\\b/",),
+        HARM,
+        "ends the process that runs this shell, which is the agent's own",
+        "End the processes that you started, by their id.",
+        effect="process_signal",
+        yes=("kill -9 $PPID", "kill ${PPID}", "kill -TERM 12 $PPID"),
+        no=("kill $!", "kill -9 1234", "echo $PPID"),
+    ),
+    Rule(
         "chaperon.steering",
         (
             "chaperon ... allow|revoke|approve|deny|resume|say|redirect|recover|rollback|stop !{--help -h}",
