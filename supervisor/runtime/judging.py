@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,8 @@ class CliJudge:
         finally:
             with anyio.CancelScope(shield=True):
                 if process.returncode is None:
-                    os.killpg(process.pid, signal.SIGKILL)  # not yet waited for, so its number is still its own
+                    with suppress(ProcessLookupError):  # it ended by itself, and the loop has yet to hear of it
+                        os.killpg(process.pid, signal.SIGKILL)
                 await process.aclose()
 
 
