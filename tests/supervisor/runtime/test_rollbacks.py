@@ -220,16 +220,14 @@ ROLLBACK_AT_ONCE = {
 """A policy under which only a rollback or a stop is left to answer with; each change is captured, for this run is over within seconds."""
 
 
-@pytest.mark.xfail(
-    strict=False, reason="known gap: once in many runs the checkpoint chosen held two of the bad changes already"
-)
 async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:
     """The controller chooses the checkpoint; nobody is asked, since the policy says so."""
     fails = bash("echo junk >> junk.txt; python3 missing.py")
     steps: tuple[Say | Use, ...] = (
         bash("echo one > one.txt; echo the-first-output"),
-        *[fails] * 6,
-        Say("the-lesson-is-learned"),
+        *[fails] * 3,
+        # Twice: the CLI may have asked once more before it was frozen, and that answer is lost with its processes.
+        *[Say("the-lesson-is-learned")] * 2,
     )
     async with live(base, steps, ROLLBACK_AT_ONCE) as stage:
         await stage.submit("the-task")
