@@ -311,7 +311,7 @@ class Decider:
         return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = life.step(known)
+        due = life.step(known, self._settings.retries)
         if due is None:
             return None
         step, why = due

@@ -3,6 +3,7 @@
 from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
+from supervisor.core.starting_again import RetrySettings, waits_out
 from supervisor.core.states import Step, legal
 from supervisor.protocol.events import (
     AgentExited,
@@ -19,9 +20,16 @@ Due = tuple[Step, str] | None
 """A step, and why it is taken."""
 
 
-def step(known: Memory) -> Due:
+def step(known: Memory, retries: RetrySettings) -> Due:
     """The step that is due, if one is."""
-    return _went_back(known) or _waits(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+    return (
+        _went_back(known)
+        or _waits(known)
+        or _ended(known)
+        or _stopped(known)
+        or _turned(known, retries)
+        or _wished(known)
+    )
 
 
 def rung(known: Memory, ladder: Ladder) -> Rung | None:
@@ -124,7 +132,7 @@ def _asked(stop: StopRequested) -> str:
     return f"stopped by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
 
 
-def _turned(known: Memory) -> Due:
+def _turned(known: Memory, retries: RetrySettings) -> Due:
     """What a turn that began or ended means. Input stays open while a message or background work will start another."""
     if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
         return Step.BEGIN, "a turn began"
@@ -133,7 +141,15 @@ def _turned(known: Memory) -> Due:
         return None
     if turn.queued_turn_count or known.turns.background or known.turns.owed:
         return None
-    return (Step.REST, "its turn ended") if known.task.keep_open else (Step.FINISH, "its last turn ended")
+    if not known.task.keep_open:
+        return Step.FINISH, "its last turn ended"
+    return (Step.FINISH if waits_out(known, retries) else Step.REST), _how_it_ended(known)
+
+
+def _how_it_ended(known: Memory) -> str:
+    if not known.summary.failed:
+        return "its turn ended"
+    return f"its turn ended in an error: {known.summary.result[:300] or 'the CLI does not say which'}"
 
 
 def _wished(known: Memory) -> Due:

@@ -76,6 +76,14 @@ def recovery(
     return _as_recovery(_of_plugins(plugins, facts, plan) if allowed else plan)
 
 
+def waits_out(known: Memory, settings: RetrySettings) -> bool:
+    """Whether the agent is to be ended for now because its last turn failed at what passes by itself, and may go on after it."""
+    error = recognise(known.summary.result) if known.summary.failed and settings.max_retries > 0 else None
+    if error is None or error.kind not in SERVICE:
+        return False
+    return error.kind is ErrorKind.USAGE_LIMIT or known.retries.waits < settings.backoff.retries
+
+
 def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: Ended, built_in: RecoveryPlan) -> RecoveryPlan:
     """The plan of the first plugin that has one; where one fails, the plan that follows says so."""
     failed = ""

@@ -12,7 +12,7 @@ from supervisor.core.decide import SessionSettings, Surroundings
 from supervisor.core.session import Session
 from supervisor.core.starting_again import RetrySettings
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Launch, StartTimer
+from supervisor.protocol.commands import CloseInput, Command, Launch, StartTimer
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.interventions import EndCause
 from supervisor.protocol.words import AgentState
@@ -140,6 +140,34 @@ def test_what_a_turn_ended_in_that_no_wait_mends_stays_an_end() -> None:
     play = Again().running()
     play.failed("API Error: 400 the request is malformed")
     assert play.state is AgentState.FAILED
+
+
+def test_one_that_is_kept_open_is_ended_at_a_usage_limit_and_goes_on_in_its_session_after_it() -> None:
+    play = Again(keep_open=True).running()
+    ended = play.result(is_error=True, result="Claude AI usage limit reached")
+    assert any(isinstance(command, CloseInput) for command in ended)
+    assert play.session is not None
+    assert "usage limit reached" in play.session.summary.why
+    play.exited(1)
+    assert play.state is AgentState.WAITING
+    assert launch(play.fired("retry")).resume_session == "s-1"
+    play.again(2)
+    play.result()
+    assert play.state is AgentState.IDLE
+
+
+@pytest.mark.parametrize("why", ["not allowed", "tried enough", "not mended by waiting"])
+def test_one_that_is_kept_open_and_not_started_again_stays_and_says_what_its_turn_ended_in(why: str) -> None:
+    words = "API Error: 400 malformed" if why == "not mended by waiting" else "API Error: 529 Overloaded"
+    play = Again(retries=0 if why == "not allowed" else 3, keep_open=True).running()
+    for number in (2, 3) if why == "tried enough" else ():
+        play.failed(words)
+        play.fired("retry")
+        play.again(number)
+    play.result(is_error=True, result=words)
+    assert play.session is not None
+    assert play.state is AgentState.IDLE
+    assert words in play.session.summary.why
 
 
 @pytest.mark.parametrize("before", ["never began", "stopped", "paused", "idle", "not allowed", "ours"])
