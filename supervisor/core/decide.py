@@ -304,7 +304,9 @@ class Decider:
     def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
         """How an agent goes on whose CLI ended too early."""
         around = self._surroundings
-        chosen = starting_again.recovery(known, now, self._settings.retries, around.zones, around.recoveries)
+        chosen = starting_again.recovery(
+            known, now, self._settings.retries, around.zones, around.recoveries, around.facts
+        )
         if chosen is None:
             return None
         session_id = around.session_id() if chosen.fresh else known.summary.session_id
