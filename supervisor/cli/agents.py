@@ -35,6 +35,8 @@ def ps(as_json: bool) -> None:
         click.echo(head)
         for agent in agents:
             click.echo(_row(agent, min(width, TASK_WIDTH)))
+            if agent["unwatched"]:
+                click.echo(f"{'':<8} nobody watches over it: {clean(agent['why'], 1000)}")
 
     common.run(work)
 
@@ -136,7 +138,7 @@ def _row(agent: Mapping[str, Any], task_width: int) -> str:
 def _portrait(agent: Mapping[str, Any]) -> list[str]:
     facts = {
         "agent": agent["agent"],
-        "state": f"{agent['state']}: {agent['why']}",
+        "state": f"{agent['state']}{', and nobody watches over it' if agent['unwatched'] else ''}: {agent['why']}",
         "task": clean(agent["task"]["prompt"]),
         "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",

@@ -79,7 +79,7 @@ def _waits(known: Memory) -> Due:
     if known.state is not AgentState.WAITING:
         return Step.WAIT, due.recovery.why
     if known.stopping.asked is not None:
-        return Step.END, _asked(known.stopping.asked)
+        return Step.END, asked(known.stopping.asked)
     return (Step.GO_ON, "the wait is over") if known.retries.over else None
 
 
@@ -117,7 +117,7 @@ def _stopped(known: Memory) -> Due:
     if known.stopping.emergency is not None:
         return Step.STOP, known.stopping.emergency.intervention.issue.sentence
     if known.stopping.asked is not None:
-        return Step.STOP, _asked(known.stopping.asked)
+        return Step.STOP, asked(known.stopping.asked)
     if isinstance(known.stopping.unfit, ControlResponse):
         refused = f"the CLI refused the hooks ({known.stopping.unfit.error[:200]}), so that no call could be reviewed"
         return Step.STOP, f"stopped by chaperon: {refused}"
@@ -128,7 +128,8 @@ def _stopped(known: Memory) -> Due:
     return None
 
 
-def _asked(stop: StopRequested) -> str:
+def asked(stop: StopRequested) -> str:
+    """Who stopped it, and why where that was said."""
     return f"stopped by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
 
 
