@@ -28,7 +28,7 @@ def ps(as_json: bool) -> None:
         async with common.daemon() as daemon:
             agents = await daemon.get("/v1/agents")
         if as_json:
-            common.echo_json([_with_task_text(agent) for agent in agents])
+            common.echo_json([with_task_text(agent) for agent in agents])
             return
         head = ROW.format(**{name: name.upper() for name in COLUMNS})
         width = max(len("TASK"), get_terminal_size((TASK_WIDTH + len(head), 0)).columns - len(head) + len("TASK"))
@@ -51,7 +51,7 @@ def show(agent: str, as_json: bool) -> None:
         async with common.daemon() as daemon:
             known = await daemon.get(common.agent_path(agent))
         if as_json:
-            common.echo_json(_with_task_text(known))
+            common.echo_json(with_task_text(known))
         else:
             click.echo("\n".join(_portrait(known)))
 
@@ -107,14 +107,14 @@ def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_jso
         async with common.daemon() as daemon:
             known = await daemon.post(f"{common.agent_path(agent)}/{what}", body)
         if as_json:
-            common.echo_json(_with_task_text(known))
+            common.echo_json(with_task_text(known))
         else:
             click.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
 
 
-def _with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
+def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
     """The facts under their contracted names: `task` is the prompt, and all that is known of the task stands beside it."""
     return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}
 
