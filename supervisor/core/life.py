@@ -134,11 +134,15 @@ def asked(stop: StopRequested) -> str:
 
 
 def _turned(known: Memory, retries: RetrySettings) -> Due:
-    """What a turn that began or ended means. Input stays open while a message or background work will start another."""
+    """What a turn that began or ended means.
+
+    Input stays open while a message or background work will start another, and while the agent goes back: what follows
+    from the end of a turn that is perhaps undone is decided when that is over.
+    """
     if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
         return Step.BEGIN, "a turn began"
     turn = known.turns.ended
-    if turn is None or known.state is not AgentState.RUNNING:
+    if turn is None or known.state is not AgentState.RUNNING or known.going_back.cause is not None:
         return None
     if turn.queued_turn_count or known.turns.background or known.turns.owed:
         return None

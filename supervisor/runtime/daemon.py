@@ -195,7 +195,7 @@ class Daemon:
 
         Raises:
             UsageError: The task cannot be: see `Submission.check`; or the name is taken, or no session can be made for it.
-            CheckpointError: No workspace could be made for it.
+            CheckpointError, SetUpError: No workspace could be made for it, or set up.
             UnavailableError: The daemon is ending, or the disk is full.
         """
         self._refuse_tasks_for_now()
