@@ -188,6 +188,9 @@ async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
         tried = await stage.chaperon("rollback", name, "--dry-run")
         assert tried.returncode == 0, tried.stderr
         assert b"b.txt" in tried.stdout
+        assert b"files and the conversation of a1." in tried.stdout
+        anew = await stage.chaperon("rollback", name, "--dry-run", "--fresh")
+        assert b"the conversation of a1 begins anew." in anew.stdout
         assert stage.files() == before
         again = await stage.chaperon("checkpoint", "good")
         assert again.returncode == 2
