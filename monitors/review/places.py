@@ -61,7 +61,7 @@ _HOOK_SETTINGS = re.compile(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _CACHE = re.compile(
-    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs)|claude/plans)|Library/Caches)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _DEVICE = re.compile(
