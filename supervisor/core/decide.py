@@ -306,14 +306,16 @@ class Decider:
     def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
         """How an agent goes on whose CLI ended too early."""
         around = self._surroundings
-        chosen = starting_again.recovery(known, now, self._settings.retries, around.zones, around.recoveries)
+        chosen = starting_again.recovery(
+            known, now, self._settings.retries, around.zones, around.recoveries, around.facts
+        )
         if chosen is None:
             return None
         session_id = around.session_id() if chosen.fresh else known.summary.session_id
         return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = life.step(known)
+        due = life.step(known, self._settings.retries)
         if due is None:
             return None
         step, why = due

@@ -255,10 +255,10 @@ class Memory:
         for observation in observations:
             if isinstance(observation, ToolReturned) and not (observation.reviewed or observation.failed):
                 self.untold.add(observation)
-            if isinstance(observation, ToolReturned) and observation.failed:
-                self.calls.failed(observation.id)
-                self.summary.recent = self.calls.steps
             if isinstance(observation, ToolReturned):
+                self.calls.returned(observation)
+                if observation.failed:
+                    self.summary.recent = self.calls.steps
                 self.foreseen.returned(observation.id)
             elif isinstance(observation, TurnEnded):
                 self.foreseen.turn_ended()

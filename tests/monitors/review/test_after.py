@@ -41,6 +41,7 @@ HARMLESS = [
     "system: linux",
     "user:password",
     "postgres://user:***@db/x",
+    "postgres://shop:local_dev_shop@db:5432/x",
     "token_count = 5",
     "root:x:0:0:root:/root:/bin/bash",
 ]
