@@ -57,14 +57,17 @@ class StepReviewer:
         note = note or _silent
         scene = self._scene(action, context)
         given = _mapping(action.input)
-        command = given.get("command")
-        seen: list[Seen] = []
-        if action.tool != "Bash":
-            found = list(tools.findings(scene, str(action.tool), given))
-        elif isinstance(command, str):
-            found, seen = command_findings(command, scene, context, given, note)
-        else:
+        tool = str(action.tool)
+        command = tools.shell_text(tool, given)
+        if tool == "Bash" and not isinstance(given.get("command"), str):
             return _malformed(given)
+        found: list[Finding] = []
+        seen: list[Seen] = []
+        if command is not None:
+            scene.background = tools.in_background(tool, given)
+            found, seen = command_findings(command, scene, context, note)
+        if tool != "Bash":
+            found += tools.findings(scene, tool, given)
         note("judge", [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
         review = self._weighed(action, found, scene, context, note)
         if review.decision is not Decision.BLOCK or review.stop:
@@ -139,11 +142,11 @@ class StepReviewer:
         self, review: Review, found: Sequence[Finding], seen: Sequence[Seen], action: Action
     ) -> Mapping[str, object] | None:
         given = _mapping(action.input)
-        if action.tool != "Bash":
-            return masked_input(given) if any(finding.rewrite == "mask" for finding in found) else None
+        if action.tool != "Bash" and any(finding.rewrite == "mask" for finding in found):
+            return masked_input(given)
         for finding, invocation in seen:
-            if finding.rule == review.rule and finding.rewrite:
-                changed = rewritten(finding.rewrite, str(given["command"]), invocation)
+            if finding.rule == review.rule and finding.rewrite and isinstance(command := given.get("command"), str):
+                changed = rewritten(finding.rewrite, command, invocation)
                 return None if changed is None else {**given, "command": changed}
         return None
 

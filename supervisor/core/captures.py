@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from checkpoints.choose import SafeCriteria, choose
 from checkpoints.model import Checkpoint, Facts, Health, Position, Reason
 from interventions.contract import GoodMoment
+from monitors.review.tools import in_background
 from monitors.testruns import tally
 from supervisor.core.reading import only_reads
 from supervisor.protocol import messages
@@ -173,7 +174,7 @@ class Captures:
             return
         self._last_effect = seq
         self._running.add(event.action.tool_use_id)
-        self._background = self._background or bool(event.action.input.get("run_in_background"))
+        self._background = self._background or in_background(event.action.tool, event.action.input)
 
     def _returned(self, seq: int, user: messages.User) -> None:
         """Results are in: once none is missing, the conversation can be resumed here, and what was changed captured."""
