@@ -3,6 +3,7 @@
 import posixpath
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from monitors.review.facts import Facts
 from monitors.review.shell.invocation import Arg
@@ -218,7 +219,13 @@ _WORSE = {place: rank for rank, place in enumerate(Place)}
 def _clean(path: object) -> str:
     if not isinstance(path, str) or not path:
         return ""
-    cleaned = posixpath.normpath(path[:MAX_PATH])
+    return _normal(path[:MAX_PATH])
+
+
+@lru_cache(maxsize=256)
+def _normal(path: str) -> str:
+    """Remembered: an agent's home, its workspace and chaperon's own paths come with each of its calls."""
+    cleaned = posixpath.normpath(path)
     return cleaned[1:] if cleaned.startswith("//") else cleaned
 
 
