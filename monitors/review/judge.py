@@ -67,12 +67,14 @@ _RAW = Finding(
 
 def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
     """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    endless = _ENDLESS.get(invocation.name)
     if (
-        not scene.places.workspace
+        endless is None
+        or not scene.places.workspace
         or scene.background
         or invocation.via
         or invocation.depth
-        or not _ENDLESS.get(invocation.name, _NEVER).search(" ".join(invocation.args))
+        or not endless.search(" ".join(invocation.args))
     ):
         return None
     return Finding(
@@ -85,7 +87,6 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
     )
 
 
-_NEVER = re.compile(r"(?!)")
 _ENDLESS = {
     "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
     "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
