@@ -83,7 +83,7 @@ RULES = (
         "containers.privileged",
         (
             f"{_ENGINES} run|create|exec {{--privileged --pid=host --ipc=host --userns=host --cap-add=ALL --cap-add=SYS_ADMIN --security-opt=apparmor=unconfined --security-opt=seccomp=unconfined --device}}",
-            f"{_ENGINES} run|create /(?:-v|--volume|--mount)[ =](?:[^ ]*source=)?(?:\\/|\\/etc|\\/root|\\/home|\\/var|\\/usr|\\/var\\/run\\/docker\\.sock|\\/run\\/docker\\.sock|~|\\$HOME)\\/?(?::|,|$)/",
+            f"{_ENGINES} run|create /(?:-v|--volume|--mount)[ =](?:[^ ]*(?:source|src)=)?(?:\\/|\\/etc|\\/root|\\/home|\\/var|\\/usr|\\/var\\/run\\/docker\\.sock|\\/run\\/docker\\.sock|~|\\$HOME)\\/?(?::|,|$)/",
         ),
         HARM,
         "gives a container the rights of the whole machine",
@@ -118,6 +118,7 @@ RULES = (
             "machinectl remove|terminate|poweroff|clean",
             "lxc-destroy",
             "nomad job|system|node stop|gc|drain|purge",
+            "limactl delete|prune|factory-reset",
             "crictl rm|rmi|rmp|stopp {-a --all -f --force --prune}",
             "ctr ... rm|remove|delete",
         ),
@@ -158,6 +159,22 @@ RULES = (
         no=("kubectl get nodes", "kubectl rollout status x"),
     ),
     Rule(
+        "cluster.rights",
+        (
+            "kubectl|oc|k create clusterrolebinding|rolebinding /cluster-admin|=admin\\b/ !{--dry-run}",
+            "kubectl|oc|k run {--privileged --overrides} /--privileged|privileged.{0,5}true|hostPID|hostNetwork/",
+            "kubectl|oc|k debug node/*",
+            "kubectl|oc|k label|annotate /pod-security\\.kubernetes\\.io\\/enforce=privileged/",
+            "oc adm policy add-*",
+        ),
+        HARM,
+        "gives rights over a whole cluster or its machines",
+        "Let a person give rights.",
+        effect="privilege",
+        yes=("kubectl create clusterrolebinding x --clusterrole=cluster-admin --user=me", "kubectl debug node/n1 -it --image=x"),
+        no=("kubectl create deployment x --image=y", "kubectl debug pod/x", "kubectl run x --image=y"),
+    ),
+    Rule(
         "cluster.evacuate",
         (
             "kubectl|oc|k drain|replace {--force --delete-emptydir-data --delete-local-data --grace-period=0}",
@@ -182,6 +199,7 @@ RULES = (
             "kubeadm reset",
             "kops|eksctl|rke ... delete|remove",
             "argocd app|proj|cluster|repo delete|rm|terminate-op",
+            "argocd app sync {--prune --replace --force}",
             "flux uninstall|delete",
             "istioctl|linkerd|cilium uninstall",
             "etcdctl del|snapshot|defrag /\\bdel\\b|restore|--prefix/",

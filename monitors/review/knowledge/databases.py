@@ -45,6 +45,10 @@ RULES = (
             "mysqladmin ... drop|shutdown|flush-*",
             "pg_ctl stop|kill|promote",
             "pg_resetwal|pg_resetxlog",
+            "pg_dropcluster",
+            "manage.py migrate ... zero",
+            "python|python3 manage.py|./manage.py migrate ... zero",
+            "drizzle-kit push {--force}",
             "prisma migrate reset",
             "prisma db push {--force-reset --accept-data-loss}",
             "flyway clean",
@@ -99,7 +103,7 @@ RULES = (
             "cypher-shell 'MATCH (n) DETACH DELETE n'",
             "bundle exec rails db:schema:load",
         ),
-        no=("createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate", "alembic downgrade -1"),
+        no=("python manage.py migrate app", "createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate", "alembic downgrade -1"),
     ),
     Rule(
         "database.redis",
@@ -142,6 +146,19 @@ RULES = (
         no=("mongosh --eval 'db.a.find()'", "mongosh --eval 'db.a.deleteMany({a: 1})'"),
     ),
     Rule(
+        "database.rights",
+        (
+            f"{_SQL} /\\b(?:alter|create)\\s+(?:user|role)\\b.*(?<!no)superuser\\b|\\bgrant\\s+all\\b.*\\bto\\s+(?:public\\b|[^ ]*@['\"]?%)/",
+            f"{_SQL} /\\bpg_(?:terminate_backend|cancel_backend)\\s*\\(\\s*pid\\b|\\bkill\\s+(?:connection|query)?\\s*\\d/",
+        ),
+        HARM,
+        "gives everybody, or somebody, all rights in the database, or throws everybody out",
+        "Grant the one right that is needed to the one role that needs it.",
+        effect="account",
+        yes=("psql -c 'alter role a superuser'", "psql -c 'grant all on all tables in schema x to public'"),
+        no=("psql -c 'alter role a nosuperuser'", "psql -c 'grant select on a to b'"),
+    ),
+    Rule(
         "database.grant",
         (f"{_SQL} /\\b(?:grant\\s+all|alter\\s+(?:user|role)|create\\s+(?:user|role)|revoke)\\b/",),
         CARE,
@@ -154,7 +171,7 @@ RULES = (
         "database.shell",
         (
             "sqlite3 /\\.(?:shell|system|load)\\b/",
-            "mysql|mariadb /\\\\!|\\bsystem\\s+\\//",
+            "mysql|mariadb /\\\\!|\\bsystem\\s+\\/|\\binto\\s+(?:outfile|dumpfile)\\b/",
             "psql /\\\\!|\\bcopy\\b.*\\bprogram\\b/",
         ),
         HARM,
