@@ -9,7 +9,7 @@ _LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|ro
 PROGRAMS = (
     Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/\\\\(?<![^ '\"]\\\\)[dlz]|\\.(?<![^ ]\\.)(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
             fed=True, effect="database", details="talks to a database", yes=("psql -l", "psql -c 'select 1'"), no=("psql -c 'insert into a values (1)'", "psql")),
-    Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME|SLOWLOG|CLIENT|MEMORY|OBJECT",), fed=True, effect="database", details="talks to a database", yes=("redis-cli GET a",), no=("redis-cli SET a b",)),
+    Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME", "SLOWLOG|CLIENT|MEMORY|OBJECT GET|LEN|LIST|INFO|ID|GETNAME|USAGE|STATS|DOCTOR|ENCODING|FREQ|IDLETIME|HELP"), fed=True, effect="database", details="talks to a database", yes=("redis-cli GET a", "redis-cli CLIENT LIST"), no=("redis-cli SET a b", "redis-cli CLIENT KILL ID 1")),
     Program("influx cypher-shell", fed=True, effect="database", details="talks to a database"),
     Program("pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport pg_basebackup redis-dump sqlite3-dump", effect="database_read", details="copies a database out", risk=NOTED),
     Program("pg_restore mongorestore mongoimport mysqlimport pgloader createdb createuser mysqladmin pg_ctl pgbench initdb mysql_upgrade mysqlcheck alembic flyway liquibase prisma knex sequelize typeorm dbmate goose migrate sqitch atlas drizzle-kit", reads=("status|history|current|info|validate|heads|show|branches|version|ping|processlist|variables|extended-status|diff",), effect="database", details="changes a database", risk=MINOR, yes=("flyway info",), no=("flyway migrate",)),
@@ -103,7 +103,14 @@ RULES = (
             "cypher-shell 'MATCH (n) DETACH DELETE n'",
             "bundle exec rails db:schema:load",
         ),
-        no=("python manage.py migrate app", "createdb x", "prisma migrate dev", "rails db:migrate", "python manage.py migrate", "alembic downgrade -1"),
+        no=(
+            "python manage.py migrate app",
+            "createdb x",
+            "prisma migrate dev",
+            "rails db:migrate",
+            "python manage.py migrate",
+            "alembic downgrade -1",
+        ),
     ),
     Rule(
         "database.redis",

@@ -81,7 +81,12 @@ RULES = (
         "git stash push -u",
         "git_discard",
         undo="files",
-        yes=("git reset --hard", "git -C x reset --hard HEAD~1", "git reset --merge", "git read-tree --reset -u HEAD~1"),
+        yes=(
+            "git reset --hard",
+            "git -C x reset --hard HEAD~1",
+            "git reset --merge",
+            "git read-tree --reset -u HEAD~1",
+        ),
         no=("git reset", "git reset --soft HEAD~1", "git commit -m 'reset --hard'"),
     ),
     Rule(
@@ -358,7 +363,7 @@ RULES = (
     Rule(
         "git.exec-option",
         (
-            "git {--upload-pack --receive-pack --exec} !{--dry-run}",
+            "git {--upload-pack --receive-pack --exec} !{--dry-run} !/\\brebase\\b/",
             "git {--ext-diff --textconv}",
             "git clone /(?:^| )ext::/",
             "git fetch /(?:^| )ext::/",

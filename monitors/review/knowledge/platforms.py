@@ -5,13 +5,13 @@ from monitors.review.rules import Program, Rule
 
 PROGRAMS = (
     Program("gh hub glab tea bb", values="-R --repo -q --jq -t --template -L --limit -H -X --method -f -F --hostname",
-            reads=("status|browse|search|help|version|completion", "* list|ls|view|status|diff|checks|watch|get|token|show|download|verify|logs|ports|trace|lint", "pr|mr checks|diff|view|list|status", "run|workflow|ci view|list|watch|download|status|trace|lint", "api graphql !/mutation/", "api !{-X --method -f -F --field --raw-field --input}", "api {-X=GET --method=GET -XGET}", "auth status|token", "{--version --help -h}"),
-            effect="forge", details="changes something on the forge", risk=MINOR, yes=("gh pr list", "gh api repos/a/b", "gh run view 1", "gh -R a/b pr view 1"), no=("gh pr create", "gh api -X POST repos/a/b")),
+            reads=("status|browse|search|help|version|completion", "* list|ls|view|status|diff|checks|watch|get|token|show|verify|logs|ports|trace|lint", "pr|mr checks|diff|view|list|status", "run|workflow|ci view|list|watch|status|trace|lint", "api graphql !/mutation/", "api !{-X --method -f -F --field --raw-field --input}", "api {-X=GET --method=GET -XGET}", "auth status|token", "{--version --help -h}"),
+            effect="forge", details="changes something on the forge", risk=MINOR, yes=("gh pr list", "gh api repos/a/b", "gh run view 1", "gh -R a/b pr view 1"), no=("gh pr create", "gh run download 1", "gh api -X POST repos/a/b")),
     Program("vault op doppler bw pass gopass lpass chamber sops aws-vault infisical akeyless conjur keepassxc-cli secret-tool keyring gcloud-secrets credstash berglas teller envchain keychain kwallet-query",
-            values="-p --project -c --config --vault -namespace -address", reads=("read|get|list|ls|status|show|find|search|whoami|version|help|lookup|audit|exec|export|download|history|unlock|me|inject|render|print|monitor|debug|operator-status|grep|otp|generate|sync|login|find-generic-password|dump", "* get|list|ls|lookup|status|info|read|view|show|download|history|list-grants|capabilities", "kv|secrets|auth|policy|audit|token|lease|item|document|vault|user|group|account|configs|projects|environments|activity list|get|lookup|ls|download|read|template", "token capabilities", "kv metadata get", "operator members|key-status|diagnose|usage", "{--version --help -h}"), effect="secret_write", details="changes a store of secrets", risk=MODERATE,
-            yes=("vault kv get x", "op item list", "doppler secrets list", "pass show x"), no=("vault kv put x a=b", "op item create")),
+            values="-p --project -c --config --vault -namespace -address", reads=("read|get|list|ls|status|show|find|search|whoami|version|help|lookup|audit|exec|export|history|unlock|me|inject|render|print|monitor|debug|operator-status|grep|otp|login|find-generic-password|dump", "* get|list|ls|lookup|status|info|read|view|show|download|history|list-grants|capabilities", "kv|secrets|auth|policy|audit|token|lease|item|document|vault|user|group|account|configs|projects|environments|activity list|get|lookup|ls|download|read|template", "token capabilities", "kv metadata get", "operator members|key-status|diagnose|usage", "{--version --help -h}"), effect="secret_write", details="changes a store of secrets", risk=MODERATE,
+            yes=("vault kv get x", "op item list", "doppler secrets list", "pass show x"), no=("vault kv put x a=b", "op item create", "pass generate x")),
     Program("circleci gitlab-runner jenkins-cli travis drone buildkite-agent bk act woodpecker-cli concourse fly-ci codecov semaphore teamcity azure-pipelines", reads=("list|status|version|validate|help|diagnostic|info|logs|verify|whoami|ls", "* list|validate|info|status|process|view|ls|show|logs|diff"), effect="ci", details="changes a build service", risk=MODERATE, yes=("circleci orb list x", "gitlab-runner list"), no=("circleci run x",)),
-    Program("mc s3cmd s5cmd s4cmd minio azcopy b2 rclone-s3 swift-s3", values="-c", reads=("ls|la|du|info|stat|cat|head|find|tree|diff|list|get|ping|version|help|ls-buckets|list-buckets|du-", "alias|admin|event|policy ls|list|info", "{--dry-run -n --help --version}"), effect="storage", details="changes a store of objects", risk=MODERATE, yes=("mc ls x", "s3cmd ls"), no=("mc cp a b",)),
+    Program("mc s3cmd s5cmd s4cmd minio azcopy b2 rclone-s3 swift-s3", values="-c", reads=("ls|la|du|info|stat|cat|head|find|tree|diff|list|ping|version|help|ls-buckets|list-buckets|du-", "alias|admin|event|policy ls|list|info", "{--dry-run -n --help --version}"), effect="storage", details="changes a store of objects", risk=MODERATE, yes=("mc ls x", "s3cmd ls"), no=("mc cp a b",)),
     Program("java javaw", reads=("{-version --version -help --help -X --list-modules --show-version}",), effect="process", details="runs a program", yes=("java -version",), no=("java -jar x.jar",)),
 )  # fmt: skip
 
@@ -80,6 +80,7 @@ RULES = (
             "az account get-access-token",
             "kubectl|oc|k get secret|secrets {-o -ojson -oyaml}",
             "gh|glab auth status {-t --show-token}",
+            "gh|glab auth token",
             "pass|gopass show",
             "op item get {--reveal}",
             "op read",
@@ -96,7 +97,12 @@ RULES = (
         "shows a secret, which then stands in the conversation",
         "Let the program that needs it read it itself.",
         effect="secret_read",
-        yes=("gh auth status -t", "security find-generic-password -wa login", "secret-tool lookup a b", "kubectl get secret x -o yaml"),
+        yes=(
+            "gh auth status -t",
+            "security find-generic-password -wa login",
+            "secret-tool lookup a b",
+            "kubectl get secret x -o yaml",
+        ),
         no=("kubectl get secrets", "security list-keychains"),
     ),
     Rule(
@@ -155,7 +161,7 @@ RULES = (
             "gh|glab pr|mr merge {--admin}",
             "gh|glab api /(?:^| )graphql .*mutation.*(?:delete|remove)/",
             "gh|glab auth logout|refresh|token-delete",
-            "gh|glab api {-X -XPUT -XPATCH --method} /(?:protection|collaborators|hooks|rulesets|secrets|keys|members|visibility)\\b/ !{-X=GET --method=GET -XGET}",
+            "gh|glab api {-X -XPUT -XPATCH --method} /^api +(?:-\\S+ +(?:[^-\\/\\s][^\\/\\s]* +)?)*\\S*\\/(?:protection|collaborators|hooks|rulesets|secrets|keys|members|visibility)\\b/ !{-X=GET --method=GET -XGET}",
             "gitlab-rails|gitlab-rake ...",
         ),
         HARM,
@@ -171,11 +177,16 @@ RULES = (
             "glab repo delete x",
             "gh api -X PUT repos/o/r/branches/main/protection",
         ),
-        no=("gh pr list", "gh repo view", "gh pr merge 1"),
+        no=(
+            "gh pr list",
+            "gh repo view",
+            "gh pr merge 1",
+            "gh api repos/a/b/pulls/1/comments -X POST -f body='see hooks'",
+        ),
     ),
     Rule(
         "forge.secret",
-        ("gh|glab secret|variable set", "gh ssh-key|gpg-key add", "gh repo deploy-key add", "gh auth setup-git|token"),
+        ("gh|glab secret|variable set", "gh ssh-key|gpg-key add", "gh repo deploy-key add", "gh auth setup-git"),
         CARE,
         "changes keys or secrets on the forge",
         "Let a person set secrets.",
