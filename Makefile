@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
-CORPUS ?= ../shared/corpora
 
 .PHONY: run test bench eval lint docs clean
 

@@ -225,6 +225,10 @@ class Workspaces:
             )
         self._clear_away(self.find(name))
 
+    def discard(self, name: str) -> None:
+        """Remove a workspace in which nobody has worked yet, with all that its set-up left there."""
+        self._clear_away(self.find(name))
+
     def _clear_away(self, workspace: Workspace) -> None:
         """Remove files, administration, branch and record, in that order: a crash leaves a record to begin again from.
 

@@ -54,6 +54,14 @@ class Facts(Protocol):
         """The distribution that brings the module, or one much like it, with its version; or the empty string."""
         ...
 
+    def changed_files(self) -> Sequence[str] | None:
+        """What differs from the last commit, in order; None where nobody can tell."""
+        ...
+
+    def last_commit(self) -> str:
+        """The last commit and its subject, or the empty string. Example: `abc1234 feat: add auth module`."""
+        ...
+
 
 class NoFacts:
     """Nothing was looked up."""
@@ -71,6 +79,14 @@ class NoFacts:
         return ""
 
     def installed(self, module: str) -> str:  # noqa: ARG002 - the protocol's
+        """Return nothing."""
+        return ""
+
+    def changed_files(self) -> Sequence[str] | None:
+        """Return that nobody can tell."""
+        return None
+
+    def last_commit(self) -> str:
         """Return nothing."""
         return ""
 

@@ -1,7 +1,8 @@
 """How a run gets on, by what it does and not by how long it takes.
 
 Strong progress is a test run that is better than the best before it, a commit, or a new file that matters. Weak
-progress is doing something new at all: reading, trying or writing what was not read, tried or written before.
+progress is doing something new at all: reading, trying or writing what was not read, tried or written before. What a
+subagent does is new where it is to that subagent, which knows nothing of what others read.
 """
 
 import re
@@ -74,7 +75,7 @@ class Progress:
         run = self._facts.run(step)
         return Reading(
             strong=self._better(run, step.input) or _committed(step) or self._matters(step),
-            new=self._calls.add(self._facts.of(step).call),
+            new=self._calls.add(self._facts.of(step).call + step.subagent.encode()),
             waits=self._facts.waits(step),
             changed=self._changed(step),
             run=run,

@@ -68,6 +68,7 @@ _DESELECTED = re.compile(
     r"--ignore[= ]\S*test|--deselect|--testPathIgnorePatterns|-k ['\"]?not |--passWithNoTests|continue-on-error: true|maxfail=0"
 )
 _TEST_NAME = re.compile(r"\b(?:Test[A-Z]\w+|test_\w+|\w+Test)\b|[\w.-]+\.(?:test|spec)\.\w+|\b\w+_test\.\w+")
+_QUOTES = "\"'"
 MAX_NAMES = 400
 """Names of tests, out of the output of a failing run, that are remembered."""
 
@@ -176,9 +177,14 @@ def _signs_of_command(command: str, root: str) -> list[_Sign]:
     if _DESELECTED.search(command) and re.search(_TEST_COMMAND, command):
         signs.append(_Sign("failing tests are left out of the run", 0.25))
     removed = _REMOVED.search(command)
-    if removed and not any(is_scratch(word, root) for word in removed[0].split()):
+    if removed and not any(is_scratch(word, root) for word in removed[0].split()) and not _wrote(command, removed[1]):
         signs.append(_Sign("a test file is removed", 1.0))
     return signs
+
+
+def _wrote(command: str, path: str) -> bool:
+    """Whether the command itself wrote the file first: a probe, run once and cleared away."""
+    return re.search(rf">\s*[\"']?{re.escape(path.strip(_QUOTES))}", command) is not None
 
 
 def _signs_of_test(before: str, after: str) -> list[_Sign]:

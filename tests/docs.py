@@ -7,6 +7,7 @@ from pathlib import Path
 
 from supervisor.config.reference import reference_markdown
 from tests import drawings
+from tests.bench import figure_tables
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,6 +26,8 @@ SECTIONS = (
     Section("README.md", "states", drawings.states_as_mermaid),
     Section("README.md", "commands", drawings.commands_as_table),
     Section("README.md", "socket", drawings.api_as_table),
+    Section("README.md", "headlines", figure_tables.headlines),
+    Section("tests/bench/README.md", "figures", figure_tables.all_figures),
     Section("supervisor/config/README.md", "keys", reference_markdown),
     Section("supervisor/protocol/README.md", "adoption", drawings.taking_over_as_table),
     Section("supervisor/protocol/README.md", "events", drawings.events_as_table),

@@ -29,6 +29,7 @@ PAGES = [
         "CHANGELOG.md",
         "supervisor/config/README.md",
         "supervisor/protocol/README.md",
+        "tests/bench/README.md",
     )
 ]
 

@@ -29,10 +29,10 @@ class LastAttempt:
     history: Sequence[Step] = ()
     """Its latest steps, oldest first."""
     files_modified: Sequence[str] = ()
-    uncommitted: bool | None = None
-    """Whether the workspace has changes that are not committed; None where nobody looked."""
+    uncommitted: Sequence[str] | None = None
+    """Files whose changes are not committed, in order; None where nobody can tell."""
     tests: str = ""
-    """The last test result. Example: `4 of 6 pass`."""
+    """The last test result. Example: `4 of 6 pass (pytest)`."""
     last_commit: str = ""
     """Example: `abc123 feat: add auth module`."""
     same_session: bool = True
@@ -55,19 +55,22 @@ def context(prompt: str, last: LastAttempt) -> str:
 def _workspace(last: LastAttempt) -> list[str]:
     if last.uncommitted is None:
         return []
-    return [f"The workspace has uncommitted changes: {'yes' if last.uncommitted else 'no'}."]
+    return [f"The workspace has uncommitted changes: {_files(last.uncommitted) or 'no'}."]
 
 
 def _log(last: LastAttempt) -> list[str]:
-    files = list(last.files_modified)
-    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
     rows = (
         ("Started", last.started),
         ("Turns completed", str(last.turns) if last.turns else ""),
-        ("Files modified", ", ".join(files[:MOST_FILES]) + more),
+        ("Files modified", _files(last.files_modified)),
         ("Tests", last.tests),
         ("Last commit", last.last_commit),
         ("Last actions", "; ".join(f"{step.tool} {texts.cut(step.summary, 100)}" for step in list(last.history)[-3:])),
     )
     found = [f"- {name}: {value}" for name, value in rows if value]
     return ["What is known of the last attempt:", *found] if found else []
+
+
+def _files(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+    return ", ".join(names[:MOST_FILES]) + more

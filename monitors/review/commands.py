@@ -1,8 +1,8 @@
-"""A Bash call: its script read and gone through, and each command in it judged."""
+"""What a call hands to a shell: the script read and gone through, and each command in it judged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from monitors.review import levels
+from monitors.review import definitions, levels
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.findings import Finding, effect
 from monitors.review.judge import judge
@@ -19,24 +19,26 @@ Seen = tuple[Finding, Invocation]
 
 
 def command_findings(
-    command: str, scene: Scene, context: Context, given: Mapping[str, object], note: Callable[[str, list[str]], None]
+    command: str, scene: Scene, context: Context, note: Callable[[str, Callable[[], list[str]]], None]
 ) -> tuple[list[Finding], list[Seen]]:
     """Everything that the command would do.
 
     Returns:
         All findings, and those that belong to one command of the script together with it.
     """
-    scene.background = given.get("run_in_background") is True
     walk, uses = walked(command, scene, context)
     note(
         "read",
-        [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
-        + walk.unclear
-        + ([walk.too_much] if walk.too_much else []),
+        lambda: (
+            [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
+            + walk.unclear
+            + ([walk.too_much] if walk.too_much else [])
+        ),
     )
     scene.files = walk.files
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    whole = [found for found in (*_understood(walk), hidden_text(command)) if found is not None]
+    defined = [found for path, text in walk.files.items() for found in definitions.written(scene, path, text)]
+    whole = [found for found in (*_understood(walk), hidden_text(command), *defined) if found is not None]
     return [*(finding for finding, _ in seen), *whole], seen
 
 

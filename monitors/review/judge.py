@@ -80,12 +80,14 @@ _RAW = Finding(
 
 def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
     """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    endless = _ENDLESS.get(invocation.name)
     if (
-        not scene.places.workspace
+        endless is None
+        or not scene.places.workspace
         or scene.background
         or invocation.via
         or invocation.depth
-        or not _ENDLESS.get(invocation.name, _NEVER).search(" ".join(invocation.args))
+        or not endless.search(" ".join(invocation.args))
     ):
         return None
     return Finding(
@@ -98,7 +100,6 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
     )
 
 
-_NEVER = re.compile(r"(?!)")
 _ENDLESS = {
     "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
     "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
@@ -150,7 +151,7 @@ def _harmless_here(scene: Scene, invocation: Invocation, rule: Rule) -> bool:
     return False
 
 
-_NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|[xX]{1,3}Y?)\Z")
+_NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
 """How manuals name a disk that is to be put in; no kernel names one so."""
 _HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
 _OWN_SERVER = re.compile(

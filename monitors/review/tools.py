@@ -1,12 +1,13 @@
 """The tools that are not a shell: what each would read, write or reach."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from monitors.review import levels
+from monitors.review import definitions, levels
 from monitors.review.after import masked
 from monitors.review.findings import Finding, effect
 from monitors.review.programs.writing import writes_path
@@ -16,8 +17,38 @@ MAX_TEXT = 100_000
 """Most characters looked at of one text in a tool's input."""
 
 
+SHELL_FIELDS = ("command", "cmd")
+"""Where tools that are not known are given what they hand to a shell."""
+
+
+def shell_text(tool: str, given: Mapping[str, Any]) -> str | None:
+    """What the call hands to a shell, as far as that can be told; the safe guess for tools that are not known.
+
+    `Monitor` runs its command as `Bash` does (seen with CLI 2.1.329), and so do many tools of MCP servers.
+    """
+    if tool in QUIET or (tool in _TOOLS and tool not in SHELLS):
+        return None
+    for name in SHELL_FIELDS:
+        value = given.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, (list, tuple)) and value and all(isinstance(word, str) for word in value):
+            return shlex.join(value)
+    return None
+
+
+def in_background(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether the CLI goes on without waiting for what the call hands to a shell."""
+    return tool == "Monitor" or given.get("run_in_background") is True
+
+
+def is_known(tool: str) -> bool:
+    """Whether it is known what the tool does; one that is not is reviewed by what its input looks like."""
+    return tool in _TOOLS or tool in QUIET or tool in SHELLS
+
+
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
-    """What the tool call would do."""
+    """What the tool call would do, beside what it hands to a shell."""
     handler = _TOOLS.get(tool)
     if handler is not None:
         yield from (found for found in handler(scene, given) if found is not None)
@@ -33,7 +64,7 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
         yield from (found for found in _named_paths(scene, given) if found is not None)
 
 
-QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "Skill"})  # fmt: skip
+QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "ListAgents", "ReportFindings", "ScheduleWakeup", "CronList", "CronDelete", "EnterWorktree"})  # fmt: skip
 """Tools of the CLI that touch nothing outside its own conversation."""
 
 
@@ -57,7 +88,10 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             effect=effect("file_write", "writes to no file that could be named"),
         )
         return
-    yield writes_path(scene, scene.places.absolute(path))
+    absolute = scene.places.absolute(path)
+    yield writes_path(scene, absolute)
+    for name in ("content", "new_string", "new_source"):
+        yield from definitions.written(scene, absolute, text(given, name))
     written = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(written) != written:
         yield Finding(
@@ -190,12 +224,66 @@ def _outgoing(given: Mapping[str, Any]) -> Finding | None:
 
 
 def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    if given.get("isolation") == "remote":
+        yield Finding(
+            "tools.remote",
+            levels.HARM,
+            "starts an agent on another machine, where nobody reviews what it does",
+            "Let it run here: leave isolation out, or ask for a worktree.",
+            effect=effect("process", "starts an agent on another machine"),
+        )
     yield Finding(
         "tools.subagent",
         levels.MINOR,
         "",
         effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
     )
+
+
+def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """Its script can start subagents and nothing else (seen with CLI 2.1.329), and what those do is reviewed."""
+    named = text(given, "name", "scriptPath") or "a script"
+    yield Finding("tools.subagent", levels.MINOR, "", effect=effect("process", f"starts subagents: {named[:200]}"))
+
+
+def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield from definitions.used(scene, text(given, "skill", "command").lstrip("/")[:500])
+
+
+def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    socket = given.get("ws")
+    if isinstance(socket, Mapping):
+        url = text(socket, "url")[:200]
+        yield Finding("network.fetch", levels.NOTED, "", effect=effect("network", f"listens to {url}", target=url))
+
+
+def _message(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """Another session of this machine can be written to as well, and that one may be nobody's to review."""
+    to = text(given, "to")[:200]
+    yield Finding("tools.message", levels.MINOR, "", effect=effect("message", f"writes to {to}", target=to))
+    yield _outgoing(given)
+
+
+def _schedule(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    if given.get("durable") is True:
+        yield Finding(
+            "tools.durable-schedule",
+            levels.CARE,
+            "leaves a task behind for later sessions, which nobody may watch over",
+            "Leave durable out, or write down for a person what is to be done later.",
+            effect=effect("startup", "leaves a task behind for later sessions"),
+        )
+
+
+def _leave_worktree(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    if given.get("discard_changes") is True:
+        yield Finding(
+            "git.worktree-remove",
+            levels.HARM,
+            "deletes a worktree with changes in it",
+            "Commit what is in it first, or keep it.",
+            effect=effect("git_discard", "deletes a worktree with what is not committed or merged"),
+        )
 
 
 def _kill(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -273,8 +361,13 @@ def _texts(given: object, depth: int) -> Iterator[str]:
             yield from _texts(value, depth - 1)
 
 
+SHELLS = frozenset({"Bash", "Monitor"})
+"""Tools of the CLI that run a shell."""
+
 _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]] = {
     "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,
     "Read": _read, "Glob": _read, "Grep": _read, "LS": _read, "NotebookRead": _read, "ReadMcpResourceTool": _read,
-    "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,
+    "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "Workflow": _workflow,
+    "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ExitWorktree": _leave_worktree,
+    "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,
 }  # fmt: skip

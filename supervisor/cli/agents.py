@@ -28,13 +28,15 @@ def ps(as_json: bool) -> None:
         async with common.daemon() as daemon:
             agents = await daemon.get("/v1/agents")
         if as_json:
-            common.echo_json([_with_task_text(agent) for agent in agents])
+            common.echo_json([with_task_text(agent) for agent in agents])
             return
         head = ROW.format(**{name: name.upper() for name in COLUMNS})
         width = max(len("TASK"), get_terminal_size((TASK_WIDTH + len(head), 0)).columns - len(head) + len("TASK"))
         click.echo(head)
         for agent in agents:
             click.echo(_row(agent, min(width, TASK_WIDTH)))
+            if agent["unwatched"]:
+                click.echo(f"{'':<8} nobody watches over it: {clean(agent['why'], 1000)}")
 
     common.run(work)
 
@@ -49,7 +51,7 @@ def show(agent: str, as_json: bool) -> None:
         async with common.daemon() as daemon:
             known = await daemon.get(common.agent_path(agent))
         if as_json:
-            common.echo_json(_with_task_text(known))
+            common.echo_json(with_task_text(known))
         else:
             click.echo("\n".join(_portrait(known)))
 
@@ -105,14 +107,14 @@ def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_jso
         async with common.daemon() as daemon:
             known = await daemon.post(f"{common.agent_path(agent)}/{what}", body)
         if as_json:
-            common.echo_json(_with_task_text(known))
+            common.echo_json(with_task_text(known))
         else:
             click.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
 
 
-def _with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
+def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
     """The facts under their contracted names: `task` is the prompt, and all that is known of the task stands beside it."""
     return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}
 
@@ -136,7 +138,7 @@ def _row(agent: Mapping[str, Any], task_width: int) -> str:
 def _portrait(agent: Mapping[str, Any]) -> list[str]:
     facts = {
         "agent": agent["agent"],
-        "state": f"{agent['state']}: {agent['why']}",
+        "state": f"{agent['state']}{', and nobody watches over it' if agent['unwatched'] else ''}: {agent['why']}",
         "task": clean(agent["task"]["prompt"]),
         "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from supervisor.cli import common
+from supervisor.cli.agents import with_task_text
 from supervisor.cli.view import clean
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -73,14 +74,18 @@ def allowances(as_json: bool) -> None:
 @click.command()
 @click.argument("agent")
 @click.argument("allowance")
-def revoke(agent: str, allowance: str) -> None:
+@common.json_option
+def revoke(agent: str, allowance: str, as_json: bool) -> None:
     """Take an ALLOWANCE of AGENT back, by its id."""
 
     async def work() -> None:
         async with common.daemon() as daemon:
             id_ = common.path_part(allowance, "chaperon allowances")
-            await daemon.delete(f"{common.agent_path(agent)}/allowances/{id_}")
-        click.echo(f"{agent} is not allowed that any more.")
+            known = await daemon.delete(f"{common.agent_path(agent)}/allowances/{id_}")
+        if as_json:
+            common.echo_json(with_task_text(known))
+        else:
+            click.echo(f"{agent} is not allowed that any more.")
 
     common.run(work)
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from supervisor.cli import common
+from supervisor.cli.agents import with_task_text
 from supervisor.cli.client import Client
 from supervisor.cli.view import clean
 from supervisor.protocol.errors import NotFoundError, UsageError
@@ -35,18 +36,20 @@ def approvals(as_json: bool) -> None:
 @click.argument("agent")
 @click.argument("request", required=False)
 @click.option("--note", default="", help="What the model is told with the answer.")
-def approve(agent: str, request: str | None, note: str) -> None:
+@common.json_option
+def approve(agent: str, request: str | None, note: str, as_json: bool) -> None:
     """Let an action of AGENT that waits run; REQUEST says which, where several wait."""
-    _answer(agent, request, note, granted=True)
+    _answer(agent, request, note, granted=True, as_json=as_json)
 
 
 @click.command()
 @click.argument("agent")
 @click.argument("request", required=False)
 @click.option("--note", default="", help="What the model is told with the answer.")
-def deny(agent: str, request: str | None, note: str) -> None:
+@common.json_option
+def deny(agent: str, request: str | None, note: str, as_json: bool) -> None:
     """Turn an action of AGENT that waits down; REQUEST says which, where several wait."""
-    _answer(agent, request, note, granted=False)
+    _answer(agent, request, note, granted=False, as_json=as_json)
 
 
 @click.command()
@@ -70,13 +73,16 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
     common.run(work)
 
 
-def _answer(agent: str, request: str | None, note: str, *, granted: bool) -> None:
+def _answer(agent: str, request: str | None, note: str, *, granted: bool, as_json: bool) -> None:
     async def work() -> None:
         async with common.daemon() as daemon:
             id_ = request or await _only_one(daemon, agent)
             path = f"{common.agent_path(agent)}/approvals/{common.path_part(id_, 'chaperon approvals')}"
-            await daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
-        click.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
+            known = await daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
+        if as_json:
+            common.echo_json(with_task_text(known))
+        else:
+            click.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
 
     common.run(work)
 

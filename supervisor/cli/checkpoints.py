@@ -108,13 +108,17 @@ def doctor(repair: bool, as_json: bool) -> None:
 @checkpoints.command()
 @click.argument("name")
 @agent_option
-def forget(name: str, agent: str) -> None:
+@common.json_option
+def forget(name: str, agent: str, as_json: bool) -> None:
     """Forget a checkpoint, a named one too. Its files go when the store is packed next."""
 
     async def work() -> None:
         async with common.daemon() as daemon:
-            await daemon.post(f"{checkpoint_path(name)}/forget", {"agent": agent})
-        click.echo(f"{name} is forgotten.")
+            forgotten = await daemon.post(f"{checkpoint_path(name)}/forget", {"agent": agent})
+        if as_json:
+            common.echo_json(forgotten)
+        else:
+            click.echo(f"{name} is forgotten.")
 
     common.run(work)
 
@@ -122,7 +126,8 @@ def forget(name: str, agent: str) -> None:
 @checkpoints.command()
 @click.argument("project", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def delete(project: Path, yes: bool) -> None:
+@common.json_option
+def delete(project: Path, yes: bool, as_json: bool) -> None:
     """Delete all checkpoints of PROJECT, the folder of its main worktree. No workspace is touched; nothing brings them back."""
     folder = str(project.absolute())
 
@@ -130,8 +135,11 @@ def delete(project: Path, yes: bool) -> None:
         if not yes:
             common.confirm(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
         async with common.daemon() as daemon:
-            await daemon.post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
-        click.echo(f"The checkpoints of {project} are deleted.")
+            deleted = await daemon.post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
+        if as_json:
+            common.echo_json(deleted)
+        else:
+            click.echo(f"The checkpoints of {project} are deleted.")
 
     common.run(work)
 

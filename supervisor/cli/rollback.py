@@ -53,7 +53,7 @@ def rollback(
             if dry_run and as_json:
                 common.echo_json(plan)
             elif not as_json:
-                click.echo("\n".join(_told(plan, how["files_only"])))
+                click.echo("\n".join(_told(plan, files_only=how["files_only"], fresh=how["fresh"])))
             if dry_run:
                 return
             _confirm(plan, yes=yes, unusual=how["unusual"])
@@ -95,14 +95,18 @@ def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:
         common.confirm("Go back?", "Going back was not confirmed")
 
 
-def _told(plan: Mapping[str, Any], files_only: bool) -> list[str]:
+def _told(plan: Mapping[str, Any], *, files_only: bool, fresh: bool) -> list[str]:
     """What somebody should know before it is done."""
     target = plan["target"]
     lost = [one for one in plan["lost"] if one["change"] != "deleted"]
     back = [one for one in plan["lost"] if one["change"] == "deleted"]
-    both = plan["live"] and not files_only
-    what = f"files and the conversation of {plan['agent']}" if both else "files"
-    lines = [f"Going back to {target['name']} ({moment(target['facts']['at'])}, {target['facts']['reason']}): {what}."]
+    facts = target["facts"]
+    what = "files"
+    if plan["live"] and not files_only:
+        anew = fresh or facts["agent"] != plan["agent"] or not facts["position"]["message_uuid"]
+        talk = f"the conversation of {plan['agent']}"
+        what = f"files, and {talk} begins anew" if anew else f"files and {talk}"
+    lines = [f"Going back to {target['name']} ({moment(facts['at'])}, {facts['reason']}): {what}."]
     if lost:
         lines += [f"Lost here, and kept in a checkpoint ({len(lost)}):", *_listed(lost)]
     if back:

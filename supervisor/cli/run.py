@@ -13,10 +13,15 @@ import orjson
 
 from supervisor.cli import common, view
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
+from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 
 SUBMIT_SECONDS = 3_600.0
 """How long the answer to a submission may take: a new workspace may have a set-up program that fetches and builds."""
+
+GIVE_UP_SECONDS = 1.0
+"""How long a submission goes on after a signal: an answer that is about to come names the agent that is to be stopped,
+and only setting a workspace up takes longer."""
 
 Wanted = dict[str, Any]
 """The body of a submission."""
@@ -112,13 +117,43 @@ async def _attended(
 ) -> int:
     """Submit the task and follow it; from before the first moment, signals stop the agent instead of ending us."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        summary = await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
+        pressed, summary = await _submitted(daemon, wanted, signals)
+        if summary is None:
+            click.echo(
+                "chaperon: given up before an agent was started. What was set up for it is ended and removed.", err=True
+            )
+            return common.INTERRUPTED
         begun(summary["agent"])
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_on_signals, signals, daemon, summary["agent"], name="signals")
+            tasks.start_soon(_stop_on_signals, signals, daemon, summary["agent"], pressed, name="signals")
             code = await follow(daemon, summary["agent"], summary["first_event"] - 1, as_json)
             tasks.cancel_scope.cancel()
     return code
+
+
+async def _submitted(
+    daemon: Client, wanted: Wanted, signals: AsyncIterator[signal.Signals]
+) -> tuple[bool, dict[str, Any] | None]:
+    """Submit the task; whether a signal came meanwhile, and the answer: none where the signal took the task back."""
+    pressed, answer, failed = False, None, None
+
+    async def give_up() -> None:
+        nonlocal pressed
+        await anext(signals)
+        pressed = True
+        await anyio.sleep(GIVE_UP_SECONDS)
+        tasks.cancel_scope.cancel()  # this hangs up, by which the daemon knows
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(give_up, name="give up on a signal")
+        try:
+            answer = await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
+        except ChaperonError as error:  # raised behind the group, which would wrap it
+            failed = error
+        tasks.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
+    return pressed, answer
 
 
 async def follow(daemon: Client, agent: str, after: int, as_json: bool) -> int:
@@ -157,14 +192,19 @@ def _print(line: bytes, record: dict[str, Any], as_json: bool) -> None:
         click.echo(text)
 
 
-async def _stop_on_signals(signals: AsyncIterator[signal.Signals], daemon: Client, agent: str) -> None:
-    """The first signal stops the agent in order; each further one at once."""
-    force = False
+async def _stop_on_signals(signals: AsyncIterator[signal.Signals], daemon: Client, agent: str, pressed: bool) -> None:
+    """The first signal, which may have come already, stops the agent in order; each further one at once."""
+    if pressed:
+        await _stop(daemon, agent, force=False)
     async for _ in signals:
-        how = "at once" if force else "in order; Ctrl+C again ends it at once"
-        click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
-        try:
-            await daemon.post(f"{common.agent_path(agent)}/stop", {"force": force, "reason": "Ctrl+C"})
-        except (RefusedError, DaemonGoneError) as error:
-            click.echo(f"chaperon: {error}", err=True)
-        force = True
+        await _stop(daemon, agent, force=pressed)
+        pressed = True
+
+
+async def _stop(daemon: Client, agent: str, *, force: bool) -> None:
+    how = "at once" if force else "in order; Ctrl+C again ends it at once"
+    click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
+    try:
+        await daemon.post(f"{common.agent_path(agent)}/stop", {"force": force, "reason": "Ctrl+C"})
+    except (RefusedError, DaemonGoneError) as error:
+        click.echo(f"chaperon: {error}", err=True)

@@ -6,6 +6,9 @@ no socket of the service manager and no variable of a surrounding Claude session
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import Any
+
+import orjson
 
 PASSED_ON = (
     # Who and where.
@@ -45,10 +48,14 @@ AROUND_THE_GATE = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP
 """Modes of the CLI that loosen the gate. With CLAUDE_CODE_SIMPLE=1, which `--bare` sets, no hook is called at all, those of the control
 protocol neither: calls run unreviewed (seen with 2.1.329). `agent.environment` cannot bring them back."""
 
-GATE_ARGUMENTS = ("--settings", '{"env":{"CLAUDE_CODE_SIMPLE":"0"}}')
-"""Arguments that every agent's CLI must be started with. A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and wins
-over the process's environment; settings on the command line win over both. (`disableAllHooks` there does not reach hooks of the control
-protocol, nor do a project's settings reach this variable.)"""
+GATE_SETTINGS: Mapping[str, Any] = {"env": {"CLAUDE_CODE_SIMPLE": "0"}, "disableSkillShellExecution": True}
+"""Settings of the CLI without which things would run unreviewed. A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and
+wins over the process's environment; settings on the command line win over both. (`disableAllHooks` there does not reach hooks of the
+control protocol, nor do a project's settings reach this variable.) A skill or command whose text has `!`…`` runs that line when it is used,
+past every hook and, where the skill says so itself, past every permission; switched off, the model is told so instead."""
+
+GATE_ARGUMENTS = ("--settings", orjson.dumps(GATE_SETTINGS).decode())
+"""Arguments that every agent's CLI must be started with; the last ones win."""
 
 ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
 """An agent that replaced its own program in the middle of a run would be another one than was checked."""

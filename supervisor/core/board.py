@@ -166,7 +166,7 @@ class Board:
         if agent in self.unmade:
             raise NotFoundError(
                 f"Agent {agent!r} has no session: {self.unmade[agent].why}. Its calls wait; nothing was done.",
-                way_out="Mend that and start the daemon again.",
+                way_out=f"Mend that and start the daemon again, or end the agent: chaperon stop {agent}.",
             )
 
     def snapshot(self) -> tuple[int | None, list[Summary]]:
@@ -184,6 +184,7 @@ class Board:
         summary = session.summary if session is not None else summary
         if summary is not None:
             summary.changed(event)
+            summary.unwatched = False
             self._ended[event.agent] = summary
             del self._began[event.agent]
 
@@ -192,6 +193,7 @@ class Board:
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
         for agent, summary in self.unmade.items():
+            summary.unwatched = True
             summary.why = f"its session could not be made ({type(self.failed[agent]).__name__}: {self.failed[agent]})"
 
     def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:

@@ -1,10 +1,13 @@
-"""The last calls of an agent, and what the gate said of each."""
+"""The last calls of an agent, what the gate said of each, and how its last test run went."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from monitors.facts import OUTPUT_TOOLS
+from monitors.testruns import Tally, tally
 from supervisor.protocol.actions import Step
 from supervisor.protocol.events import ReviewMade
+from supervisor.protocol.observations import ToolReturned
 
 KEPT = 50
 """Calls kept for reviews, reports and `show`: as many last actions as an incident report carries."""
@@ -19,6 +22,8 @@ class History:
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
         self._verdicts: dict[str, ReviewMade] = {}
+        self.tests: Tally | None = None
+        """The last test run, where there was one."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -38,10 +43,12 @@ class History:
             if len(kept) > KEPT:
                 del kept[next(iter(kept))]
 
-    def failed(self, tool_use_id: str) -> None:
-        """A call came back with an error; nothing where it is forgotten."""
-        if tool_use_id in self._steps:
-            self._steps[tool_use_id] = replace(self._steps[tool_use_id], failed=True)
+    def returned(self, call: ToolReturned) -> None:
+        """A call came back; one that is forgotten can no longer be marked as failed."""
+        if call.tool in OUTPUT_TOOLS and not call.refused:
+            self.tests = tally(call.text) or self.tests
+        if call.failed and call.id in self._steps:
+            self._steps[call.id] = replace(self._steps[call.id], failed=True)
 
 
 def _step(made: ReviewMade) -> Step:

@@ -3,6 +3,7 @@
 from supervisor.core.going_back import Phase
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
+from supervisor.core.starting_again import RetrySettings, waits_out
 from supervisor.core.states import Step, legal
 from supervisor.protocol.events import (
     AgentExited,
@@ -19,9 +20,16 @@ Due = tuple[Step, str] | None
 """A step, and why it is taken."""
 
 
-def step(known: Memory) -> Due:
+def step(known: Memory, retries: RetrySettings) -> Due:
     """The step that is due, if one is."""
-    return _went_back(known) or _waits(known) or _ended(known) or _stopped(known) or _turned(known) or _wished(known)
+    return (
+        _went_back(known)
+        or _waits(known)
+        or _ended(known)
+        or _stopped(known)
+        or _turned(known, retries)
+        or _wished(known)
+    )
 
 
 def rung(known: Memory, ladder: Ladder) -> Rung | None:
@@ -71,7 +79,7 @@ def _waits(known: Memory) -> Due:
     if known.state is not AgentState.WAITING:
         return Step.WAIT, due.recovery.why
     if known.stopping.asked is not None:
-        return Step.END, _asked(known.stopping.asked)
+        return Step.END, asked(known.stopping.asked)
     return (Step.GO_ON, "the wait is over") if known.retries.over else None
 
 
@@ -109,7 +117,7 @@ def _stopped(known: Memory) -> Due:
     if known.stopping.emergency is not None:
         return Step.STOP, known.stopping.emergency.intervention.issue.sentence
     if known.stopping.asked is not None:
-        return Step.STOP, _asked(known.stopping.asked)
+        return Step.STOP, asked(known.stopping.asked)
     if isinstance(known.stopping.unfit, ControlResponse):
         refused = f"the CLI refused the hooks ({known.stopping.unfit.error[:200]}), so that no call could be reviewed"
         return Step.STOP, f"stopped by chaperon: {refused}"
@@ -120,20 +128,33 @@ def _stopped(known: Memory) -> Due:
     return None
 
 
-def _asked(stop: StopRequested) -> str:
+def asked(stop: StopRequested) -> str:
+    """Who stopped it, and why where that was said."""
     return f"stopped by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
 
 
-def _turned(known: Memory) -> Due:
-    """What a turn that began or ended means. Input stays open while a message or background work will start another."""
+def _turned(known: Memory, retries: RetrySettings) -> Due:
+    """What a turn that began or ended means.
+
+    Input stays open while a message or background work will start another, and while the agent goes back: what follows
+    from the end of a turn that is perhaps undone is decided when that is over.
+    """
     if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
         return Step.BEGIN, "a turn began"
     turn = known.turns.ended
-    if turn is None or known.state is not AgentState.RUNNING:
+    if turn is None or known.state is not AgentState.RUNNING or known.going_back.cause is not None:
         return None
     if turn.queued_turn_count or known.turns.background or known.turns.owed:
         return None
-    return (Step.REST, "its turn ended") if known.task.keep_open else (Step.FINISH, "its last turn ended")
+    if not known.task.keep_open:
+        return Step.FINISH, "its last turn ended"
+    return (Step.FINISH if waits_out(known, retries) else Step.REST), _how_it_ended(known)
+
+
+def _how_it_ended(known: Memory) -> str:
+    if not known.summary.failed:
+        return "its turn ended"
+    return f"its turn ended in an error: {known.summary.result[:300] or 'the CLI does not say which'}"
 
 
 def _wished(known: Memory) -> Due:

@@ -9,7 +9,8 @@ from supervisor.protocol.actions import Action, Review
 
 READERS = frozenset(
     {"Read", "Grep", "Glob", "LS", "NotebookRead", "TodoWrite", "TodoRead", "WebSearch", "WebFetch", "ToolSearch",
-     "BashOutput", "TaskOutput", "AskUserQuestion", "ExitPlanMode", "EnterPlanMode"}
+     "BashOutput", "TaskOutput", "AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "ListAgents", "ReportFindings",
+     "ScheduleWakeup", "CronList"}
 )  # fmt: skip
 """Tools of the CLI that leave the workspace as it is."""
 

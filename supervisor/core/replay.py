@@ -2,7 +2,8 @@
 
 Where the recording has the gate's questions (stream-json of a supervised run), calls are reviewed there and only there,
 so that a replay raises the same issues at the same events as the live run. Transcripts have no such lines; there each
-call is reviewed just before its result.
+call is reviewed just before its result. One that is blocked today ran then: it is counted, and its review is not shown to
+detectors, for what the agent would have done after a block, nobody knows.
 """
 
 from collections import Counter, deque
@@ -203,7 +204,8 @@ class _Session:
             review = gate.review(self._reviewer, action, context)
         self.result.actions += 1
         self.result.reviews[review.decision.value] += 1
-        self._show(self._observer.reviewed(action, review, seq, self._mono), seq)
+        if self._has_gate or review.decision is not Decision.BLOCK:
+            self._show(self._observer.reviewed(action, review, seq, self._mono), seq)
 
     def _show(self, observations: list[Observation], seq: int) -> None:
         for observation in observations:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
+from interventions.contract import Facts, NoFacts
 from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan, after_end
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt
@@ -40,7 +41,12 @@ class RetrySettings:
 
 
 def recovery(
-    known: Memory, now: Event, settings: RetrySettings, zones: Offset, plugins: Sequence[RecoveryAnswer] = ()
+    known: Memory,
+    now: Event,
+    settings: RetrySettings,
+    zones: Offset,
+    plugins: Sequence[RecoveryAnswer] = (),
+    workspace: Facts | None = None,
 ) -> Recovery | None:
     """How the agent goes on whose CLI has just ended; None where it does not.
 
@@ -50,6 +56,7 @@ def recovery(
         settings: What the user decided.
         zones: Where the time zones are, for resets that are stated as a time of day.
         plugins: Asked first, in this order, for as long as another try is allowed at all.
+        workspace: What can be looked up of the agent's files.
     """
     ended = known.processes.ending
     if settings.max_retries == 0 or known.stopping.due or known.going_back.phase is not None:
@@ -67,13 +74,21 @@ def recovery(
         stopped=False,
         crashes=tried.crashes + 1,
         waits=tried.waits + 1,
-        last=_last_attempt(known, ended),
+        last=_last_attempt(known, ended, workspace or NoFacts()),
     )
     chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
     retries, backoff = settings.max_retries, settings.backoff
     plan = after_end(facts, now=now.at, offset=zones, max_retries=retries, backoff=backoff, chance=chance)
     allowed = facts.crashes <= retries and facts.waits <= backoff.retries
     return _as_recovery(_of_plugins(plugins, facts, plan) if allowed else plan)
+
+
+def waits_out(known: Memory, settings: RetrySettings) -> bool:
+    """Whether the agent is to be ended for now because its last turn failed at what passes by itself, and may go on after it."""
+    error = recognise(known.summary.result) if known.summary.failed and settings.max_retries > 0 else None
+    if error is None or error.kind not in SERVICE:
+        return False
+    return error.kind is ErrorKind.USAGE_LIMIT or known.retries.waits < settings.backoff.retries
 
 
 def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: Ended, built_in: RecoveryPlan) -> RecoveryPlan:
@@ -121,14 +136,17 @@ def _as_recovery(plan: RecoveryPlan) -> Recovery | None:
     return Recovery(plan.cause, plan.follow is Follow.FRESH, plan.why, plan.wait_seconds, plan.prompt)
 
 
-def _last_attempt(known: Memory, ended: AgentExited | AgentVanished) -> LastAttempt:
-    steps = known.calls.steps
+def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: Facts) -> LastAttempt:
+    steps, tests = known.calls.steps, known.calls.tests
     return LastAttempt(
         number=known.going_back.launches,
         how=how_it_ended(ended),
         turns=known.summary.turns,
         history=steps,
         files_modified=_written(steps),
+        uncommitted=workspace.changed_files(),
+        tests="" if tests is None else f"{tests.passed} pass, {tests.failed} fail ({tests.framework})",
+        last_commit=workspace.last_commit(),
     )
 
 

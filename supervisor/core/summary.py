@@ -8,7 +8,9 @@ from monitors.judge import Asked
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
 from supervisor.protocol.events import (
+    AgentExited,
     AgentLaunched,
+    AgentVanished,
     AnyEvent,
     IncidentOpened,
     InterventionChosen,
@@ -44,6 +46,10 @@ class Summary:
     ended_at: float | None = None
     why: str = "submitted"
     """Why it is in its state."""
+    unwatched: bool = False
+    """Whether its session could not be made: its calls wait and nobody watches over it; `why` says what is the matter."""
+    launches: int = 0
+    """How often its CLI was launched."""
     cli_version: str = ""
     model: str = ""
     shim_pid: int = 0
@@ -117,6 +123,9 @@ class Summary:
                 self.changed(event)
             case AgentLaunched():
                 self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
+                self.launches = event.number
+            case AgentExited() | AgentVanished():
+                self._gone()
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
             case InterventionChosen():
@@ -137,7 +146,10 @@ class Summary:
         self.state, self.why = event.after, event.why
         if event.after.ended:
             self.ended_at = event.at
-            self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
+            self._gone()
+
+    def _gone(self) -> None:
+        self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
 
     def _sampled(self, seen: ResourcesSeen) -> None:
         self.memory_mb, self.processes, self.open_files = seen.memory_mb, seen.processes, seen.open_files

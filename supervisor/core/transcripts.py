@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interventions.texts import OPENING
+from supervisor.core.windows_paths import is_windows, posix_frame
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.messages import HookCallback, Json, Message, NotJson, Unknown, User, decode, parse_frame
 
@@ -97,6 +98,8 @@ class Reader:
         """Lines that are no JSON object, or a known kind that lacks what its kind must have."""
         self.foreign = 0
         """JSON objects that are no line of the CLI at all."""
+        self._on_windows = False
+        self._told: set[tuple[object, ...]] = set()
 
     def read(self, line: bytes) -> Record | None:
         """Return what the line says, or None where it is empty, damaged, foreign or of no interest here."""
@@ -113,6 +116,11 @@ class Reader:
         if not isinstance(frame.get("type"), str):
             self.foreign += 1
             return None
+        if self._is_copy(frame):
+            return None
+        self._on_windows = self._on_windows or is_windows(frame.get("cwd"))
+        if self._on_windows:
+            frame = posix_frame(frame)
         try:
             message = parse_frame(_as_printed(frame))
         except FrameError:
@@ -130,6 +138,26 @@ class Reader:
             _text(frame.get("cwd")),
             _text(frame.get("sessionId")) or _text(frame.get("session_id")),
         )
+
+    def _is_copy(self, frame: Json) -> bool:
+        """Whether the line was there before: going back in a session, or forking it, writes its history once more."""
+        message = frame.get("message")
+        if "sessionId" not in frame or not isinstance(message, dict) or not isinstance(frame.get("timestamp"), str):
+            return False
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        identity = (frame["timestamp"], frame["type"], *map(_identity, blocks))
+        known = identity in self._told
+        self._told.add(identity)
+        return known
+
+
+def _identity(block: object) -> object:
+    """What tells a block of a message from others of the same moment."""
+    if not isinstance(block, dict):
+        return _text(block)
+    names = (block.get("type"), block.get("id"), block.get("tool_use_id"), block.get("text"))
+    return tuple(_text(name) for name in names)
 
 
 def seconds(timestamp: object) -> float | None:

@@ -4,8 +4,8 @@ Events and incidents are streamed as lines from the files in which they are kept
 stops reading, costs nobody anything.
 """
 
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -24,7 +24,10 @@ from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFound
 from supervisor.runtime.allowance_api import allowance_routes
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
+from supervisor.runtime.set_up import SetUpError
 from supervisor.runtime.submission import Asked, Submission
+
+T = TypeVar("T")
 
 LINES = "application/x-ndjson"
 
@@ -113,7 +116,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
         title="chaperon",
         version=__version__,
         description="The socket of the daemon that watches over Claude agents.",
-        responses={code: {"model": Problem} for code in (404, 409, 422, 503)},
+        responses={code: {"model": Problem} for code in (404, 409, 422, 424, 503)},
     )
     _errors(api)
     _daemon_routes(api, daemon, review_only)
@@ -152,8 +155,8 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request) -> Summary:
-        """Submit a task; its agent is launched at once."""
-        return await daemon.submit(wanted, by=_who(request))
+        """Submit a task; its agent is launched at once, or once its workspace is set up. Whoever hangs up before that takes it back."""
+        return await _unless_gone(request, lambda: daemon.submit(wanted, by=_who(request)))
 
     @api.get("/v1/agents/{agent}")
     async def show(agent: str) -> Summary:
@@ -259,10 +262,35 @@ def _who(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
+async def _unless_gone(request: Request, work: Callable[[], Awaitable[T]]) -> T:
+    """Do what is asked; it is cancelled where whoever asked hangs up meanwhile.
+
+    Raises:
+        ChaperonError: That of the work; or it was cancelled, of which nobody is told.
+    """
+
+    async def cancel_when_gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        tasks.cancel_scope.cancel()
+
+    failed: ChaperonError = UnavailableError("Whoever asked has gone, so it was given up.")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(cancel_when_gone, name="watch for a hang-up")
+        try:
+            return await work()
+        except ChaperonError as error:  # raised behind the group, which would wrap it
+            failed = error
+        finally:
+            tasks.cancel_scope.cancel()
+    raise failed
+
+
 def _errors(api: FastAPI) -> None:
     status: list[tuple[type[ChaperonError], int]] = [
         (NotFoundError, 404),
         (IllegalStepError, 409),
+        (SetUpError, 424),
         (UnavailableError, 503),
         (UsageError, 422),
     ]

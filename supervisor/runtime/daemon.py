@@ -7,7 +7,7 @@ and the commands go to the agent's runner, which performs them once the journal 
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -15,7 +15,9 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from supervisor.core.board import Board
+from supervisor.core.life import asked
 from supervisor.core.session import Session
+from supervisor.core.states import TABLE, Step
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import FIRST, Found, Todo
 from supervisor.core.wishes import refuse_illegal
@@ -32,7 +34,7 @@ from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import ProcessLauncher
-from supervisor.runtime.leftovers import nobody_left
+from supervisor.runtime.leftovers import end_launch, nobody_left
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.milestones import after_task
@@ -40,6 +42,8 @@ from supervisor.runtime.notifications import ChannelSettings, Notifications
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
 from supervisor.runtime.worktrees import Worktrees
+
+E = TypeVar("E", bound=events.AnyEvent)
 
 REPORT_SECONDS = 5.0
 """How long the end may wait for an incident to be written: a line takes milliseconds."""
@@ -191,7 +195,7 @@ class Daemon:
 
         Raises:
             UsageError: The task cannot be: see `Submission.check`; or the name is taken, or no session can be made for it.
-            CheckpointError: No workspace could be made for it.
+            CheckpointError, SetUpError: No workspace could be made for it, or set up.
             UnavailableError: The daemon is ending, or the disk is full.
         """
         self._refuse_tasks_for_now()
@@ -238,15 +242,41 @@ class Daemon:
         """Take in what a person wishes of an agent; it is in the journal when this returns.
 
         Raises:
-            NotFoundError: There is no such agent, or its session could not be made.
+            NotFoundError: There is no such agent, or its session could not be made and the wish is no stop.
             IllegalStepError: Its state does not allow it, or it has ended.
+            UnavailableError: It has no session, and its processes could not be ended.
         """
-        self.board.refuse_unmade(agent)
         event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
+        if isinstance(event, events.StopRequested) and agent in self.board.unmade:
+            return await self._stop_unmade(event)
+        self.board.refuse_unmade(agent)
         refuse_illegal(agent, self.board.summary(agent).state, event)
         if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
             self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
+        return self.board.summary(agent)
+
+    async def _stop_unmade(self, stop: events.StopRequested) -> Summary:
+        """End an agent without a session at once, since nobody could ask it first; it is in the journal when this returns."""
+        agent, why = stop.agent, asked(stop)
+        known = self.board.summary(agent)
+        self._note(stop)
+        if Step.STOP in TABLE[known.state]:
+            self._note(events.StateChanged(**self.stamp(agent), before=known.state, after=AgentState.STOPPING, why=why))
+        for number in (known.launches or 1, known.launches + 1):  # a launch may be known to its shim alone
+            if not await end_launch(self._launcher.directory(agent, number)):
+                raise UnavailableError(
+                    f"Agent {agent!r} has no session, and its processes could not be ended.",
+                    way_out=f"End them by hand (shim {known.shim_pid}, CLI {known.cli_pid}), and ask again.",
+                )
+        await anyio.to_thread.run_sync(self._launcher.clear, known.containment)
+        if not known.state.ended:  # by another who asked meanwhile
+            before = known.state
+            seq, _ = self._note(
+                events.StateChanged(**self.stamp(agent), before=before, after=AgentState.STOPPED, why=why)
+            )
+            await self.journal.written(seq)
+            await self.close_workspace(agent)
         return self.board.summary(agent)
 
     async def put_down(self, agent: str, reason: str) -> None:
@@ -260,21 +290,11 @@ class Daemon:
                 await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
             if runner is not None:
                 await runner.done.wait()
-            if not self.board.summary(agent).state.ended:
-                await self._end_directly(agent)  # its runner was cancelled together with our caller
-
-    async def _end_directly(self, agent: str) -> None:
-        """End an agent's tree without a runner; the next daemon here reads how it ended."""
-        try:
-            shim = await shims.Shim.attach(self._launcher.directory(agent), self.board.session(agent).offset)
-        except (shims.ShimGoneError, shims.ShimSilentError, OSError) as error:
-            log.error("agent %s could not be ended: %s", agent, error)
-            return
-        shim.end_tree()
-        async for heard in shim.events():
-            if isinstance(heard, shims.Exited):
-                break
-        shim.close()
+            # Else its runner was cancelled together with our caller; the next daemon here reads how it ended.
+            if not (
+                self.board.summary(agent).state.ended or await end_launch(self._directory(self.board.session(agent)))
+            ):
+                log.error("agent %s could not be ended", agent)
 
     def _refuse_shared_session(self, session_id: str | None) -> None:
         """A session of the CLI has one owner: two at once would spoil its file."""
@@ -409,7 +429,7 @@ class Daemon:
             agent,
             "shim_silent",
             what,
-            way_out=f"Where that lasts, look into shim.log in {self._launcher.directory(agent)}; killing the shim ends the agent.",
+            way_out=f"Where that lasts, look into shim.log in {self._directory(session)}; killing the shim ends the agent.",
         )
         finding = Finding("silent")
         while finding.outcome == "silent":
@@ -443,7 +463,10 @@ class Daemon:
             self._hand_over(event.agent, seq, self.board.recover(seq, event))
 
     def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
-        event = events.AgentAdopted(**self.stamp(agent), outcome=outcome)
+        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome))
+
+    def _note(self, event: E) -> tuple[int, E]:
+        """Journal an event and fold it in without deciding anything; returns it with its number."""
         seq = self._journal(event)
         self.board.remember(seq, event)
         return seq, event

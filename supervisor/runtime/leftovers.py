@@ -7,10 +7,14 @@ one they are known by the nonce in their environment, and their descendants with
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from supervisor.runtime import trees
+import anyio
+import anyio.to_thread
+
+from supervisor.runtime import shims, trees
 from supervisor.runtime.identity import NONCE_VARIABLE, Identity, is_running, read_identity
 
 
@@ -47,6 +51,24 @@ def nobody_left(directory: Path) -> bool:
     """End what an agent left, its directory says of whom; whether nobody of it lives now. Blocks like `end_leftovers`."""
     identity = read_identity(directory)
     return identity is None or (not is_running(identity) and end_leftovers(identity).left == 0)
+
+
+async def end_launch(directory: Path) -> bool:
+    """End a launch that no runner watches over, by its shim where that answers; whether nobody of it lives now."""
+    with suppress(shims.ShimGoneError, shims.ShimSilentError, OSError):
+        shim = await shims.Shim.attach(directory, await anyio.to_thread.run_sync(_printed, directory))
+        shim.end_tree()
+        async for heard in shim.events():
+            if isinstance(heard, shims.Exited) and heard.record.left == 0:
+                shim.close()
+                return True
+        shim.close()
+    return await anyio.to_thread.run_sync(nobody_left, directory)
+
+
+def _printed(directory: Path) -> int:
+    """How much its CLI has printed, in bytes: what the shim need not send again."""
+    return (directory / "out.log").stat().st_size
 
 
 def _in_group(identity: Identity) -> set[int]:

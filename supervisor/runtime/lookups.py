@@ -1,4 +1,4 @@
-"""What corrections ask of an agent's workspace: paths named alike, where git says that a file went, who owns it, what is installed.
+"""What agents are told of their workspace: names alike, moves and changes by git, owners and modes, what is installed.
 
 Asked when an intervention is being chosen, in the event loop, so each question is bounded: a few thousand directory
 entries, a few hundred commits. What lies beyond the bounds is not found, and the agent is told nothing of it.
@@ -26,6 +26,12 @@ MOST_COMMITS = 300
 
 MOST_DELTAS = 500
 """Changed files of a commit among which a move is looked for: comparing contents grows with their product."""
+
+MOST_TRACKED = 10_000
+"""Files of a workspace that are compared with the last commit: 60 ms when measured, 150 ms for twice as many."""
+
+MOST_OF_A_SUBJECT = 100
+"""Characters of a commit's subject."""
 
 MOST_SIMILAR = 5
 
@@ -83,6 +89,26 @@ class Lookups:
         if "/" in module and not module.startswith("@"):
             return ""
         return self._python(module.partition(".")[0]) or self._node(module)
+
+    def changed_files(self) -> Sequence[str] | None:
+        """What differs from the last commit, new files and folders too; None without git, and in too large a workspace."""
+        repository = _opened(self._root)
+        if repository is None:
+            return None
+        with suppress(pygit2.GitError, OSError):
+            if len(repository.index) <= MOST_TRACKED:
+                return sorted(repository.status(untracked_files="normal"))
+        return None
+
+    def last_commit(self) -> str:
+        """The last commit and its subject, shortened; the empty string where there is none."""
+        repository = _opened(self._root)
+        if repository is None:
+            return ""
+        with suppress(pygit2.GitError, OSError):
+            commit = repository.head.peel(pygit2.Commit)
+            return f"{commit.short_id} {commit.message.strip().partition(chr(10))[0][:MOST_OF_A_SUBJECT]}"
+        return ""
 
     def _relative(self, path: str) -> str:
         """The path as seen from the workspace; empty where it lies outside."""

@@ -80,15 +80,18 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
 
 
 async def preview(daemon: Daemon, name: str, agent: str) -> Preview:
-    """Say what going back would do.
+    """Say what going back would do, or why it would be refused.
 
     Raises:
         NotFoundError: There is no such checkpoint.
-        UsageError: Several agents work in its workspace, or several projects have one of this name.
+        UsageError: Several agents work in its workspace, or another than the one named; or several projects have one of
+            this name.
     """
     target = await daemon.keeper.stores.find(name, agent)
-    who = _whose(daemon, target)
-    return Preview(who, who in _living(daemon, target), await daemon.keeper.preview(target.workspace, name))
+    living = _living(daemon, target.workspace)
+    who = agent or _whose(target, living)
+    _refuse_company(who, target.workspace, living)
+    return Preview(who, who in living, await daemon.keeper.preview(target.workspace, name))
 
 
 async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.CheckpointRestored:
@@ -101,13 +104,8 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
         NotDoneError: It was not done; the sentence says why, and how the workspace was left.
     """
     summary = daemon.board.summary(agent)
-    target = await _of_workspace(daemon, how.checkpoint, summary.workspace)
-    others = _living(daemon, target) - {agent}
-    if others:
-        names = ", ".join(sorted(others))
-        raise UsageError(
-            f"Agent {names} works in {summary.workspace} as well; nothing was changed.", way_out=f"Stop {names} first."
-        )
+    (await daemon.keeper.place(summary.workspace)).store.find(how.checkpoint)
+    _refuse_company(agent, summary.workspace, _living(daemon, summary.workspace))
     before, id_ = daemon.journal.last, uuid4().hex[:12]
     facts = {name: getattr(how, name) for name in Going.__slots__}
     if summary.state.ended:
@@ -215,20 +213,20 @@ async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: 
     )
 
 
-async def _of_workspace(daemon: Daemon, name: str, workspace: str) -> Checkpoint:
-    place = await daemon.keeper.place(workspace)
-    return place.store.find(name)
+def _refuse_company(agent: str, workspace: str, living: set[str]) -> None:
+    if names := ", ".join(sorted(living - {agent})):
+        raise UsageError(
+            f"Agent {names} works in {workspace} as well; nothing was changed.", way_out=f"Stop {names} first."
+        )
 
 
-def _living(daemon: Daemon, target: Checkpoint) -> set[str]:
-    """Agents at work where the checkpoint was made."""
-    return {one.agent for one in daemon.board.at_work() if one.workspace == target.workspace}
+def _living(daemon: Daemon, workspace: str) -> set[str]:
+    """Agents at work in a workspace."""
+    return {one.agent for one in daemon.board.at_work() if one.workspace == workspace}
 
 
-def _whose(daemon: Daemon, target: Checkpoint) -> str:
-    living = _living(daemon, target)
+def _whose(target: Checkpoint, living: set[str]) -> str:
+    """Who goes back, where nobody is named: the one at work there, or whose checkpoint it is."""
     if not living or target.facts.agent in living:
         return target.facts.agent
-    if len(living) > 1:
-        raise UsageError(f"Agents {', '.join(sorted(living))} work in {target.workspace}; stop all but one first.")
-    return living.pop()
+    return min(living)

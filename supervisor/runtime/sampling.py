@@ -119,7 +119,10 @@ class Sampling:
         """Tell the session, where it still lives and the look says something new."""
         watched, now = self._watched[agent], self._daemon.mono()
         watched.disk_mb = figures.disk_mb or watched.disk_mb
-        alive = any(session.summary.agent == agent and not session.state.ended for session in self._daemon.board.live())
+        alive = any(
+            session.summary.agent == agent and session.launched and not session.processes_ended
+            for session in self._daemon.board.live()
+        )
         if not alive or not figures.processes or not self._is_news(watched, figures, now):
             return
         watched.told, watched.told_at = figures, now

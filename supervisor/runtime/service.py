@@ -293,7 +293,12 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
         log.error("the session of %s failed", agent, exc_info=error)
     for agent, summary in daemon.board.unmade.items():
         what = f"Nobody watches over agent {agent}: {summary.why}. Its calls wait at the gate; the other agents go on."
-        daemon.fault(agent, "session_not_made", what, way_out="Mend that and start the daemon again.")
+        daemon.fault(
+            agent,
+            "session_not_made",
+            what,
+            way_out=f"Mend that and start the daemon again, or end it: chaperon stop {agent}.",
+        )
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)

@@ -5,12 +5,10 @@ work is done in threads, one at a time: libgit2 and the records want one owner.
 """
 
 import os
-import signal
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from subprocess import DEVNULL, STDOUT
 from typing import Literal, TypeVar
 
 import anyio
@@ -23,11 +21,10 @@ from checkpoints.workspaces import Workspace, Workspaces, WorkspaceState
 from supervisor.core.summary import Summary
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.log import log
+from supervisor.runtime.set_up import SetUpError, run_set_up
 
 T = TypeVar("T")
-
-TAIL_BYTES = 2_000
-"""Of what a set-up script printed, the part that its error repeats: a screen of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +62,12 @@ class Worktrees:
     async def make(self, name: str, worktree: str, base: str) -> Workspace:
         """Make a worktree of the same repository, at this commit, and run the set-up program in it.
 
+        Where this is cancelled, the program is ended with all that it started, and the worktree removed.
+
         Raises:
             UsageError: The repository or the base cannot be.
-            CheckpointError: It could not be made; nothing is left of it. Or the program failed, and it is kept.
+            CheckpointError: It could not be made; nothing is left of it.
+            SetUpError: The program failed, and the worktree is kept for a look.
         """
         workspace = await self.create(name, worktree, base)
         if self.rules.set_up is not None:
@@ -152,18 +152,30 @@ class Worktrees:
         return Workspaces(Path(project), self.rules.folder / f"{main.name}-{sha256(os.fsencode(main)).hexdigest()[:8]}")
 
     async def _set_up(self, workspace: Workspace, program: str) -> None:
-        """Run the user's program; where it fails, the workspace is kept."""
+        """Run the user's program; where it fails, the workspace is kept, and where it is given up, nothing is."""
         about = {"AGENT": workspace.name, "WORKSPACE": workspace.path, "REPOSITORY": workspace.project}
+        environment = {**self.rules.environment, **about}
         try:
-            failed = await _run(program, workspace.path, {**self.rules.environment, **about}, self.rules.set_up_seconds)
-        except OSError as error:
-            failed = f"could not be started: {error}"
-        if failed:
+            await run_set_up(program, workspace.path, environment, self.rules.set_up_seconds)
+        except SetUpError as error:
             await self.keep(workspace, "its set-up failed")
-            raise CheckpointError(
-                f"The set-up program {program} {failed} The workspace {workspace.path} was kept, and no agent was started.",
-                way_out=f"Mend the program, remove the workspace (git worktree remove --force {workspace.path}), and ask again.",
-            )
+            raise SetUpError(
+                f"{error.what} No agent was started; the workspace {workspace.path} was kept for a look.",
+                way_out="Mend the program, remove the workspace "
+                f"(git -C {workspace.project} worktree remove --force {workspace.path}), and ask again.",
+            ) from error
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._discard(workspace)
+            raise
+
+    async def _discard(self, workspace: Workspace) -> None:
+        """Remove a workspace whose set-up was given up; what is left of it goes at the next start."""
+        try:
+            await self._do(lambda: self._of(workspace.project).discard(workspace.name))
+            log.info("the set-up of %s was given up, and the workspace removed", workspace.path)
+        except ChaperonError as error:
+            log.warning("the set-up of %s was given up, and the workspace not removed: %s", workspace.path, error)
 
     async def _do(self, work: Callable[[], T]) -> T:
         async with self._one_at_a_time:
@@ -178,37 +190,3 @@ def _create(workspaces: Workspaces, name: str, base: str) -> Workspace:
     taken = {one.name for one in workspaces.all()}
     names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
     return workspaces.create(next(one for one in names if one not in taken), base)
-
-
-async def _run(program: str, folder: str, environment: Mapping[str, str], seconds: float) -> str:
-    """Run a program to its end and return how it failed, with the end of what it said; empty where it did not.
-
-    Whatever happens, nothing of it runs on.
-    """
-    process = await anyio.open_process(
-        [program], stdin=DEVNULL, stderr=STDOUT, cwd=folder, env=environment, start_new_session=True
-    )
-    said = bytearray()
-    try:
-        with anyio.move_on_after(seconds):
-            assert process.stdout is not None
-            async for data in process.stdout:
-                said = said[-TAIL_BYTES:] + data
-            code = await process.wait()
-            return "" if code == 0 else f"ended with {code}. It said: {_text(said)}"
-        return f"took more than {seconds:g} s and was ended. It said: {_text(said)}"
-    finally:
-        with anyio.CancelScope(shield=True):
-            _end_group(process.pid)
-            await process.aclose()
-
-
-def _end_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def _text(said: bytearray) -> str:
-    return bytes(said[-TAIL_BYTES:]).decode(errors="replace").strip() or "nothing."

@@ -1,6 +1,6 @@
-"""All benchmarks, one after another, and one table of what they found.
+"""The benchmarks, one after another, and a table of what they found.
 
-usage: python -m tests.bench [--only NAME]... [--markdown]
+usage: python -m tests.bench [--only NAME]... [--keep]
 
 The figures are of this machine at this moment: others at work on it raise all of them.
 """
@@ -24,6 +24,7 @@ from tests.bench import (
     bench_wire,
 )
 from tests.bench.figures import Figure, table
+from tests.bench.kept import keep
 
 BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "wire": bench_wire.main,
@@ -37,24 +38,31 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "added": bench_added.main,
     "checkpoint_live": bench_checkpoint_live.main,
     "checkpoints": bench_checkpoints.main,
+    "checkpoints_large": bench_checkpoints.large,
 }
-"""By name, the quick ones first; all of them take under ten minutes."""
+"""By name, the quick ones first."""
+
+BY_NAME_ONLY = frozenset({"checkpoints_large"})
+"""Run only where it is asked for: some minutes and 4 GB of disk. The others take under ten minutes together."""
 
 
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--only", action="append", choices=BENCHES, help="one of them; may be given several times")
-    parser.add_argument("--markdown", action="store_true", help="print the table for a document")
+    parser.add_argument(
+        "--keep", action="store_true", help="let the documents show these figures; `make docs` draws them"
+    )
     asked = parser.parse_args()
-    found: list[Figure] = []
-    before = os.getloadavg()[0]
-    for name in asked.only or BENCHES:
+    for name in asked.only or [name for name in BENCHES if name not in BY_NAME_ONLY]:
+        before = os.getloadavg()[0]
         sys.stdout.write(f"── {name}\n")
         sys.stdout.flush()
-        found += BENCHES[name]()
-    sys.stdout.write(f"\n{table(found, markdown=asked.markdown)}\n")
-    sys.stdout.write(f"\nLoad of the machine: {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end.\n")
+        figures = BENCHES[name]()
+        load = round(before, 1), round(os.getloadavg()[0], 1)
+        sys.stdout.write(f"\n{table(figures)}\n\nLoad of the machine: {load[0]} before, {load[1]} after.\n")
+        if asked.keep:
+            keep(name, figures, load)
     return 0
 
 

@@ -20,14 +20,15 @@ class Figure:
         """The share of what was allowed that was used: 1 or less is as aimed."""
         if self.aim is None:
             return None
-        return self.aim / self.value if self.more_is_better else self.value / self.aim
+        used, allowed = (self.aim, self.value) if self.more_is_better else (self.value, self.aim)
+        return used / allowed if allowed else used
 
     def cells(self) -> tuple[str, str, str, str]:
         """What it says in a table."""
         at = "at least" if self.more_is_better else "at most"
-        aim = "" if self.aim is None else f"{at} {number(self.aim)} {self.unit}"
+        aim = "" if self.aim is None else f"{at} {number(self.aim)} {self.unit}".rstrip()
         share = self.of_aim
-        return self.what, f"{number(self.value)} {self.unit}", aim, "" if share is None else f"{share:.2f}"
+        return self.what, f"{number(self.value)} {self.unit}".rstrip(), aim, "" if share is None else f"{share:.2f}"
 
 
 def number(value: float) -> str:
@@ -35,14 +36,20 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def table(figures: Sequence[Figure], *, markdown: bool = False) -> str:
+HEAD = ("figure", "measured", "aim", "of aim")
+
+
+def table(figures: Sequence[Figure]) -> str:
     """All of them, a line each; `of aim` is 1 or less where a figure is as aimed."""
-    rows = [("figure", "measured", "aim", "of aim"), *(figure.cells() for figure in figures)]
+    rows = [HEAD, *(figure.cells() for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    if markdown:
-        rows.insert(1, ("---",) * 4)
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def markdown(figures: Sequence[Figure]) -> str:
+    """The same for a document."""
+    rows = [HEAD, ("---",) * 4, *(figure.cells() for figure in figures)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def percentile(values: Iterable[float], share: float) -> float:

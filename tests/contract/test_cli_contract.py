@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from monitors.review import tools
 from supervisor.protocol import control
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Use
@@ -622,3 +623,22 @@ async def test_a_stream_that_breaks_is_asked_for_again(run: Run, workspace: Path
     assert (workspace / "ran.txt").exists()
     assert result["result"] == "done"
     assert [request.step for request in model.conversation()] == [0, 0, 1]
+
+
+# ── the tools ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_each_tool_that_the_cli_offers_is_known_to_the_reviewer(run: Run) -> None:
+    """One that is new is reviewed by what its input looks like; this says that it is there, before a user finds out."""
+    async with run(Say("done")) as (cli, model):
+        init = await cli.wait_for(lambda frame: frame.get("subtype") == "init")
+        await cli.result()
+    sent = {tool["name"] for tool in model.conversation()[0].body["tools"]} - {"DeferredToolPlaceholder"}
+    assert [name for name in sorted({*init["tools"], *sent}) if not tools.is_known(name)] == []
+
+
+async def test_a_monitor_runs_its_command_in_a_shell_as_bash_does(run: Run, workspace: Path) -> None:
+    monitor = Use("Monitor", {"command": "echo ran > ran.txt", "description": "x", "timeout_ms": 5000})
+    async with run(monitor, Say("done")) as (cli, _):
+        await cli.wait_for(lambda frame: frame.get("subtype") == "task_notification")
+    assert (workspace / "ran.txt").exists()

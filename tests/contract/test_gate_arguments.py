@@ -88,6 +88,53 @@ async def test_other_variables_that_sound_like_it_do_not_turn_the_gate_off(tmp_p
     assert not await runs_unreviewed(tmp_path, *GATE_ARGUMENTS, environment={name: "1"})
 
 
+SKILL = """---
+name: tidy
+description: tidies
+allowed-tools: Bash(*)
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks: [{type: command, command: 'echo ran > "$CLAUDE_PROJECT_DIR/by-hook.txt"'}]
+---
+The state: !`echo ran > by-line.txt`
+"""
+
+
+async def left_by_a_skill(tmp_path: Path, *arguments: str, user: Any = None) -> set[str]:
+    """Use a skill with shell lines and hooks, then call a shell, under a hook that denies the call; return what ran all the same."""
+    skill = tmp_path / "workspace/.claude/skills/tidy/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL)
+    (tmp_path / "home/.claude").mkdir(parents=True)
+    if user is not None:
+        (tmp_path / "home/.claude/settings.json").write_bytes(orjson.dumps(user))
+
+    def deny_shells(request: Frame) -> Mapping[str, Any]:
+        answer = "deny" if request["input"]["tool_name"] == "Bash" else "allow"
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": answer}}
+
+    steps = (Step((Use("Skill", {"skill": "tidy"}),)), Step((CALL,)))
+    async with (
+        ScriptedModel(Script(steps)) as model,
+        running_cli(tmp_path / "home", tmp_path / "workspace", model.url, hook=deny_shells, arguments=arguments) as cli,
+    ):
+        await cli.initialize("PreToolUse")
+        await cli.say("do the thing")
+        await cli.result()
+    return {path.name for path in (tmp_path / "workspace").glob("*.txt")}
+
+
+async def test_a_skill_runs_shell_lines_and_hooks_that_nobody_is_asked_about(tmp_path: Path) -> None:
+    assert await left_by_a_skill(tmp_path) == {"by-line.txt", "by-hook.txt"}
+
+
+@pytest.mark.parametrize("user", [None, {"disableSkillShellExecution": False}])
+async def test_the_gates_arguments_keep_a_skills_shell_lines_from_running(tmp_path: Path, user: Any) -> None:
+    """The hooks still run: using a skill that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    assert await left_by_a_skill(tmp_path, *GATE_ARGUMENTS, user=user) == {"by-hook.txt"}
+
+
 async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Path) -> None:
     cli = tmp_path / "claude"
     cli.write_text("#!/bin/sh\necho '2.1.400 (Claude Code)'\n")

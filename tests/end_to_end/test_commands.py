@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from supervisor.rehearsal.scenario import shipped
 from supervisor.runtime.state_directory import take_state_directory
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
-from tests.support import names_in
+from tests.support import names_in, processes_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -123,6 +124,26 @@ async def test_ctrl_c_stops_the_agent_in_order_and_twice_at_once(stage: Stage, p
     assert ("stopping agent a1 at once" in shown) == (presses == 2)
     assert "stopped" in COLOUR.sub("", shown)
     assert stage.nobody_is_left()
+
+
+async def test_ctrl_c_while_a_workspace_is_set_up_ends_that_and_leaves_nothing(stage: Stage) -> None:
+    program, begun, folder = (stage.base.root / name for name in ("set-up", "begun", "workspaces"))
+    program.write_text(f"#!/bin/sh\ntouch half-made {begun}\nsleep 600\n")
+    program.chmod(0o755)
+    async with stage.playing():
+        about = {"SET_UP": program, "FOLDER": folder}
+        stage.base.environ |= {f"CHAPERON_WORKSPACES__{name}": str(path) for name, path in about.items()}
+        process = stage.start("run", "go", "--workspace", "new")
+        try:
+            await until(begun.exists)
+            process.send_signal(signal.SIGINT)
+            _, told = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=50))
+        finally:
+            process.kill()
+    assert process.returncode == 130, told
+    assert "given up before an agent was started" in told
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert processes_in(folder) == []
 
 
 async def test_a_run_whose_reader_goes_away_leaves_no_agent(stage: Stage) -> None:

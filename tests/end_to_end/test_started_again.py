@@ -45,7 +45,7 @@ async def test_a_cli_that_was_killed_goes_on_in_its_session_with_what_is_known(s
     assert [event.number for event in stage.base.events(events.AgentLaunched)] == [1, 2]
     told = stage.told()
     assert "its agent ended early" in told
-    assert "first.txt" in again.recovery.prompt
+    assert "uncommitted changes: first.txt" in again.recovery.prompt
     assert str(stage.model.conversation()[-1].body).count("first.txt") > 1, (
         "what was done before is in the conversation"
     )

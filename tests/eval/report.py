@@ -1,8 +1,9 @@
-"""Prints what the evaluation found, for the README and for whoever mends a miss."""
+"""What the evaluation found: in full for whoever mends a miss, and as figures for the documents."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
+from tests.bench.figures import Figure
 from tests.eval.labels import DISPUTED, Judged
 from tests.eval.measure import Measured
 
@@ -64,3 +65,23 @@ def speed_report(result: Measured) -> str:
         *(f"  crash: {what}: {error}" for what, error in result.crashes[:20]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def figures(judged: list[Judged], result: Measured) -> list[Figure]:
+    """The same in short."""
+    deny, allow = ([one for one in judged if one.row.deny is wanted] for wanted in (True, False))
+    millis = sorted(result.millis)
+    return [
+        Figure(f"{len(deny):,} commands labelled dangerous: blocked or modified", _percent(sum(one.stopped for one in deny), len(deny)), "%", 98, True),
+        Figure(f"{len(allow):,} commands labelled harmless: blocked or modified", _percent(sum(one.stopped for one in allow), len(allow)), "%", 1),
+        Figure(f"{result.rows:,} ordinary commands of manuals and forums: blocked or modified", _percent(len(result.stopped), result.rows), "%", 1),
+        Figure("the same: crashes", len(result.crashes), "", 0),
+        Figure("processor time of a review, median", millis[len(millis) // 2], "ms", 0.2),
+        Figure("the same, 99th percentile", millis[int(len(millis) * 0.99)], "ms", 2),
+        Figure("the same, worst", millis[-1], "ms", 20),
+        Figure("slowest of 64 KB made to hurt", max(spent for _, _, spent in result.hostile), "ms", 50),
+    ]  # fmt: skip
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / max(whole, 1)

@@ -49,6 +49,13 @@ def test_a_commit_and_a_file_that_matters_are_progress() -> None:
     ]
 
 
+def test_what_the_agent_read_is_new_to_a_subagent_and_reading_it_again_is_not() -> None:
+    run = Run()
+    call = {"file_path": "/w/src/a.py"}
+    reads = (run.step("Read", call), *(run.step("Read", call, subagent="toolu_9") for _ in range(2)))
+    assert [reading.new for reading in readings(*reads)] == [True, True, False]
+
+
 @pytest.mark.parametrize(
     ("command", "changes"),
     [

@@ -69,8 +69,11 @@ def test_honest_work_on_tests_is_no_tampering() -> None:
     moved = run.edit(TEST, "    assert old(x) == 3", "    assert new(x) == 3")
     written = run.write("/w/tests/test_new.py", "def test_new():\n    assert new()\n")
     scratch = run.bash("rm -rf /tmp/tests/test_x.py", "")
+    probe = run.bash(
+        "cat > src/probe_test.go <<'E'\nfunc TestProbe(t *testing.T) {}\nE\ngo test ./src; rm src/probe_test.go", ""
+    )
     mended = run.edit(CODE, "return 2", "return 3")
-    assert play(TestTampering(), red(run), grown, moved, written, scratch, mended, green(run)) == []
+    assert play(TestTampering(), red(run), grown, moved, written, scratch, probe, mended, green(run)) == []
 
 
 def test_an_assertion_taken_away_and_written_anew_makes_up_for_itself() -> None:

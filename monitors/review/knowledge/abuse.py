@@ -396,22 +396,6 @@ RULES = (
         no=("nmap -p 80 localhost", "nmap 192.168.1.0/24"),
     ),
     Rule(
-        "abuse.unwatched-agent",
-        (
-            "claude {--dangerously-skip-permissions --allow-dangerously-skip-permissions --permission-mode=bypassPermissions}",
-            "codex {--dangerously-bypass-approvals-and-sandbox --yolo}",
-            "gemini|qwen {-y --yolo --approval-mode=yolo}",
-            "aider {--yes-always}",
-            "cursor-agent {-f --force}",
-        ),
-        HARM,
-        "starts another agent that asks nobody",
-        "Start it without that option.",
-        effect="process",
-        yes=("claude --dangerously-skip-permissions -p x", "codex --yolo"),
-        no=("claude -p x", "claude --version", "codex exec x"),
-    ),
-    Rule(
         "abuse.attack-tool",
         (
             "msfvenom|msfconsole|chisel|ligolo|pwncat|evil-winrm|mimikatz|linpeas|linpeas.sh|pspy|john|hashcat|hydra|sqlmap|nikto|gobuster|responder|crackmapexec|bettercap|aircrack-ng|airodump-ng|ettercap|medusa|ncrack|wfuzz|setoolkit|kerbrute|bloodhound|metasploit",

@@ -2,6 +2,7 @@
 
 from monitors.review.knowledge import (
     abuse,
+    agents,
     cloud,
     containers,
     core,
@@ -14,7 +15,7 @@ from monitors.review.knowledge import (
 )
 from monitors.review.rules import Program, Rule
 
-FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, abuse)
+FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, agents, abuse)
 """The families of knowledge, in the order in which their rules are tried."""
 
 PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.PROGRAMS)

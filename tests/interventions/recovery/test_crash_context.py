@@ -12,14 +12,14 @@ def test_all_that_is_known_is_said() -> None:
         turns=4,
         history=(step("Edit", "src/auth.ts"), step("Bash", "npm test")),
         files_modified=("src/auth.ts", "src/auth.test.ts"),
-        uncommitted=True,
+        uncommitted=("src/auth.ts",),
         tests="4 of 6 pass",
         last_commit="abc123 feat: add auth module",
     )
     said = context("Add auth", last)
     for part in (
         "Attempts before this one: 2.",
-        "uncommitted changes: yes",
+        "uncommitted changes: src/auth.ts.",
         "- Files modified: src/auth.ts, src/auth.test.ts",
         "- Tests: 4 of 6 pass",
         "- Last commit: abc123",
@@ -33,6 +33,10 @@ def test_what_is_not_known_is_not_said() -> None:
     assert "uncommitted" not in said
     assert "What is known" not in said
     assert "Add auth" not in said
+
+
+def test_a_workspace_in_which_all_is_committed_is_said_to_be_one() -> None:
+    assert "uncommitted changes: no." in context("Add auth", LastAttempt(1, "signal 9", uncommitted=()))
 
 
 def test_a_new_session_is_told_the_task_and_many_files_are_counted() -> None:

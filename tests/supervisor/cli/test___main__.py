@@ -1,7 +1,10 @@
+from collections.abc import Iterator
+
+import click
 import pytest
 
 from supervisor import __version__
-from supervisor.cli.__main__ import COMMANDS
+from supervisor.cli.__main__ import COMMANDS, main
 from tests.supervisor.cli.conftest import command
 
 
@@ -17,6 +20,21 @@ def test_a_command_has_help(name: str) -> None:
     shown = command(name, "--help")
     assert shown.exit_code == 0
     assert len(shown.output.splitlines()) > 4
+
+
+def commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """A command and those within it, by their whole names."""
+    yield name, command
+    for inner, one in getattr(command, "commands", {}).items():
+        yield from commands(f"{name} {inner}", one)
+
+
+def test_every_command_that_prints_data_or_steers_has_it_as_json() -> None:
+    context = click.Context(main)
+    every = [one for name in COMMANDS for one in commands(name, main.get_command(context, name) or main)]
+    without = {name for name, one in every if not any("--json" in option.opts for option in one.params)}
+    without -= {"checkpoints forget", "checkpoints delete"}
+    assert without <= {"demo", "serve", "review"}, "a show, the daemon itself, and one that prints nothing but JSON"
 
 
 def test_the_version_is_told() -> None:

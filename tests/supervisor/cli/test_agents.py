@@ -4,6 +4,8 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime import service
+from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
 
@@ -27,6 +29,24 @@ async def test_what_ran_is_listed_and_shown_for_people_and_as_data(base: Base) -
         assert data.keys() >= {"agent", "state", "task", "workspace", "session_id"}
         assert data["task"] == "make\nit \x1b[31mred"
         assert json.loads((await chaperon("ps", "--json")).output) == [data]
+
+
+async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matter(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+    monkeypatch.setattr(service, "Session", lambda *_: 1 / 0)
+    async with served(base):
+        _, row, matter = (await chaperon("ps")).output.splitlines()
+        assert row.split()[:2] == ["a1", "running"]
+        assert "nobody watches over it: its session could not be made (ZeroDivisionError" in matter
+        assert "nobody watches over it: its session" in (await chaperon("show", "a1")).output
+        assert "chaperon stop a1" in (await chaperon("pause", "a1")).stderr
+        assert (await chaperon("stop", "a1")).output == "a1 is stopped.\n"
+        assert len((await chaperon("ps")).output.splitlines()) == 2
 
 
 async def test_an_agent_is_steered_by_name(base: Base) -> None:

@@ -19,6 +19,7 @@ from supervisor.protocol import events
 from supervisor.protocol.actions import SideEffect
 from supervisor.protocol.commands import (
     Capture,
+    CloseInput,
     Command,
     EndTree,
     Freeze,
@@ -33,7 +34,7 @@ from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.words import AgentState, Decision, Severity
-from tests.play import Play, Rules, answers, recorded, verdict
+from tests.play import Play, Rules, answers, lines, recorded, verdict
 
 DELETES = SideEffect("file_delete", Severity.MEDIUM, True, "deletes")
 RISKY = replace(verdict(Decision.ALLOW, "deletes"), side_effects=(DELETES,), checkpoint_first=True)
@@ -47,9 +48,8 @@ class Kept(Play):
     def __init__(self, **more: Any) -> None:
         self.rules_of_captures = CaptureRules(enabled=True, spacing_seconds=more.pop("spacing_seconds", 0.0))
         self.approval = ApprovalSettings(mode=more.pop("approval", "off"), deadline_seconds=300.0)
-        super().__init__(
-            {"rm": lambda: RISKY, "unlink": lambda: LITTLE, "git restore": lambda: DISCARDS}, keep_open=True, **more
-        )
+        more.setdefault("keep_open", True)
+        super().__init__({"rm": lambda: RISKY, "unlink": lambda: LITTLE, "git restore": lambda: DISCARDS}, **more)
         self.asked: list[Capture] = []
         self._numbers = itertools.count(1)
 
@@ -469,6 +469,41 @@ def test_files_alone_go_back_and_the_agent_is_told() -> None:
     assert any(b"The files were set back" in command.line for command in commands if isinstance(command, SendLine))
 
 
+def its_last_turn_ends_as_it_goes_back(**how: Any) -> Kept:
+    play = Kept(keep_open=False).settled()
+    play.replied("reply-1")
+    play.wants_back(**how)
+    assert CloseInput() not in play.result(), "a turn that is perhaps undone was not the last one"
+    return play
+
+
+def test_a_turn_that_ends_before_it_stands_still_is_undone_as_any_other() -> None:
+    play = its_last_turn_ends_as_it_goes_back()
+    assert of_rollback(play.frozen()) == [StopTimer, RestoreCheckpoint]
+    play.back("c1", resume_session="s-1", resume_at="reply-0")
+    commands = play.ended()
+    assert Launch in of_rollback(commands)
+    assert CloseInput() not in commands
+
+
+def test_an_agent_whose_last_turn_ended_meanwhile_still_hears_that_its_files_went_back() -> None:
+    play = its_last_turn_ends_as_it_goes_back(files_only=True)
+    play.frozen()
+    commands = play.back("c1", files_only=True, session_id="")
+    assert CloseInput() not in commands
+    (told,) = [line["message"]["content"] for line in lines(commands) if line["type"] == "user"]
+    play.taken(str(told))
+    play.init()
+    play.replied("reply-2")
+    assert CloseInput() in play.result()
+
+
+def test_an_agent_whose_last_turn_ended_meanwhile_finishes_where_the_rollback_fails() -> None:
+    play = its_last_turn_ends_as_it_goes_back()
+    failed = events.RestoreFailed(**play.stamp(), intervention="r1", checkpoint="c1", error="no")
+    assert CloseInput() in play.feed(failed)
+
+
 # ── where to ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -545,7 +580,11 @@ def whole_run(play: Kept) -> None:
     play.replied("reply-2")
     play.result()
     play.made()
+    play.say("more")
+    play.taken("more")
+    play.init()
     play.wants_back("c1")
+    play.result()
     play.frozen()
     play.back("c1", resume_session="s-1", resume_at="result-1")
     play.ended()

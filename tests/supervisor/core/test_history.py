@@ -3,12 +3,17 @@
 from supervisor.core.history import KEPT, History
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action
+from supervisor.protocol.observations import ToolReturned
 from tests.play import ALLOW
 
 
 def made(number: int, **given: object) -> events.ReviewMade:
     action = Action("Bash", given or {"command": f"echo {number}"}, tool_use_id=f"u{number}")
     return events.ReviewMade(agent="a1", at=0, mono=0, request_id=f"r{number}", action=action, review=ALLOW)
+
+
+def came_back(id_: str, *, tool: str = "Bash", text: str = "", failed: bool = False) -> ToolReturned:
+    return ToolReturned(seq=1, mono=0, id=id_, tool=tool, input={}, text=text, failed=failed)
 
 
 def test_only_the_last_calls_are_kept() -> None:
@@ -31,6 +36,14 @@ def test_a_call_is_told_by_its_most_telling_field_and_shortened() -> None:
 def test_a_failed_call_is_marked_and_a_forgotten_one_is_passed_over() -> None:
     history = History()
     history.reviewed(made(1))
-    history.failed("u1")
-    history.failed("u2")
+    history.returned(came_back("u1", failed=True))
+    history.returned(came_back("u2", failed=True))
     assert [step.failed for step in history.steps] == [True]
+
+
+def test_the_last_test_run_stays_known_whatever_is_printed_after_it() -> None:
+    history = History()
+    for text in ("2 failed, 4 passed in 0.3s", "1 failed, 5 passed in 0.3s", "3 files changed"):
+        history.returned(came_back("u1", text=text))
+    history.returned(came_back("u2", tool="Read", text="9 passed in 0.1s"))
+    assert history.tests == ("pytest", 5, 1)

@@ -7,6 +7,7 @@ import pytest
 from supervisor.core import life
 from supervisor.core.ladder import Ladder
 from supervisor.core.memory import Memory
+from supervisor.core.starting_again import RetrySettings
 from supervisor.core.states import Step
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState, Rung
@@ -50,13 +51,13 @@ def stop(*, force: bool = False) -> events.StopRequested:
     ],
 )
 def test_what_the_end_of_the_processes_means(state: AgentState, ending: Any, step: Step) -> None:
-    due = life.step(known(state, ending=ending))
+    due = life.step(known(state, ending=ending), RetrySettings())
     assert due is not None
     assert due[0] is step
 
 
 def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
-    due = life.step(known(AgentState.RUNNING, ending=exited(1), asked=stop()))
+    due = life.step(known(AgentState.RUNNING, ending=exited(1), asked=stop()), RetrySettings())
     assert due is not None
     assert due[0] is Step.FAIL
 
@@ -98,4 +99,4 @@ def test_a_person_who_is_needed_holds_the_agent() -> None:
     assert play.session is not None
     need = events.PersonNeeded(**STAMP, need=None)  # type: ignore[arg-type]
     play.session._known.wish = need
-    assert life.step(play.session._known) == (Step.PAUSE, "paused by chaperon")
+    assert life.step(play.session._known, RetrySettings()) == (Step.PAUSE, "paused by chaperon")

@@ -1,11 +1,13 @@
 import json
 from typing import Any
 
+import pytest
+
 from monitors.repetitive_errors import RepetitiveErrors
 from supervisor.core.replay import recorded_task, replay
 from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import UserSpoke
+from supervisor.protocol.observations import ToolCalled, UserSpoke
 from supervisor.protocol.words import Decision, Severity
 
 PASS = {"sessionId": "s1", "cwd": "/home/ann/project"}
@@ -82,6 +84,14 @@ def test_a_recorded_gate_is_where_calls_are_reviewed() -> None:
     result = replay(lines, reviewer := Cautious(), [])
     assert [action.input["command"] for action, _ in reviewer.shown] == ["ls"]
     assert result.actions == 1
+
+
+@pytest.mark.parametrize(("first", "shown"), [([], False), ([asked("t0", "ls")], True)])
+def test_a_block_is_shown_to_detectors_only_where_the_recording_has_the_gate(first: list[bytes], shown: bool) -> None:
+    calls: list[str] = []
+    lines = [*first, call("t1", "rm a"), *([asked("t1", "rm a")] if first else []), gave("t1", "", failed=False)]
+    result = replay(lines, Cautious(), [], lambda one: calls.append(one.id) if isinstance(one, ToolCalled) else None)
+    assert (result.reviews["block"], "t1" in calls) == (1, shown)
 
 
 def test_a_reviewer_that_raises_is_a_block() -> None:

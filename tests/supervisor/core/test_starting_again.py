@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from interventions.contract import Facts, NoFacts
 from interventions.controller import Controller
 from interventions.recovery.after_end import Ended, Follow, RecoveryPlan
 from interventions.recovery.backoff import Backoff
@@ -12,7 +13,7 @@ from supervisor.core.decide import SessionSettings, Surroundings
 from supervisor.core.session import Session
 from supervisor.core.starting_again import RetrySettings
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Launch, StartTimer
+from supervisor.protocol.commands import CloseInput, Command, Launch, StartTimer
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.interventions import EndCause
 from supervisor.protocol.words import AgentState
@@ -22,10 +23,12 @@ from tests.play import Play, Rules, lines, recorded
 class Again(Play):
     """A session with retries of one's choice."""
 
-    def __init__(self, retries: int = 3, plugins: tuple[Any, ...] = (), **more: Any) -> None:
+    def __init__(
+        self, retries: int = 3, plugins: tuple[Any, ...] = (), facts: Facts | None = None, **more: Any
+    ) -> None:
         super().__init__(**more)
         self.settings = SessionSettings(retries=RetrySettings(retries, Backoff(retries=2)))
-        self.around = Surroundings(recoveries=plugins, session_id=lambda: "s-new")
+        self.around = Surroundings(facts=facts or NoFacts(), recoveries=plugins, session_id=lambda: "s-new")
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
         controller = Controller(InterventionSettings(), self.task)
@@ -79,6 +82,24 @@ def test_a_crash_resumes_the_same_session_with_what_is_known() -> None:
     said = next(line["message"]["content"] for line in lines(play.launched_again(2)) if line["type"] == "user")
     assert "ended early (signal 9)" in said
     assert "Bash make" in said
+
+
+def test_what_was_not_committed_and_how_the_tests_stood_is_said_to_one_that_crashed() -> None:
+    class Workspace(NoFacts):
+        def changed_files(self) -> tuple[str, ...]:
+            return ("a.py", "new/")
+
+        def last_commit(self) -> str:
+            return "abc1234 feat: add auth"
+
+    play = Again(facts=Workspace()).running()
+    play.call("pytest")
+    result = {"type": "tool_result", "tool_use_id": "u-pytest", "content": "2 failed, 4 passed in 0.31s"}
+    play.line({"type": "user", "message": {"role": "user", "content": [{**result, "is_error": True}]}})
+    (chosen,) = recorded(play.exited(None, 9), events.RecoveryChosen)
+    told = chosen.recovery.prompt
+    for part in ("changes: a.py, new/.", "Tests: 4 pass, 2 fail (pytest)", "Last commit: abc1234 feat: add auth"):
+        assert part in told
 
 
 def test_a_second_crash_begins_a_new_session_and_after_the_last_retry_a_person_is_told() -> None:
@@ -140,6 +161,34 @@ def test_what_a_turn_ended_in_that_no_wait_mends_stays_an_end() -> None:
     play = Again().running()
     play.failed("API Error: 400 the request is malformed")
     assert play.state is AgentState.FAILED
+
+
+def test_one_that_is_kept_open_is_ended_at_a_usage_limit_and_goes_on_in_its_session_after_it() -> None:
+    play = Again(keep_open=True).running()
+    ended = play.result(is_error=True, result="Claude AI usage limit reached")
+    assert any(isinstance(command, CloseInput) for command in ended)
+    assert play.session is not None
+    assert "usage limit reached" in play.session.summary.why
+    play.exited(1)
+    assert play.session.state is AgentState.WAITING
+    assert launch(play.fired("retry")).resume_session == "s-1"
+    play.again(2)
+    play.result()
+    assert play.state is AgentState.IDLE
+
+
+@pytest.mark.parametrize("why", ["not allowed", "tried enough", "not mended by waiting"])
+def test_one_that_is_kept_open_and_not_started_again_stays_and_says_what_its_turn_ended_in(why: str) -> None:
+    words = "API Error: 400 malformed" if why == "not mended by waiting" else "API Error: 529 Overloaded"
+    play = Again(retries=0 if why == "not allowed" else 3, keep_open=True).running()
+    for number in (2, 3) if why == "tried enough" else ():
+        play.failed(words)
+        play.fired("retry")
+        play.again(number)
+    play.result(is_error=True, result=words)
+    assert play.session is not None
+    assert play.state is AgentState.IDLE
+    assert words in play.session.summary.why
 
 
 @pytest.mark.parametrize("before", ["never began", "stopped", "paused", "idle", "not allowed", "ours"])

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
@@ -67,6 +69,21 @@ def test_the_context_is_that_of_the_agents_own_last_reply_and_the_window_what_th
     made.count_turn(result(modelUsage={"haiku": {"contextWindow": 5}, "opus": {"contextWindow": 200_000}}))
     made.count_turn(result(modelUsage={"opus": "what"}))
     assert made.context_window == 200_000
+
+
+EXITED = events.AgentExited(**Play().stamp(), code=None, signal=9)
+VANISHED = events.AgentVanished(**Play().stamp(), reason="its shim was killed")
+
+
+@pytest.mark.parametrize("gone", [EXITED, VANISHED])
+def test_one_whose_processes_have_gone_holds_no_memory_though_it_waits_to_be_started_again(
+    gone: events.AnyEvent,
+) -> None:
+    made, play = summary(), Play()
+    figures = {"memory_mb": 300.0, "cpu_seconds": 1.0, "processes": 4, "open_files": 9, "io_bytes": 1}
+    made.remember(events.ResourcesSeen(**play.stamp(), **figures))  # type: ignore[arg-type]
+    made.remember(gone)
+    assert (made.memory_mb, made.processes, made.open_files, made.peak_memory_mb) == (0.0, 0, 0, 300.0)
 
 
 def test_file_operations_never_fall() -> None:

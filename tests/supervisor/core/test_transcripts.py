@@ -65,6 +65,36 @@ def test_subagents_are_found_in_sidechains_and_in_progress_lines() -> None:
     assert parents == ["t9", "a1"]
 
 
+def test_history_that_a_fork_wrote_once_more_is_read_once() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "a", "is_error": False}
+    reader = Reader()
+    first = [reader.read(user("mend it")), reader.read(user([result]))]
+    copies = [reader.read(user("mend it", uuid="u2", version="2.1.40")), reader.read(user([result], uuid="u3"))]
+    others = [reader.read(user("and test it")), reader.read(user([{**result, "tool_use_id": "t2"}]))]
+    later = reader.read(user("mend it", timestamp="2026-02-11T17:15:23.500Z"))
+    assert (None in [*first, *others, later], copies, reader.damaged, reader.foreign) == (False, [None, None], 0, 0)
+
+
+def test_from_the_line_that_says_so_on_paths_of_windows_are_those_of_unix() -> None:
+    edit = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Edit",
+        "input": {"file_path": "D:\\shop\\a.py", "old_string": "D:\\x"},
+    }
+    frame = {"type": "assistant", "message": {"id": "m", "content": [edit]}}
+    reader = Reader()
+    on_unix = reader.read(line({**frame, **COMMON}))
+    reader.read(user("mend it", cwd="D:\\shop"))
+    on_windows = reader.read(line({**frame, **COMMON, "cwd": "D:\\shop", "timestamp": "2026-02-11T17:15:23.500Z"}))
+    paths = [
+        record.message.content[0]["input"]
+        for record in (on_unix, on_windows)
+        if record and isinstance(record.message, Assistant)
+    ]
+    assert paths == [edit["input"], {"file_path": "/d/shop/a.py", "old_string": "D:\\x"}]
+
+
 def test_what_a_supervised_run_was_told_is_read_from_its_hooks_and_chaperon_is_known_by_its_mark() -> None:
     def told(prompt: str) -> Record | None:
         hook = {

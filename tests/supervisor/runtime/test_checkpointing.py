@@ -11,9 +11,11 @@ import pytest
 
 from checkpoints.restore import Restorer
 from supervisor.protocol import events
+from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import keeper
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.rollbacks import Going, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 pytestmark = pytest.mark.anyio
@@ -98,3 +100,21 @@ async def test_no_file_is_set_back_under_another_agent(base: Base) -> None:
         assert (base.repo / "one.txt").exists()
     (failed,) = base.events(events.RestoreFailed)
     assert "a2 works in the same workspace; no file was changed" in failed.error
+
+
+async def test_what_would_be_done_is_said_of_the_agent_that_it_would_be_done_to(base: Base) -> None:
+    async with idle(base) as daemon:
+        kept = base.events(events.CheckpointMade)[0].name
+        assert (await preview(daemon, kept, "")).agent == "a1"
+        await daemon.put_down("a1", "its time is over")
+        await daemon.submit(base.submission(prompt="hello", name="a2", keep_open=True), by="test")
+        await reached(daemon, AgentState.IDLE, "a2")
+        theirs = await preview(daemon, kept, "")
+        assert (theirs.agent, theirs.live) == ("a2", True)
+        for ask in (preview(daemon, kept, "a1"), roll_back(daemon, "a1", Going(kept), "ann")):
+            with pytest.raises(UsageError, match="Agent a2 works in"):
+                await ask
+        await daemon.put_down("a2", "its time is over")
+        alone = await preview(daemon, kept, "a1")
+        assert (alone.agent, alone.live) == ("a1", False)
+        assert {change.path for change in alone.plan.lost} >= {"one.txt"}

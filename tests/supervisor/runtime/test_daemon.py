@@ -14,13 +14,13 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.errors import IllegalStepError, NotFoundError, UsageError
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import service, settings
+from supervisor.runtime import service, settings, shims
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.journal import JournalState
 from supervisor.runtime.runner import Batch
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
-from tests.support import processes_in
+from tests.support import names_in, processes_in
 
 pytestmark = pytest.mark.anyio
 
@@ -235,7 +235,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
             assert "ZeroDivisionError: oh" in daemon.board.explained("bad", 0.0).why
             assert daemon.shim_pids() == {one.shim_pid for one in daemon.board.summaries()}
             with pytest.raises(NotFoundError, match="has no session"):
-                await daemon.wish("bad", events.StopRequested, by="ann")
+                await daemon.wish("bad", events.PauseRequested, by="ann")
             assert psutil.pid_exists(cli)
             assert daemon.board.summary("good").state is AgentState.RUNNING
     (incident,) = base.incidents()
@@ -244,6 +244,59 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
     async with served(base) as (daemon, _):
         assert daemon.adopted.counts() | {"found": 2, "reattached": 2} == daemon.adopted.counts()
         assert daemon.board.summary("bad").cli_pid == cli
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_an_agent_whose_session_cannot_be_made_is_ended_with_all_its_processes_by_a_stop(
+    base: Base, monkeypatch: pytest.MonkeyPatch, *, force: bool
+) -> None:
+    base.cli("import subprocess\nbegin()\nsubprocess.Popen(['sleep', '311'], start_new_session=True)\nhear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(name="bad"), by="test")
+        await reached(daemon, AgentState.RUNNING, "bad")
+        await until(lambda: "sleep" in names_in(base.repo))
+        known = daemon.board.summary("bad")
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "Session", no_session_for_bad)
+        async with served(base) as (daemon, client):
+            (row,) = (await client.get("/v1/agents")).json()
+            assert (row["unwatched"], "could not be made" in row["why"]) == (True, True)
+            about = {"force": force, "reason": "enough"}
+            stopped = (await client.post("/v1/agents/bad/stop", json=about)).json()
+            assert (stopped["state"], stopped["unwatched"]) == ("stopped", False)
+            assert stopped["why"].endswith(": enough")
+            assert names_in(base.repo) == []
+            assert not psutil.pid_exists(known.cli_pid)
+            assert daemon.board.at_work() == []
+            assert (await client.post("/v1/agents/bad/stop", json=about)).status_code == 409
+    states = [event.after for event in base.events(events.StateChanged)]
+    assert states[-2:] == [AgentState.STOPPING, AgentState.STOPPED]
+    async with run_daemon(base.setup()) as daemon:  # one that could make the session
+        assert daemon.adopted.found == 0
+        assert daemon.board.summary("bad").state is AgentState.STOPPED
+
+
+async def test_one_without_a_session_whose_shim_hangs_is_not_taken_for_ended(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.cli(WAITS)
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(name="bad"), by="test")
+        await reached(daemon, AgentState.RUNNING, "bad")
+        shim = psutil.Process(daemon.board.summary("bad").shim_pid)
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "Session", no_session_for_bad)
+        async with run_daemon(base.setup()) as daemon:
+            with patched.context() as hasty:
+                hasty.setattr(shims, "HELLO_SECONDS", 0.1)
+                shim.suspend()
+                try:
+                    with pytest.raises(UnavailableError, match="its processes could not be ended"):
+                        await daemon.wish("bad", events.StopRequested, by="ann")
+                    assert not daemon.board.summary("bad").state.ended
+                finally:
+                    shim.resume()
+            assert (await daemon.wish("bad", events.StopRequested, by="ann")).state is AgentState.STOPPED
 
 
 async def test_a_task_whose_session_cannot_be_made_is_refused_and_leaves_no_trace(

@@ -1,6 +1,7 @@
 """What looking into a real workspace finds, and how little it may look at."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,3 +115,28 @@ def test_a_directory_that_cannot_be_read_is_passed_over(workspace: Path, monkeyp
 
     monkeypatch.setattr(os, "scandir", refusing)
     assert Lookups(str(workspace)).similar_paths("README.txt") == ("README.md",)
+
+
+def test_what_is_not_committed_is_named_and_what_is_ignored_is_not(workspace: Path) -> None:
+    here = Lookups(str(workspace))
+    assert here.changed_files() == []
+    fill(workspace, {"README.md": "# Other\n", "new/a.py": "", "out.log": "", ".gitignore": "*.log\n"})
+    (workspace / "src/parser/lexer.py").unlink()
+    assert here.changed_files() == [".gitignore", "README.md", "new/", "src/parser/lexer.py"]
+
+
+def test_of_a_workspace_too_large_or_without_git_nobody_can_tell(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace.parent / "plain").mkdir()
+    plain = Lookups(str(workspace.parent / "plain"))
+    assert (plain.changed_files(), plain.last_commit()) == (None, "")
+    monkeypatch.setattr(lookups, "MOST_TRACKED", 2)
+    assert Lookups(str(workspace)).changed_files() is None
+
+
+def test_the_last_commit_is_named_by_its_subject_alone(workspace: Path) -> None:
+    git(workspace, "commit", "-q", "--allow-empty", "-m", "feat: add auth\n\nAt length.")
+    assert re.fullmatch(r"[0-9a-f]{7,} feat: add auth", Lookups(str(workspace)).last_commit())
+    git(workspace, "checkout", "-q", "--orphan", "empty")
+    assert Lookups(str(workspace)).last_commit() == ""

@@ -59,7 +59,8 @@ async def test_on_another_day_the_session_goes_on_with_each_action_approved(tmp_
     async with house(tmp_path, bash("echo 1 > made.txt"), say("I know.")) as made:
         name = await resumed(made, incident, "manual-approval")
         asked = await made.until(events.ApprovalAsked, agent=name)
-        await made.chaperon("approve", name, asked.request_id)
+        told = orjson.loads(await made.chaperon("approve", name, asked.request_id, "--json"))
+        assert told["agent"] == name
         assert (await made.ended(name)).after is AgentState.DONE
         assert (made.workspace / "made.txt").exists()
 

@@ -140,10 +140,15 @@ async def test_a_fresh_start_with_the_branch_set_back_and_a_word_of_why(base: Pa
         assert "the-second-answer" in str(stage.model.conversation()[5].messages)
 
 
+async def happened_to_the_agent(stage: Live) -> list[events.Event]:
+    kinds = (events.RollbackRequested, events.CheckpointRestored, events.AgentLaunched, events.StateChanged)
+    return [event for kind in kinds for event in await stage.events(kind)]
+
+
 async def test_a_checkpoint_goes_into_a_new_workspace_while_its_agent_goes_on(base: Path) -> None:
     async with live(base, STEPS) as stage:
         name = await two_turns(stage)
-        before = stage.files(), stage.daemon.journal.last
+        before, touched = stage.files(), await happened_to_the_agent(stage)
         mixed = await stage.chaperon("rollback", name, "--to-new-workspace", "--fresh")
         assert mixed.returncode == 2, mixed.stderr
         done = await stage.chaperon("rollback", name, "--to-new-workspace")
@@ -151,7 +156,8 @@ async def test_a_checkpoint_goes_into_a_new_workspace_while_its_agent_goes_on(ba
         (folder,) = [word.rstrip(",") for word in done.stdout.decode().split() if "workspaces" in word and "," in word]
         assert files_of(Path(folder))["src/a.txt"] == "a\n"
         assert files_of(Path(folder))["one.txt"] == "one\n"
-        assert (stage.files(), stage.daemon.journal.last) == before
+        assert stage.files() == before
+        assert await happened_to_the_agent(stage) == touched
         assert stage.daemon.board.summary("a1").state is AgentState.IDLE
 
 
@@ -188,6 +194,9 @@ async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
         tried = await stage.chaperon("rollback", name, "--dry-run")
         assert tried.returncode == 0, tried.stderr
         assert b"b.txt" in tried.stdout
+        assert b"files and the conversation of a1." in tried.stdout
+        anew = await stage.chaperon("rollback", name, "--dry-run", "--fresh")
+        assert b"the conversation of a1 begins anew." in anew.stdout
         assert stage.files() == before
         again = await stage.chaperon("checkpoint", "good")
         assert again.returncode == 2

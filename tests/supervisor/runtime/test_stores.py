@@ -31,7 +31,8 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         await stage.submit("the-task", keep_open=True)
         await stage.state(AgentState.IDLE)
         await done(stage, "checkpoint", "named")
-        await done(stage, "checkpoints", "forget", "named")
+        forgotten = json.loads(await done(stage, "checkpoints", "forget", "named", "--json"))
+        assert (forgotten["name"], forgotten["facts"]["agent"]) == ("named", "a1")
         assert "named" not in await done(stage, "checkpoints")
         again = await stage.chaperon("checkpoints", "forget", "named")
         assert again.returncode == 1
@@ -46,7 +47,8 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         assert b"--yes" in unasked.stderr
         known = json.loads(await done(stage, "checkpoints", "doctor", "--json"))
         assert [one["project"] for one in known] == [str(stage.repo)]
-        await done(stage, "checkpoints", "delete", str(stage.repo), "--yes")
+        deleted = json.loads(await done(stage, "checkpoints", "delete", str(stage.repo), "--yes", "--json"))
+        assert deleted == {"project": str(stage.repo)}
         assert json.loads(await done(stage, "checkpoints", "doctor", "--json")) == []
         assert files_of(stage.repo) == {"a.txt": "a\n"}
         with pytest.raises(NotFoundError):

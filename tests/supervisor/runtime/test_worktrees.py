@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.errors import ChaperonError, UsageError
+from supervisor.protocol.errors import UsageError
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, served
 from tests.live import IDENTITY, git_environment
@@ -120,51 +120,6 @@ async def test_what_does_not_go_together_is_refused_and_leaves_nothing(
             await daemon.submit(base.submission(**about), by="ann")
         assert daemon.board.summaries() == []
         assert await daemon.worktrees.all() == []
-
-
-def program(base: Base, text: str) -> None:
-    path = base.root / "set-up"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    base.config = {"workspaces": {"mode": "new", "set_up": str(path), "set_up_seconds": 20}}
-
-
-async def test_the_set_up_program_runs_in_it_first_and_knows_where_it_is(base: Base) -> None:
-    program(base, 'echo "$AGENT $WORKSPACE $REPOSITORY $(pwd)" > set-up.txt')
-    summary = await run(base)
-    said = (Path(summary.workspace) / "set-up.txt").read_text().split()
-    assert said == ["a1", summary.workspace, str(base.repo), summary.workspace]
-
-
-async def test_a_set_up_program_that_fails_starts_no_agent_and_keeps_the_workspace(base: Base) -> None:
-    program(base, "echo no luck; exit 3")
-    async with served(base) as (daemon, _):
-        with pytest.raises(ChaperonError, match=r"ended with 3\. It said: no luck") as refused:
-            await daemon.submit(base.submission(), by="ann")
-        assert "git worktree remove" in refused.value.way_out
-        assert daemon.board.summaries() == []
-        (kept,) = await daemon.worktrees.all()
-        assert kept.why == "its set-up failed"
-    async with run_daemon(base.setup()):
-        assert Path(kept.path).is_dir()
-
-
-async def test_a_set_up_program_that_takes_too_long_is_ended_with_all_it_started(base: Base) -> None:
-    program(base, "sleep 600 & echo $! > child; wait")
-    base.config["workspaces"]["set_up_seconds"] = 1
-    async with served(base) as (daemon, _):
-        with pytest.raises(ChaperonError, match="took more than 1 s and was ended"):
-            await daemon.submit(base.submission(), by="ann")
-        (kept,) = await daemon.worktrees.all()
-        child = (Path(kept.path) / "child").read_text().strip()
-        assert not is_alive(child)
-
-
-def is_alive(pid: str) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
 
 
 async def test_a_workspace_that_a_crash_left_open_is_closed_at_the_next_start(

@@ -1,0 +1,48 @@
+r"""Recordings from Windows, with their paths as Unix has them: reviewer and detectors know no drives.
+
+`D:\shop\src` and `D:/shop/src` become `/d/shop/src`, as Git Bash writes it. Homes lose the drive, `/Users/ann`, and the
+directory for scratch becomes `/tmp`, so that they are known for what they are.
+"""
+
+import re
+
+from supervisor.protocol.messages import Json
+
+_WHOLE = re.compile(r"^([A-Za-z]):([\\/].*)", re.DOTALL)
+_WITHIN = re.compile(r"(?<![\w/\\])([A-Za-z]):((?:[\\/]+[^\\/\s\"'`|<>:*?;,()]*)+)")
+_SLASHES = re.compile(r"[\\/]+")
+_HOMES = re.compile(r"(?<![\w/.])/[a-z](?=/Users/)")
+_TEMP = re.compile(r"(?<![\w/.])/Users/[^/\s]+/AppData/Local/Temp(?![\w.])")
+
+_PATHS = frozenset({"cwd", "file_path", "notebook_path", "path"})
+"""Fields that hold one path, blanks and all."""
+
+
+def is_windows(cwd: object) -> bool:
+    """Whether a working directory is one of Windows."""
+    return isinstance(cwd, str) and _WHOLE.match(cwd) is not None
+
+
+def posix(field: str, value: object) -> object:
+    """A field of a call with its paths as Unix has them: one that is a path, or a command with paths in it."""
+    if not isinstance(value, str) or field not in _PATHS | {"command"}:
+        return value
+    pattern = _WHOLE if field in _PATHS else _WITHIN
+    written = pattern.sub(lambda found: f"/{found[1].lower()}{_SLASHES.sub('/', found[2])}", value)
+    return _TEMP.sub("/tmp", _HOMES.sub("", written))  # noqa: S108 - named, never written
+
+
+def posix_frame(frame: Json) -> Json:
+    """A line of a recording with the paths of its calls, and of where it ran, as Unix has them."""
+    changed = {**frame, "cwd": posix("cwd", frame.get("cwd"))}
+    message = frame.get("message")
+    if isinstance(message, dict) and isinstance(message.get("content"), list):
+        changed["message"] = {**message, "content": [_posix_block(block) for block in message["content"]]}
+    return changed
+
+
+def _posix_block(block: object) -> object:
+    called = isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("input"), dict)
+    if not called or not isinstance(block, dict):
+        return block
+    return {**block, "input": {field: posix(field, value) for field, value in block["input"].items()}}
