@@ -103,6 +103,7 @@ class Controller:
         )
         self._chooser = Chooser(settings, strategy_of(settings.strategy, strategy), (*plugins, *built_in))
         self._episodes = Episodes()
+        self._due: list[Issue] = []
         self._pace = Pace()
         self._meter = Meter()
         self._guard = LimitGuard()
@@ -149,6 +150,7 @@ class Controller:
             case _:
                 return
         self._in_vain = None
+        self._due = self._episodes.due()
 
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
@@ -215,7 +217,7 @@ class Controller:
     def idle(self) -> bool:
         """Whether nothing can be due, so that `next` need not be asked."""
         renewal = self._reinforced is not None and self._compactions > self._renewed
-        return self._window is None and self._throttled is None and not renewal and not self._episodes.due()
+        return not (self._due or self._window is not None or self._throttled is not None or renewal)
 
     def next(self, now: Situation) -> Due | None:
         """The one decision that is due, or None. Asked again once it was remembered; asking changes no decision.
@@ -239,8 +241,10 @@ class Controller:
         Args:
             mono: Now, in seconds on the clock that never goes back.
         """
+        if not self._due and self._calm_since is None:
+            return None
         waits = []
-        if self._last is not None and self._episodes.due():
+        if self._last is not None and self._due:
             waits.append(self._last[0] + self._settings.intervention_cooldown_seconds - mono)
         if self._calm_since is not None:
             waits.append(self._calm_since + self._settings.resource_throttling.metrics_window_seconds - mono)
@@ -248,7 +252,7 @@ class Controller:
 
     def _announced(self) -> PersonNeed | None:
         """An issue of which a person is told as soon as it is seen."""
-        for issue in self._episodes.due():
+        for issue in self._due:
             if issue.type in ladders.FOR_A_PERSON and not self._was_asked(PersonReason.BLOCKED, issue):
                 said = f"{issue.sentence} A person can give it what it waits for."
                 return PersonNeed(PersonReason.BLOCKED, issue, said, "chaperon say {agent} TEXT", hold=False)
@@ -269,7 +273,7 @@ class Controller:
         return answer
 
     def _answer(self, now: Situation) -> Intervention | PersonNeed | None:
-        due = self._episodes.due()
+        due = self._due
         if not due:
             return None
         risk = self._refused[0] if now.mono - self._refused[1] < REVIEW_SECONDS else 0.0
@@ -412,7 +416,7 @@ class Controller:
             if last is None
             else {"id": last[1].id, "kind": last[1].kind, "reason": last[1].reason, **last[1].explain},
             "under_watch": self._window is not None,
-            "waiting": [issue.sentence for issue in self._episodes.due()],
+            "waiting": [issue.sentence for issue in self._due],
             "throttled": self._throttled is not None,
             "record": self._record.rows(self._episodes.types()),
             "asked_a_person": sorted(

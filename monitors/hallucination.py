@@ -1,8 +1,8 @@
 """Things that do not exist, taken for real: files, symbols, flags, tools; and success claimed that the results deny.
 
 Trying what may not exist is how one finds out, so only several different missing things in a short stretch count, and
-looking (`ls`, `find`, `test`) counts for nothing. A claim that tests pass while the last run of them failed counts by
-itself: nothing in the results supports it.
+looking (`ls`, `find`, `test`, a program of one line that asks what a module has) counts for nothing. A claim that
+tests pass while the last run of them failed counts by itself: nothing in the results supports it.
 """
 
 import re
@@ -70,7 +70,10 @@ PHANTOMS = (
 )  # fmt: skip
 """Every way of saying so that is read, the first that matches decides."""
 
-_LOOKS = re.compile(r"^\s*(?:cd [^;&|]+&&\s*)?(?:ls|find|test|\[|which|command -v|type|stat|file|fd|tree|whereis)\b")
+_LOOKS = re.compile(
+    r"^\s*(?:cd [^;&|]+&&\s*)?(?:(?:ls|find|test|\[|which|command -v|type|stat|file|fd|tree|whereis)\b"
+    r"|(?:(?:uv|poetry|pipenv) run )?(?:\S*/)?(?:python[\d.]*\s+-c|node\s+-(?:e|p))\s)"
+)
 _CLAIM = re.compile(
     r"(?:\ball (?:of )?(?:the )?(?:\d+ )?tests\b|\bthe (?:whole |full |entire |complete )?test ?suite\b|\bthe tests\b|\bevery test\b)\s+"
     r"(?:now |are |is |all |have |has )*(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b",

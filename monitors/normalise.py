@@ -85,6 +85,11 @@ def result_key(text: str) -> bytes:
     return digest(f"{steady(text[:_HEAD])}{middle}{steady(text[-_HEAD:])}".encode("utf-8", "replace"))
 
 
+def is_telling(form: str) -> bool:
+    """Whether an error's form says what went wrong; `grep` that finds nothing fails with whatever else was printed."""
+    return _TELLING.search(form) is not None
+
+
 def error_form(text: str) -> str:
     """The error's identity: its telling lines, with paths, numbers, ids and times replaced; empty where it tells nothing.
 

@@ -1,8 +1,9 @@
 """The same error again and again.
 
 An error is the same when its tool and its text are, paths, numbers, ids and times aside: the same 404 for another id
-is the same error. Not counted are calls cancelled because a call beside them failed (78 % of the errors of one long
-real session) and what a person turned down. A call that the gate or the CLI denies does count.
+is the same error. A command that fails and does not say why is the same only where the call is. Not counted are calls
+cancelled because a call beside them failed (78 % of the errors of one long real session) and what a person turned down.
+A call that the gate or the CLI denies does count.
 
 An agent that changes something between two errors is at work on it, so such an error counts half: an edit and test
 cycle is reported later than a blind retry. So is a look that is asked for in another way each time, as the error advised
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from monitors.normalise import call_key, error_form
+from monitors.normalise import call_key, error_form, is_telling
 from monitors.paths import CHANGING_TOOLS
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -89,7 +90,8 @@ class RepetitiveErrors:
             return ()
         call = call_key(observation.tool, observation.input, observation.seq)
         form = error_form(observation.text)
-        key = f"{observation.tool}: {form}" if form else f"{observation.tool} {call.hex()} failed without a word"
+        tells = is_telling(form) if observation.tool == "Bash" else bool(form)
+        key = f"{observation.tool}: {form}" if tells else f"{observation.tool} {call.hex()}: {form}"
         error = self._errors.pop(key, None) or _Error(observation.seq, call)
         self._errors[key] = error
         if len(self._errors) > MAX_ERRORS:

@@ -157,6 +157,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("node test", ("# pass ", "\u2139 pass "), re.compile(r"^[#\u2139] pass (?P<passed>\d+)\s+[#\u2139] fail (?P<failed>\d+)", re.MULTILINE), _last),
     Framework("ctest", ("% tests passed",), re.compile(r"\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)"), _last),
     Framework("rspec", (" example",), re.compile(r"^(?P<total>\d+) examples?, (?P<failures>\d+) failures?(?:, (?P<skipped>\d+) pending)?", re.MULTILINE), _last),
+    Framework("exunit", (" tests, ", " test, "), re.compile(r"^(?:\d+ (?:doctests?|propert(?:y|ies)), )*(?P<total>\d+) tests?, (?P<failures>\d+) failures?(?:, (?P<skipped>\d+) (?:skipped|excluded))?", re.MULTILINE), _last),
+    Framework("minitest", (" assertions, ",), re.compile(r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failures>\d+) failures, (?P<errors>\d+) errors(?:, (?P<skipped>\d+) skips)?", re.MULTILINE), _last),
+    Framework("bun test", (" pass\n",), re.compile(r"^ *(?P<passed>\d+) pass\n(?: *\d+ (?:skip|todo)\n)* *(?P<failed>\d+) fail\b", re.MULTILINE), _last),
     Framework("phpunit", ("OK (",), re.compile(r"^OK \((?P<passed>\d+) tests?, \d+ assertions?\)", re.MULTILINE), _last),
     Framework(
         "phpunit",

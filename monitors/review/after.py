@@ -37,7 +37,7 @@ class _Secret(NamedTuple):
 
 
 _SECRETS = (
-    _Secret("a private key", ("PRIVATE KEY",), re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")),
+    _Secret("a private key", ("PRIVATE KEY",), re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))")),
     _Secret("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
     _Secret("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
     _Secret("a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
@@ -49,7 +49,7 @@ _SECRETS = (
     _Secret("an npm or PyPI token", ("npm_", "pypi-"), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
     _Secret("a signed web token", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
     _Secret("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
-    _Secret("a password in an address", ("://",), re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@)[^/\s:@]{3,100}@")),
+    _Secret("a password in an address", ("://",), re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])")),
 )  # fmt: skip
 _INSTRUCTIONS = (
     re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),

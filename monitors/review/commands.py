@@ -19,7 +19,7 @@ Seen = tuple[Finding, Invocation]
 
 
 def command_findings(
-    command: str, scene: Scene, context: Context, note: Callable[[str, list[str]], None]
+    command: str, scene: Scene, context: Context, note: Callable[[str, Callable[[], list[str]]], None]
 ) -> tuple[list[Finding], list[Seen]]:
     """Everything that the command would do.
 
@@ -29,9 +29,11 @@ def command_findings(
     walk, uses = walked(command, scene, context)
     note(
         "read",
-        [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
-        + walk.unclear
-        + ([walk.too_much] if walk.too_much else []),
+        lambda: (
+            [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
+            + walk.unclear
+            + ([walk.too_much] if walk.too_much else [])
+        ),
     )
     scene.files = walk.files
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]

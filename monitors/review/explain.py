@@ -39,10 +39,10 @@ def explain(reviewer: StepReviewer, action: Action, context: Context, clock: Cal
     stages: list[Stage] = []
     last = clock()
 
-    def note(name: str, lines: list[str]) -> None:
+    def note(name: str, lines: Callable[[], list[str]]) -> None:
         nonlocal last
         now = clock()
-        stages.append(Stage(name, (now - last) / 1000, tuple(lines)))
+        stages.append(Stage(name, (now - last) / 1000, tuple(lines())))
         last = clock()
 
     review = reviewer.review(action, context, note)

@@ -12,6 +12,7 @@ without regard to case; `!/…/` must not be found. Operands behind those named 
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -30,36 +31,49 @@ class PatternError(ValueError):
 class Options:
     """A group of options, of which one must, or none may, be given."""
 
-    names: tuple[str, ...]
+    plain: frozenset[str]
+    """Those that need no value; one may be given all the same, as in `--mode=hard` for `--mode`."""
+    letters: frozenset[str]
+    """The letters of those of one letter, which may stand together: `-rf`."""
+    valued: tuple[tuple[str, str], ...]
+    """Those that need a certain value, and the value."""
     wanted: bool
+
+    @classmethod
+    def of(cls, names: Iterable[str], *, wanted: bool) -> "Options":
+        """The options of these names; `--mode=hard` is one that needs a value."""
+        split = [name.partition("=") for name in names]
+        plain = frozenset(option for option, equals, _ in split if not equals)
+        letters = frozenset(option[1] for option in plain if _SHORT.match(option))
+        return cls(plain, letters, tuple((option, value) for option, equals, value in split if equals), wanted)
 
     def given(self, args: list[Arg]) -> bool:
         """Whether one of the options stands among the words."""
         for index, word in enumerate(args):
             if word == "--":
                 return False
-            if word[:1] in "-/+" and any(_is(name, word, args, index) for name in self.names):
+            if word[:1] in "-/+" and (self._is(word) or (self.valued and self._with_value(word, args, index))):
                 return True
         return False
 
+    def _is(self, word: str) -> bool:
+        if word in self.plain:
+            return True
+        if word[:1] != "-":
+            return False
+        if "=" in word and word.partition("=")[0] in self.plain:
+            return True
+        together = self.letters and word[1:2] != "-" and not self.letters.isdisjoint(word[1:])
+        return bool(together) and _CLUSTER.match(word) is not None
 
-def _is(name: str, word: str, args: list[Arg], index: int) -> bool:
-    option, equals, value = name.partition("=")
-    if equals:
-        return (
-            word == name
-            or (word == option and index + 1 < len(args) and args[index + 1] == value)
-            or (bool(_SHORT.match(option)) and word == option + value)
+    def _with_value(self, word: str, args: list[Arg], index: int) -> bool:
+        following = args[index + 1] if index + 1 < len(args) else None
+        return any(
+            word == f"{option}={value}"
+            or (word == option and following == value)
+            or (word == option + value and _SHORT.match(option) is not None)
+            for option, value in self.valued
         )
-    if word == option or (word.startswith(option + "=") and option[:1] == "-"):
-        return True
-    return (
-        bool(_SHORT.match(option))
-        and word[:2] != "--"
-        and word[:1] == "-"
-        and option[1] in word[1:]
-        and _CLUSTER.match(word) is not None
-    )
 
 
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,8}(?:=.*)?\Z")
@@ -88,6 +102,12 @@ class Pattern:
     options: tuple[Options, ...]
     regexes: tuple[tuple[re.Pattern[str], bool], ...]
     """Each with whether it must be found, or must not."""
+
+    @property
+    def first(self) -> frozenset[str] | None:
+        """The words of which the first operand must be one; None where it may be another, or missing."""
+        want = self.operands[0] if self.operands else None
+        return want.words if want is not None and want.like is None else None
 
     def matches(self, invocation: Invocation, operands: list[Arg], fed: str = "") -> bool:
         """Whether the invocation is meant; its program is already known to be one of `programs`.
@@ -157,7 +177,7 @@ def compiled(text: str) -> Pattern:
             names = tuple(piece.strip("!{}").split())
             if not names:
                 raise PatternError(f"`{text}`: an empty group of options")
-            options.append(Options(names, wanted=piece[0] == "{"))
+            options.append(Options.of(names, wanted=piece[0] == "{"))
         elif piece.startswith(("/", "!/")) and piece[-1] == "/" and len(piece) > 2:
             wanted = piece[0] == "/"
             regexes.append((_regex(piece[1 if wanted else 2 : -1], text), wanted))

@@ -22,8 +22,8 @@ from supervisor.protocol.words import Decision, Severity
 
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
-Note = Callable[[str, list[str]], None]
-"""Told of each stage as it ends: its name, and what came out of it in lines."""
+Note = Callable[[str, Callable[[], list[str]]], None]
+"""Told of each stage as it ends: its name, and what gives the lines that say what came out of it."""
 PROTECTS = frozenset({"chaperon.self-protection", "chaperon.steering", "process.kill-guard"})
 """Rules that no setting takes away."""
 
@@ -68,7 +68,7 @@ class StepReviewer:
             found, seen = command_findings(command, scene, context, note)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
-        note("judge", [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
+        note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
         review = self._weighed(action, found, scene, context, note)
         if review.decision is not Decision.BLOCK or review.stop:
             return review
@@ -80,14 +80,17 @@ class StepReviewer:
 
     def _weighed(self, action: Action, found: Sequence[Finding], scene: Scene, context: Context, note: Note) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)
-        note("weigh", [f"risk {risk.score:.2f}", *(f"{factor.name} {factor.weight:+.2f}" for factor in risk.factors)])
+        note(
+            "weigh",
+            lambda: [f"risk {risk.score:.2f}", *(f"{factor.name} {factor.weight:+.2f}" for factor in risk.factors)],
+        )
         touches = tuple(scene.touches.values())
         sense = rationality(action, context, touches)
         stop = any(finding.stop for finding in found)
         decided = Decision.BLOCK if stop else decision(risk.score, sense.score, self._settings)
         note(
             "decide",
-            [
+            lambda: [
                 f"rationality {sense.score:.2f}",
                 *sense.reasons,
                 f"threshold {self._settings.threshold:.2f}: {decided.value}",
@@ -128,7 +131,7 @@ class StepReviewer:
             return review
         again = self.review(replace(action, input=changed), context)
         shown = str(changed.get("command", "the same call without the secret"))[:400]
-        note("rewrite", [shown, f"reviewed as {again.decision.value}"])
+        note("rewrite", lambda: [shown, f"reviewed as {again.decision.value}"])
         if again.decision is not Decision.ALLOW:
             return review
         return replace(
@@ -170,7 +173,7 @@ def reasoning(decided: Decision, risk: Risk, sense: Rationality) -> str:
     return " ".join(said)
 
 
-def _silent(_name: str, _lines: list[str]) -> None:
+def _silent(_name: str, _lines: Callable[[], list[str]]) -> None:
     """Nobody wants to know."""
 
 

@@ -1,11 +1,12 @@
 """Rules: what is known of one use of a program, with the commands that show it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
-from monitors.review.patterns import compiled, programs
+from monitors.review.patterns import Pattern, compiled, programs
 from monitors.review.shell.invocation import Arg, Invocation, arg
 
 
@@ -95,6 +96,30 @@ class Program:
     """Commands that are not."""
 
 
+Meaning = TypeVar("Meaning")
+
+
+class Patterns(Generic[Meaning]):
+    """The patterns of one program with what each means, found by the first operand that they want.
+
+    Most want a certain one (`git push`, `docker rm`), so of a hundred patterns a command is compared with a few.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, Meaning]]) -> None:
+        self._all = [(compiled(text), meaning) for text, meaning in entries]
+        wanted = {word for pattern, _ in self._all for word in pattern.first or ()}
+        self._by_first = {word: self._for(word) for word in wanted}
+        self._for_any = self._for("")
+
+    def _for(self, word: str) -> list[tuple[Pattern, Meaning]]:
+        return [entry for entry in self._all if entry[0].first is None or word in entry[0].first]
+
+    def that_may_match(self, ways: Sequence[list[Arg]]) -> list[tuple[Pattern, Meaning]]:
+        """Those that one of these lists of operands may match, in their order."""
+        firsts = {way[0].lower() if way else "" for way in ways}
+        return self._by_first.get(firsts.pop(), self._for_any) if len(firsts) == 1 else self._all
+
+
 class RuleBook:
     """Rules and programs, found by program name. A pattern is compiled when its program is first met."""
 
@@ -102,8 +127,10 @@ class RuleBook:
         self.rules = tuple(rules)
         self.programs: dict[str, Program] = {}
         self._values: dict[str, frozenset[str]] = {}
-        self._reads: dict[str, tuple[str, ...]] = {}
+        self._reads: dict[str, list[tuple[str, None]]] = {}
         self._rules: dict[str, list[tuple[str, Rule]]] = {}
+        self._readings: dict[str, Patterns[None]] = {}
+        self._uses: dict[str, Patterns[Rule]] = {}
         for program in known:
             self._add_program(program)
         for rule in self.rules:
@@ -116,7 +143,7 @@ class RuleBook:
         for name in program.names.split():
             self.programs[name] = program
             self._values[name] = values
-        reads = tuple(f"x {text}" if text != "*" else "x" for text in program.reads)
+        reads = [(f"x {text}" if text != "*" else "x", None) for text in program.reads]
         for name in program.names.split():
             self._reads[name] = reads
 
@@ -139,8 +166,8 @@ class RuleBook:
 
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, each once, in their order."""
-        entries = self._rules.get(invocation.name)
-        if not entries:
+        uses = _met(invocation.name, self._rules, self._uses)
+        if uses is None:
             return []
         found: dict[str, Rule] = {}
         loose = loose_operands(invocation)
@@ -150,8 +177,8 @@ class RuleBook:
             *([loose] if loose != operands else []),
             *([[*operands, *map(arg, fed.split())]] if fed else []),
         ]
-        for text, rule in entries:
-            if rule.name not in found and any(compiled(text).matches(invocation, way, fed) for way in ways):
+        for pattern, rule in uses.that_may_match(ways):
+            if rule.name not in found and any(pattern.matches(invocation, way, fed) for way in ways):
                 found[rule.name] = rule
         return list(found.values())
 
@@ -162,12 +189,24 @@ class RuleBook:
 
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
+        readings = _met(invocation.name, self._reads, self._readings)
+        if readings is None:
+            return False
         fed = self._fed(invocation)
-        return any(compiled(text).matches(invocation, operands, fed) for text in self._reads.get(invocation.name, ()))
+        return any(pattern.matches(invocation, operands, fed) for pattern, _ in readings.that_may_match([operands]))
 
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""
         return self.programs
+
+
+def _met(
+    name: str, known: Mapping[str, Iterable[tuple[str, Meaning]]], met: dict[str, Patterns[Meaning]]
+) -> Patterns[Meaning] | None:
+    """The patterns of a program, compiled once; None where there are none."""
+    if name not in met and name in known:
+        met[name] = Patterns(known[name])
+    return met.get(name)
 
 
 _NO_VALUES: frozenset[str] = frozenset()

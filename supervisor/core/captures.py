@@ -94,14 +94,14 @@ class Captures:
         """Whether a turn has ended and nobody said anything since."""
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
         self._failed_at: float | None = None
-        self._mono = 0.0
+        self.mono = 0.0
+        """When the last event of the run was."""
         self._wanted_at = float("-inf")
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Take in an event of the run; those that do not bear on checkpoints change nothing."""
-        self._mono = event.mono
         match event:
             case AgentLaunched(number=1):
                 self._want("start", Wanted(Reason.START))
@@ -165,7 +165,7 @@ class Captures:
     def _want(self, key: str, wanted: Wanted) -> None:
         if self.rules.enabled:
             self.due[key] = wanted
-            self._wanted_at = self._mono
+            self._wanted_at = self.mono
 
     def _reviewed(self, seq: int, event: ReviewMade) -> None:
         self.awaited.pop(event.request_id, None)
@@ -192,7 +192,7 @@ class Captures:
     def _keep_up(self, seq: int) -> None:
         """Want what changed captured ahead of the next risky action, now and then: after each change would cost the run."""
         at_rest = not self._running and not self.due and not self.captured
-        if at_rest and self._mono - self._wanted_at >= self.rules.spacing_seconds:
+        if at_rest and self.mono - self._wanted_at >= self.rules.spacing_seconds:
             self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
 
     def _let_go(self, seq: int, event: ResumeRequested | SayRequested | RedirectRequested) -> None:
@@ -265,10 +265,10 @@ class Captures:
         safe = self.rules.safe
         depth = min(most_back, safe.max_rollback_depth)
         criteria = SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, depth)
-        serving = [made for made in self.made if self._mono - made.mono <= self.rules.serves_seconds]
+        serving = [made for made in self.made if self.mono - made.mono <= self.rules.serves_seconds]
         choice = choose([_as_checkpoint(made, number) for number, made in enumerate(serving)], issue, criteria)
         if choice.checkpoint is not None:
-            return _good_moment(serving[choice.checkpoint.number], self._mono, len(choice.passed_over) + 1)
+            return _good_moment(serving[choice.checkpoint.number], self.mono, len(choice.passed_over) + 1)
         if not choice.passed_over:
             return "no checkpoint was taken"
         last = choice.passed_over[-1]

@@ -113,7 +113,9 @@ class Decider:
             now: The event that is being handled: when it is.
             seq: That event's sequence number.
         """
-        return None if known.calm else self._due(known, now, seq)
+        if not known.calm:
+            return self._due(known, now, seq)
+        return self._issue(known, now, seq) if known.usage_seen else None
 
     def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if known.state.ended:
@@ -241,7 +243,7 @@ class Decider:
 
     def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
         """What is to be said about the task's limits."""
-        if known.state is AgentState.STOPPING or not known.usage_seen:
+        if known.state is AgentState.STOPPING or known.state.ended or not known.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
         return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits)

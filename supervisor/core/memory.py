@@ -122,7 +122,10 @@ class Memory:
 
     @property
     def calm(self) -> bool:
-        """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this."""
+        """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this.
+
+        What was used may still have reached a limit: see `usage_seen`.
+        """
         return self.controller.idle and not (
             self.requests.waiting
             or self.issues.fresh
@@ -135,24 +138,31 @@ class Memory:
             or self.processes.ending is not None
             or self.wish is not None
             or self.requests.unread is not None
-            or self.usage_seen
         )
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event into the state."""
         self.first_seq = self.first_seq or seq
         self.last_seq = seq
+        self.captures.mono = event.mono
+        match event:  # the two that come most, and concern nothing else, first
+            case LineReceived() | LinePassedOver():
+                self.processes.remember(event)
+                self._line(seq, event)
+            case InputAccepted():
+                self.outbox.accepted(event.key)
+            case _:
+                self._step(seq, event)
+
+    def _step(self, seq: int, event: AnyEvent) -> None:
+        """Hand an event on to each part, and fold in what concerns several of them."""
         self.controller.remember(seq, event)
         self.captures.remember(seq, event)
         for part in (self.processes, self.stopping, self.requests, self.retries, self.untold, self.summary):
             part.remember(event)
         match event:
-            case LineReceived() | LinePassedOver():
-                self._line(seq, event)
             case FrameRejected():
                 self._rejected(event)
-            case InputAccepted():
-                self.outbox.accepted(event.key)
             case ReviewMade():
                 self._review(seq, event)
             case AllowanceGiven() | AllowanceRevoked():
@@ -205,6 +215,8 @@ class Memory:
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
                     self.turns.prompted(message.prompt)
+                elif message.event == "PostToolUse":
+                    self.untold.ran_otherwise(self.calls.ran_otherwise(message.tool_use_id, message.tool_input))
                 self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))

@@ -207,10 +207,12 @@ class Session:
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
         held = self._controller.call_wait(mono) if self._known.requests.waiting else 0.0
-        due = (self._controller.wakes_in(mono), held or None)
-        seconds = None if self.state.ended else min((wait for wait in due if wait), default=None)
-        wakes_at = None if seconds is None else round(mono + seconds, 3)
-        if seconds is None or wakes_at == self._wakes_at:
+        due = self._controller.wakes_in(mono)
+        if not (held or due) or self.state.ended:
+            return []
+        seconds = min(wait for wait in (due, held) if wait)
+        wakes_at = round(mono + seconds, 3)
+        if wakes_at == self._wakes_at:
             return []
         self._wakes_at = wakes_at
         return [StartTimer(INTERVENE, seconds)]
@@ -237,7 +239,7 @@ class Session:
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
         """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments."""
         known = self._known
-        if known.going_back.cause is not None:
+        if known.going_back.cause is not None or known.captures.due.keys() == self._captures_asked:
             return []
         asked, self._captures_asked = self._captures_asked, set(known.captures.due)
         if known.state.ended or not self._captures_asked - asked:

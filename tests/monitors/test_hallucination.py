@@ -53,7 +53,8 @@ def test_the_same_missing_thing_again_is_another_patterns_business() -> None:
 def test_looking_whether_something_exists_counts_for_nothing() -> None:
     run = Run()
     looks = [run.fails(f"ls /etc/x{n}", f"ls: cannot access '/etc/x{n}': No such file or directory") for n in range(10)]
-    assert play(Hallucination(), *looks) == []
+    asks = [run.fails(f"uv run python -c 'import shop.m{n}'", f"No module named 'shop.m{n}'") for n in range(10)]
+    assert play(Hallucination(), *looks, *asks) == []
 
 
 def test_missing_things_far_apart_do_not_add_up_and_the_issue_closes() -> None:

@@ -64,7 +64,7 @@ SCRIPTS: dict[str, Steps] = {
     "resource_spiral": lambda _: [Step((Use("Bash", {"command": f"echo {n}"}),), tokens=Tokens(input=30_000)) for n in range(4)],
     "goal_drift": lambda _: spread([*(f"echo login password {n}" for n in range(30)), *(f"echo invoice shipment {n}" for n in range(20))]),
     "exploration_wandering": lambda w: reads([f"{w}/d{n * 5 % 18}/f.py" for n in range(70)]),
-    "hallucination": lambda _: [bash("frobnicate_x --all"), *(bash(f"python3 -c 'import no_such_{n}'") for n in "abc")],
+    "hallucination": lambda _: [bash("frobnicate_x --all"), *(bash(f"python3 -m no_such_{n}") for n in "abc")],
     "blocked_on_human": lambda _: [bash(fails("sudo: a terminal is required to read the password")), bash(f"cd . && {fails('sudo: a password is required')}")],
     "test_tampering": lambda w: [
         Step((Use("Write", {"file_path": f"{w}/tests/test_a.py", "content": "def test_a():\n    assert f()\n"}),)),

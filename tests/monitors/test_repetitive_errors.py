@@ -117,6 +117,13 @@ def test_a_failure_without_a_word_is_known_by_its_call() -> None:
     assert len(play(detector, *(run.bash("test -f x", "Exit code 1", failed=True) for _ in range(3)))) == 1
 
 
+def test_searches_that_find_nothing_are_no_error_whatever_else_was_printed() -> None:
+    run = Run()
+    banner = "Ubuntu 24.04.4 LTS"
+    assert play(RepetitiveErrors(), *(run.fails(f"ssh host 'ls | grep {word}'", banner) for word in "abcd")) == []
+    assert len(play(RepetitiveErrors(), *(run.fails("ssh host 'ls | grep a'", banner) for _ in range(3)))) == 1
+
+
 def test_sensitivity_scales_the_threshold() -> None:
     def first(sensitivity: Sensitivity) -> int:
         run, detector = Run(), RepetitiveErrors(RepetitiveErrorsSettings(sensitivity=sensitivity))

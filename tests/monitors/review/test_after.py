@@ -42,6 +42,9 @@ HARMLESS = [
     "user:password",
     "postgres://user:***@db/x",
     "postgres://shop:local_dev_shop@db:5432/x",
+    "postgres://shop:PASSWORD@db.example.com/x",
+    "postgres://shop:s3cr3t0r@localhost:5432/x",
+    "Paste the whole key (with `-----BEGIN OPENSSH PRIVATE KEY-----`).",
     "token_count = 5",
     "root:x:0:0:root:/root:/bin/bash",
 ]
