@@ -48,7 +48,6 @@ WITHOUT = {
     "supervisor/runtime/priorities.py": "tests/supervisor/runtime/test_enforcement.py, on real processes",
     "supervisor/runtime/recovery_api.py": "tests/supervisor/runtime/test_recovering.py carries every option out",
     "supervisor/runtime/journal_writer.py": "the thread of the journal: tests/supervisor/runtime/test_journal.py",
-    "supervisor/runtime/units.py": "tests/systemd/test_units.py, beside the units",
     "supervisor/config/interventions.py": "a section of settings: tests/supervisor/config/test_model.py",
     "supervisor/rehearsal/script.py": "types; tests/supervisor/rehearsal/test_model.py plays each",
     "supervisor/rehearsal/expect.py": "types; tests/supervisor/rehearsal/test_check.py meets each",
