@@ -270,7 +270,7 @@ class Audit(Section):
     retain_days: Days = 30
     """How long journal segments of ended runs are kept, in days. Nothing reads it yet: they stay until somebody moves them away."""
     export_format: Literal["json", "csv"] = "json"
-    """In what form records are exported. Nothing reads it yet: `chaperon tail --json` has them as JSON."""
+    """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or `csv` with a head."""
 
 
 class Checkpoints(Section):

@@ -54,8 +54,9 @@ class Hooks:
 
     async def run(self) -> None:
         """Run what is due, until `close` was called and nothing is left."""
-        async for hook, facts in self._take:
-            await self._run(hook, facts)
+        with self._put, self._take:
+            async for hook, facts in self._take:
+                await self._run(hook, facts)
 
     def close(self) -> None:
         """Take nothing more."""
