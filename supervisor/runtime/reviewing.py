@@ -38,7 +38,8 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from monitors.review import NoFacts, StepReviewer, make_reviewer
+from monitors.review import StepReviewer, make_reviewer
+from monitors.review.facts import Facts
 from monitors.review.own import OwnRule, OwnRules
 from monitors.review.safely import Chain, NamedRisk
 from supervisor.config.model import Config
@@ -107,18 +108,21 @@ class WatchedReviewer:
         return replace(review, micros=round((self._clock.mono() - started) * 1e6))
 
 
-def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) -> WatchedReviewer:
+def make_gate_reviewer(
+    config: Config, clock: Clock, *, strict: bool = False, facts: Facts | None = None
+) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
     Args:
         config: The user's settings and rules.
         clock: Tells the time that reviews take.
         strict: Nothing is in a workspace, nothing is reversible, and nothing of this machine is looked up.
+        facts: Looks things up; in this machine's file system where None.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    step: Reviewer = make_step_reviewer(config, strict=strict)
+    step: Reviewer = make_step_reviewer(config, strict=strict, facts=facts)
     more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
     if more:
         step = Chain([("built-in", step), *more])
@@ -126,7 +130,7 @@ def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) ->
     return WatchedReviewer(OwnRules(rules, step), clock)
 
 
-def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
+def make_step_reviewer(config: Config, *, strict: bool = False, facts: Facts | None = None) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
     Raises:
@@ -138,7 +142,7 @@ def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
     settings = replace(settings, rules=(*settings.rules, *added), profile="strict" if strict else settings.profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
-    return make_reviewer(settings, NoFacts() if strict else FileFacts(), risk)
+    return make_reviewer(settings, facts or FileFacts(), risk)
 
 
 class _Timer:
