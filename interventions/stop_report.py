@@ -6,15 +6,13 @@ from typing import Any
 
 from interventions import recovery_options, sanitise
 from interventions.contract import Usage
-from supervisor.protocol.actions import Step
+from supervisor.protocol.actions import CHANGING_TOOLS, Step
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Task
 
 LAST_ACTIONS = 50
 """How many actions a report carries: what led to a stop is seldom older, and a person reads it in one sitting."""
-
-CHANGING_TOOLS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 
 
 @dataclass(frozen=True, slots=True)
