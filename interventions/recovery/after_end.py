@@ -18,6 +18,7 @@ from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt, context
 from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import Offset, wait_seconds
+from interventions.texts import OPENING
 from supervisor.protocol.interventions import EndCause
 
 
@@ -75,7 +76,7 @@ class RecoveryAnswer(Protocol):
         ...
 
 
-GO_ON = "[chaperon] The service can be reached again. Go on with the task from where it stands."
+GO_ON = f"{OPENING}The service can be reached again. Go on with the task from where it stands."
 
 
 def after_end(
