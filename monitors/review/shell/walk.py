@@ -322,7 +322,8 @@ class Walk:
             self._deeper(invocation, code)
         if "/" in invocation.program and invocation.program.known and not invocation.inside:
             text = self._file(invocation.program)
-            if text is not None and text.startswith(_SHEBANGS):
+            written = self._path(invocation.program) in self.files
+            if text is not None and (text.startswith(_SHEBANGS) or (written and text[:2] != "#!")):
                 return self._deeper(invocation, text)
         inner = started(invocation)
         return None if inner is None else self._launched(invocation, inner)
@@ -335,6 +336,7 @@ class Walk:
             return None, (invocation,)
         before = (self._cwd, dict(self._variables))
         self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
+        self._variables["@"] = self._variables["*"] = list(use.parameters[1:])
         output = self._deeper(invocation, text)
         self._cwd, self._variables = before
         return output
@@ -428,6 +430,10 @@ class Walk:
         elif invocation.name == "unset":
             for word in invocation.args:
                 self._variables.pop(word, None)
+        elif invocation.name == "set" and "--" in invocation.args:
+            words = invocation.args[invocation.args.index(arg("--")) + 1 :]
+            self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
+            self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
             self._read_into(invocation)
         elif invocation.name in ("mapfile", "readarray"):
