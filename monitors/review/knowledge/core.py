@@ -479,7 +479,6 @@ RULES = (
             "head {-c --bytes} /(?:-c|--bytes)[ =]?(?:\\d{2,}G|\\d+T)/",
             "fallocate|mkfile /(?:^| )(?:-l ?|--length[ =])?(?:\\d{2,}[gG]|\\d+[tT])/",
             "dd /bs=\\d*G\\b.*count=\\d{2,}|count=\\d{2,}.*bs=\\d*G\\b|bs=\\d*M\\b.*count=\\d{5,}/",
-            "stress|stress-ng !{--version --help}",
         ),
         HARM,
         "fills the disk or the memory of the machine",

@@ -151,14 +151,13 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         return None
     path = scene.path(word, invocation)
     place = scene.places.place(path)
-    searched, found, _ = path.partition("/{}")
-    if found and scene.places.place(searched or "/") in (Place.TOP, Place.SYSTEM):
+    if "find" in invocation.via and place is Place.TOP:
         return Finding(
             "permissions.system",
             levels.DOOM,
-            f"changes the rights of all that a search of {searched or '/'} finds",
+            f"changes the rights of all there is below {word}",
             "Name the one file or directory.",
-            effect=effect("file_permission", f"changes rights below {searched or '/'}", target=searched or "/"),
+            effect=effect("file_permission", f"changes rights below {word}", target=word),
             elevated=invocation.elevated,
         )
     scene.touch(path, "write")
