@@ -97,17 +97,20 @@ class Walk:
             self.too_much = self.too_much or script.too_much
         self._depth += 1
         output = self._nodes(script.nodes, stdin)
-        while self._depth == 1 and self._traps:
-            self._deeper(*self._traps.pop())
+        if self._depth == 1:
+            self._left_over()
         self._depth -= 1
-        if self._depth == 0:
-            self._uncalled()
         return output
 
-    def _uncalled(self) -> None:
-        for name, body in list(self._functions.items()):
-            if name not in self._called:
-                self._nodes(body, NO_INPUT)
+    def _left_over(self) -> None:
+        """Go through traps, which run last, and through functions that nobody called."""
+        while self._traps or not self._called.issuperset(self._functions):
+            if self._traps:
+                self._deeper(*self._traps.pop())
+                continue
+            name = next(name for name in self._functions if name not in self._called)
+            self._called.add(name)
+            self._nodes(self._functions[name], NO_INPUT)
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
