@@ -382,6 +382,8 @@ class OutcomeGiven(Event):
     outcome: IssueOutcome
     by: str
     note: str = ""
+    instead_of: IssueOutcome | None = None
+    """What was said before of the same pattern of the same agent; this replaces it."""
     kind: Literal["outcome_given"] = "outcome_given"
 
 

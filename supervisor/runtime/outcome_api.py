@@ -54,9 +54,10 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
 
     @api.post("/v1/agents/{agent}/outcomes")
     async def say(agent: str, became: Became, request: Request) -> Lesson:
-        """Say what became of an issue of an agent, live or ended."""
-        _refuse_unseen(daemon.board.summary(agent), became, patterns)
-        facts = {"pattern": became.pattern, "outcome": became.outcome, "note": became.note, "by": _who(request)}
+        """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
+        summary = daemon.board.summary(agent)
+        _refuse_unseen(summary, became, patterns)
+        facts = {**became.model_dump(), "by": _who(request), "instead_of": _said_before(summary, became)}
         await daemon.wish(agent, events.OutcomeGiven, **facts)
         return _lesson(became.pattern, daemon.board.lessons.learned.tally(became.pattern))
 
@@ -81,6 +82,17 @@ def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) ->
         f"{became.pattern!r} {what}; nothing was noted.",
         way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known) or 'none'}.",
     )
+
+
+def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
+    """What was said before of the same pattern; refuses to count the same twice."""
+    earlier = agent.said.get(became.pattern)
+    if earlier == became.outcome:
+        raise UsageError(
+            f"{became.pattern!r} of agent {agent.agent} was said to be {earlier} before; nothing was noted.",
+            way_out="Say another outcome to replace that one.",
+        )
+    return IssueOutcome(earlier) if earlier else None
 
 
 def _lesson(pattern: str, tally: Tally) -> Lesson:
