@@ -140,7 +140,7 @@ class Restorer:
         fresh = journal.phase == "staging"
         application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=fresh)
         if fresh:
-            self._prepare(application, journal)
+            self._prepare(root, application, journal)
             journal = replace(journal, phase="applying")
         else:
             application.stage()
@@ -156,11 +156,13 @@ class Restorer:
         branch = self._move_branch(target) if with_branch else ""
         return RestoreResult(target, undo.name, len(describe(work.pairs)), tuple(kept), branch)
 
-    def _prepare(self, application: Application, journal: Journal) -> None:
-        """Write the journal and all new files aside; until it says `applying`, the workspace is untouched."""
+    def _prepare(self, root: int, application: Application, journal: Journal) -> None:
+        """Write the journal and all new files aside, durably; until it says `applying`, the workspace is untouched."""
         self._journals.write(journal)
         try:
             application.stage()
+            self._step("sync staging")
+            sync_filesystem(root)  # or a power cut could leave a file in its place, and nothing in the file
             self._step("journal applying")
             self._journals.write(replace(journal, phase="applying"))
         except (StoreDamagedError, StoreFullError, OSError):

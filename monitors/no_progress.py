@@ -29,7 +29,7 @@ from supervisor.protocol.words import Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoProgressSettings(PatternSettings):
-    """The tiers. The figures are the mission's."""
+    """When a run counts as stuck, and how long each tier waits for the one before."""
 
     min_steps_before_intervention: int = 10
     """Steps of an attempt before anything is said."""

@@ -36,9 +36,13 @@ def lines(record: Record, *, names: bool = False) -> Iterator[str]:
     """
     shown = _SHOWN.get(record.get("kind", ""))
     for mark, text in shown(record) if shown else ():
-        time = datetime.fromtimestamp(record["at"], UTC).astimezone().strftime("%H:%M:%S")
         who = f"{record['agent'] or 'daemon':<6} " if names else ""
-        yield f"{style(time, dim=True)} {who}{mark} {text}"
+        yield f"{style(local(record['at']), dim=True)} {who}{mark} {text}"
+
+
+def local(at: float, form: str = "%H:%M:%S") -> str:
+    """A Unix time as a clock on the wall here shows it."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime(form)
 
 
 Shown = Iterator[tuple[str, str]]

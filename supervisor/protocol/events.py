@@ -310,9 +310,6 @@ class CaptureFailed(Event):
     kind: Literal["capture_failed"] = "capture_failed"
 
 
-# ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesSeen(Event):
     """Files of the workspace changed while a call ran, whose review did not foretell them."""
@@ -321,6 +318,9 @@ class ChangesSeen(Event):
     paths: tuple[str, ...]
     """Absolute; at most 200."""
     kind: Literal["changes_seen"] = "changes_seen"
+
+
+# ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
