@@ -16,13 +16,12 @@ from checkpoints import repository
 from checkpoints.apply import Application, InTheWayError
 from checkpoints.branch import check_movable, move_branch
 from checkpoints.capture import Capturer
-from checkpoints.durable import sync_filesystem
+from checkpoints.durable import Step, no_step, sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.model import Change, Checkpoint, Facts, Kept, Reason, RestorePlan, RestoreResult
 from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.plan import compare, describe, staging_name, unusual, without, work_out
 from checkpoints.restore_journal import Journal, JournalFile
-from checkpoints.store import Step, no_step
 from checkpoints.trees import Pair, differences, lookup
 
 _SHOWN = 10
@@ -36,7 +35,7 @@ class Restorer:
         """Act on the workspace of this capturer."""
         self._capturer = capturer
         self._store = capturer.store
-        self._journals = JournalFile(capturer.store.folder, capturer.label)
+        self._journals = JournalFile(capturer.store, capturer.label)
         self._step = step
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,8 +219,8 @@ class Restorer:
         sync_filesystem(root)
         self._step("journal finished")
         self._journals.write(journal)
-        self._step("clear staging")
-        application.clear()
+        self._step("put staging away")
+        application.put_away(self._store.restores)
         self._step("remove journal")
         self._journals.remove()
 

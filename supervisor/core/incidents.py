@@ -1,10 +1,12 @@
 """From what happened to the incident that tells a person of it."""
 
+import re
 from typing import Any
 
 from interventions import stop_report
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
+from supervisor.core.history import RanOtherwise
 from supervisor.core.memory import Memory
 from supervisor.core.timers import STANDSTILL
 from supervisor.core.untold import IncidentCause
@@ -28,19 +30,27 @@ from supervisor.protocol.words import InterventionKind, Severity
 NO_LOGIN = "Please run /login"
 """What the CLI gives for an answer where it has no account (2.1.329)."""
 
+_NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
+"""What an incident's id, which may name a file, cannot have; a plugin may be called anything."""
+
 SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
 
 
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | ToolReturned) else cause.at
+    at = (
+        at
+        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | ToolReturned | RanOtherwise)
+        else cause.at
+    )
     resume = "chaperon doctor says whether the CLI works here."
     if known.processes.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
-        return Incident(f"{agent}-{seq}-{type_}", at, agent, type_, severity, summary, way_out, seq=seq), None
+        id_ = _NOT_OF_AN_ID.sub("_", f"{agent}-{seq}-{type_}")[:128]
+        return Incident(id_, at, agent, type_, severity, summary, way_out, seq=seq), None
 
     match cause:
         case InterventionChosen():
@@ -93,6 +103,10 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what = f"The {tool} call {id_} of agent {agent} ran although the gate was never asked about it."
             way_out = f"chaperon stop --force {agent}, and chaperon doctor: hooks of this CLI do not work as they must."
             return incident("unreviewed_call", Severity.CRITICAL, what, way_out)
+        case RanOtherwise(tool=tool, reviewed=reviewed, ran=ran):
+            what = f"A {tool} call of agent {agent} was reviewed as `{reviewed}` and ran as `{ran}`: a hook of the user's or the project's settings changed it after its review. Further ones are not told."
+            way_out = f"See PreToolUse under hooks in ~/.claude/settings.json and {workspace}/.claude/settings.json."
+            return incident("ran_otherwise", Severity.HIGH, what, way_out)
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
             return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")

@@ -217,6 +217,8 @@ class Memory:
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
                     self.turns.prompted(message.prompt)
+                elif message.event == "PostToolUse":
+                    self.untold.ran_otherwise(self.calls.ran_otherwise(message.tool_use_id, message.tool_input))
                 self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
+from supervisor.core.history import RanOtherwise
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -35,6 +36,7 @@ IncidentCause = (
     | TreeEnded
     | FrameRejected
     | ToolReturned
+    | RanOtherwise
     | DetectorFailure
     | ControlResponse
 )
@@ -47,6 +49,8 @@ class Untold:
         self._causes: deque[IncidentCause] = deque()
         self._rejected = False
         """Whether a line of this turn could not be read: a person is told of the first."""
+        self._otherwise = False
+        """Whether a call ran otherwise than reviewed: the hook that does it will do so again, and a person is told once."""
 
     def __bool__(self) -> bool:
         return bool(self._causes)
@@ -59,6 +63,12 @@ class Untold:
     def add(self, cause: IncidentCause) -> None:
         """A person is to be told of it."""
         self._causes.append(cause)
+
+    def ran_otherwise(self, how: RanOtherwise | None) -> None:
+        """A call came back, and this is how it ran where that was not as reviewed."""
+        if how is not None and not self._otherwise:
+            self._otherwise = True
+            self.add(how)
 
     def turn_began(self) -> None:
         """Lines that cannot be read are worth telling of again."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import orjson
 import pytest
 
 from monitors.review import tools
@@ -623,6 +624,26 @@ async def test_a_stream_that_breaks_is_asked_for_again(run: Run, workspace: Path
     assert (workspace / "ran.txt").exists()
     assert result["result"] == "done"
     assert [request.step for request in model.conversation()] == [0, 0, 1]
+
+
+async def test_a_hook_of_the_users_settings_has_the_last_word_on_a_calls_input(
+    run: Run, tmp_path: Path, workspace: Path
+) -> None:
+    """Even where ours gives an input too. What ran is in the hook after the call; the core compares."""
+    changed = {"permissionDecision": "allow", "updatedInput": {"command": "echo ran > changed.txt"}}
+    answer = orjson.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **changed}}).decode()
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": f"echo '{answer}'"}]}
+    (tmp_path / "home/.claude").mkdir(parents=True)
+    (tmp_path / "home/.claude/settings.json").write_bytes(orjson.dumps({"hooks": {"PreToolUse": [hook]}}))
+    ours = on("PreToolUse", permissionDecision="allow", updatedInput=MARK.input)
+    async with run(MARK, Say("done"), hooks=("PreToolUse", "PostToolUse"), hook=ours) as (cli, _):
+        await cli.result()
+    asked = [frame["request"]["input"] for frame in cli.out if frame["type"] == "control_request"]
+    assert [(request["hook_event_name"], request["tool_input"]["command"]) for request in asked] == [
+        ("PreToolUse", MARK.input["command"]),
+        ("PostToolUse", "echo ran > changed.txt"),
+    ]
+    assert [path.name for path in workspace.glob("*.txt")] == ["changed.txt"]
 
 
 # ── the tools ─────────────────────────────────────────────────────────────────────────────────────────────────────────
