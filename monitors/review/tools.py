@@ -223,7 +223,7 @@ def _outgoing(given: Mapping[str, Any]) -> Finding | None:
     )
 
 
-def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     if given.get("isolation") == "remote":
         yield Finding(
             "tools.remote",
@@ -238,6 +238,7 @@ def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
         "",
         effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
     )
+    yield from definitions.subagent_used(scene, text(given, "subagent_type")[:500])
 
 
 def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -247,7 +248,7 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 
 
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    yield from definitions.used(scene, text(given, "skill", "command").lstrip("/")[:500])
+    yield from definitions.skill_used(scene, text(given, "skill", "command").lstrip("/")[:500])
 
 
 def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
