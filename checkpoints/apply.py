@@ -10,11 +10,11 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoints.durable import room_needed, write_all
+from checkpoints.durable import Step, room_needed, write_all
 from checkpoints.errors import CheckpointError
 from checkpoints.look import Content, Folders, names_in, read
 from checkpoints.moves import exists, move
@@ -55,7 +55,7 @@ class Application:
         root: int,
         staging: bytes,
         pairs: Sequence[Pair],
-        step: Callable[[str], None],
+        step: Step,
         *,
         from_the_start: bool,
     ) -> None:
@@ -267,6 +267,18 @@ class Application:
         except OSError:
             return False
         return True
+
+    def put_away(self, folder: Path) -> None:
+        """Move the staging folder out of the workspace into this one; where that cannot be, another disk's, remove it.
+
+        Removing takes a millisecond a file where the disk is told of freed blocks, and nobody need wait for it.
+        """
+        try:
+            os.rename(self._staging, os.fsencode(folder) + b"/" + self._staging, src_dir_fd=self._root)
+        except FileNotFoundError:
+            return
+        except OSError:
+            self.clear()
 
     def clear(self) -> None:
         """Remove the staging folder with what lies aside in it."""

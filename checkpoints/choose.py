@@ -9,7 +9,7 @@ from supervisor.protocol.issues import Issue
 
 @dataclass(frozen=True, slots=True)
 class SafeCriteria:
-    """What a checkpoint must have shown to be worth going back to. The defaults are the mission's."""
+    """What a checkpoint must have shown to be worth going back to."""
 
     min_success_rate: float = 0.8
     """Share of actions that succeeded in the window before it, 0 to 1."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from checkpoints.durable import sync_folder
 from checkpoints.errors import CheckpointError
+from checkpoints.restore_journal import journals_in
 from checkpoints.store import Store
 
 
@@ -21,7 +22,7 @@ def delete_store(folder: Path) -> None:
     about = folder / "project.json"
     if folder.is_symlink() or not about.is_file():
         raise CheckpointError(f"{folder} is no store of checkpoints; nothing was deleted.")
-    if any((folder / "restores").glob("*.json")):
+    if journals_in(folder):
         raise CheckpointError(
             f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
             way_out="Start chaperon, which completes it, and delete the store then.",

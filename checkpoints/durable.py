@@ -4,10 +4,18 @@ import contextlib
 import ctypes
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from checkpoints.errors import StoreFullError
+
+Step = Callable[[str], None]
+"""Told of each step before it is done; tests step in there."""
+
+
+def no_step(_: str) -> None:
+    """Do nothing at a step."""
+
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

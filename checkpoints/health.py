@@ -30,7 +30,7 @@ def _damaged_ledger(store: Store) -> Iterator[StoreProblem]:
     for line in store.ledger.damaged:
         yield StoreProblem(
             f"A line of {store.ledger.path} is no record: {line}.",
-            way_out="`chaperon doctor --repair` takes lost checkpoints back in from their commits.",
+            way_out="`chaperon checkpoints doctor --repair` takes lost checkpoints back in from their commits.",
         )
 
 
@@ -108,7 +108,7 @@ def _unknown_refs(store: Store) -> Iterator[StoreProblem]:
         yield StoreProblem(
             f"Checkpoint {checkpoint.name} has a commit and no line in the ledger.",
             (checkpoint.name,),
-            way_out="`chaperon doctor --repair` takes it back in.",
+            way_out="`chaperon checkpoints doctor --repair` takes it back in.",
         )
 
 

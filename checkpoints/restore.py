@@ -16,13 +16,12 @@ from checkpoints import repository
 from checkpoints.apply import Application, InTheWayError
 from checkpoints.branch import check_movable, move_branch
 from checkpoints.capture import Capturer
-from checkpoints.durable import sync_filesystem
+from checkpoints.durable import Step, no_step, sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.model import Change, Checkpoint, Facts, Kept, Reason, RestorePlan, RestoreResult
 from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.plan import compare, describe, staging_name, unusual, without, work_out
 from checkpoints.restore_journal import Journal, JournalFile
-from checkpoints.store import Step, no_step
 from checkpoints.trees import Pair, differences, lookup
 
 _SHOWN = 10
@@ -36,7 +35,7 @@ class Restorer:
         """Act on the workspace of this capturer."""
         self._capturer = capturer
         self._store = capturer.store
-        self._journals = JournalFile(capturer.store.folder, capturer.label)
+        self._journals = JournalFile(capturer.store, capturer.label)
         self._step = step
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -141,7 +140,7 @@ class Restorer:
         fresh = journal.phase == "staging"
         application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=fresh)
         if fresh:
-            self._prepare(application, journal)
+            self._prepare(root, application, journal)
             journal = replace(journal, phase="applying")
         else:
             application.stage()
@@ -157,11 +156,13 @@ class Restorer:
         branch = self._move_branch(target) if with_branch else ""
         return RestoreResult(target, undo.name, len(describe(work.pairs)), tuple(kept), branch)
 
-    def _prepare(self, application: Application, journal: Journal) -> None:
-        """Write the journal and all new files aside; until it says `applying`, the workspace is untouched."""
+    def _prepare(self, root: int, application: Application, journal: Journal) -> None:
+        """Write the journal and all new files aside, durably; until it says `applying`, the workspace is untouched."""
         self._journals.write(journal)
         try:
             application.stage()
+            self._step("sync staging")
+            sync_filesystem(root)  # or a power cut could leave a file in its place, and nothing in the file
             self._step("journal applying")
             self._journals.write(replace(journal, phase="applying"))
         except (StoreDamagedError, StoreFullError, OSError):
@@ -220,8 +221,8 @@ class Restorer:
         sync_filesystem(root)
         self._step("journal finished")
         self._journals.write(journal)
-        self._step("clear staging")
-        application.clear()
+        self._step("put staging away")
+        application.put_away(self._store.restores)
         self._step("remove journal")
         self._journals.remove()
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from checkpoints.durable import replace_file, room_needed, sync_folder
+from checkpoints.errors import CheckpointError
 from checkpoints.store import Store
 
 
@@ -24,9 +25,9 @@ class Journal:
 class JournalFile:
     """The journal of one workspace's restore; there while one is under way."""
 
-    def __init__(self, store: Path, label: str) -> None:
-        """Keep it in this store's folder, under the workspace's label."""
-        self._path = store / "restores" / f"{label}.json"
+    def __init__(self, store: Store, label: str) -> None:
+        """Keep it in this store, under the workspace's label."""
+        self._path = store.restores / f"{label}.json"
 
     def write(self, journal: Journal) -> None:
         """Write it durably.
@@ -38,8 +39,8 @@ class JournalFile:
             replace_file(self._path, json.dumps(asdict(journal)).encode())
 
     def read(self) -> Journal | None:
-        """Return it, or None where no restore is under way."""
-        return Journal(**json.loads(self._path.read_bytes())) if self._path.exists() else None
+        """Return it, or None where no restore is under way; raises like `interrupted`."""
+        return _read(self._path) if self._path.exists() else None
 
     def remove(self) -> None:
         """Say durably that the restore is over."""
@@ -47,13 +48,31 @@ class JournalFile:
         sync_folder(self._path.parent)
 
 
+def journals_in(store: Path) -> list[Path]:
+    """Return the journals of the restores that were interrupted in the store in this folder; not one that was never in place."""
+    return sorted(path for path in (store / "restores").glob("*.json") if not path.name.startswith("tmp_"))
+
+
 def interrupted(store: Store) -> tuple[str, ...]:
-    """Return the workspaces in which a restore was interrupted: each needs `Restorer.recover` before anything else."""
-    journals = sorted((store.folder / "restores").glob("*.json"))
-    return tuple(str(json.loads(path.read_bytes())["workspace"]) for path in journals)
+    """Return the workspaces in which a restore was interrupted: each needs `Restorer.recover` before anything else.
+
+    Raises:
+        CheckpointError: A journal cannot be read; the sentence says which.
+    """
+    return tuple(_read(path).workspace for path in journals_in(store.folder))
 
 
 def in_use(store: Store) -> frozenset[str]:
-    """Return the names of checkpoints that an interrupted restore needs."""
-    journals = [json.loads(path.read_bytes()) for path in (store.folder / "restores").glob("*.json")]
-    return frozenset(str(journal[key]) for journal in journals for key in ("target", "undo"))
+    """Return the names of checkpoints that an interrupted restore needs; raises like `interrupted`."""
+    journals = [_read(path) for path in journals_in(store.folder)]
+    return frozenset(name for journal in journals for name in (journal.target, journal.undo))
+
+
+def _read(path: Path) -> Journal:
+    try:
+        return Journal(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}, which tells of a restore that was cut short, cannot be read: {error}. No file was changed.",
+            way_out="Look at the workspace, where files may lie in .chaperon-restore-*, and then move the journal away.",
+        ) from error

@@ -18,7 +18,7 @@ class RetentionPolicy:
     """Of each workspace, those that must stay included."""
     max_age_days: float = 30.0
     checkpoint_retention_minutes: float = 30.0
-    """For those that a run makes by itself, turn by turn: the mission's figure."""
+    """For those that a run makes by itself, turn by turn."""
     quota_bytes: int | None = None
     """How large a store may be before more is dropped; None for no quota."""
 

@@ -6,7 +6,7 @@
   ledger.jsonl   the checkpoints: the truth
   wal            what of all this is announced and not yet synced in its own place
   objects.git/   files as git objects; refs/checkpoints/NAME, for anybody's git, follows from the ledger
-  restores/      journals of restores that are under way
+  restores/      journals of restores that are under way, and what they took from workspaces until it is removed
 ```
 Nothing of the project's own configuration is used: no filter, hook, attribute or monitor can run, because content is
 read from the disk and written here as it is, by this package and not by git.
@@ -14,8 +14,9 @@ read from the disk and written here as it is, by this package and not by git.
 
 import os
 import re
+import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,18 +36,11 @@ from supervisor.protocol.errors import NotFoundError, UsageError
 MAX_PROMISE_BYTES = 1 << 20
 """A larger capture is synced in its own place instead of going through the write-ahead log as well."""
 
-Step = Callable[[str], None]
-"""Told of each durable step before it is done; tests kill the process there."""
-
-
-def no_step(_: str) -> None:
-    """Do nothing at a step."""
-
 
 class Store(ObjectBase):
     """The checkpoints of one project. Safe between threads; one daemon owns it."""
 
-    def __init__(self, folder: Path, project: Path, *, step: Step = no_step) -> None:
+    def __init__(self, folder: Path, project: Path) -> None:
         """Open the store in this folder for this project, and create it where it is not there.
 
         Raises:
@@ -54,7 +48,6 @@ class Store(ObjectBase):
         """
         self.folder = folder
         self.project = project
-        self.step = step
         self._mutex = threading.RLock()
         self._tips: dict[str, str] = {}
         foundation.lay(folder, project)
@@ -72,7 +65,6 @@ class Store(ObjectBase):
         """Put in place what was announced and not synced when the last owner ended."""
         with room_needed("what was announced before a crash"):
             for promise in self._wal.replay():
-                self.step("replay")
                 if promise.pack:
                     put_pack(self.packs, promise.pack)
                 self.ledger.append([promise.line])
@@ -138,7 +130,6 @@ class Store(ObjectBase):
                 known_commit = objects.add(Kind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
             self._announce(checkpoint, objects)
-            self.step("announced")
         return checkpoint
 
     def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
@@ -150,9 +141,7 @@ class Store(ObjectBase):
         if not self._wal.fits(len(line) + len(pack)):
             self.settle()
         before = self.ledger.size_bytes
-        self.step("ledger")
         self.ledger.append([line])
-        self.step("log")
         try:
             with room_needed("the write-ahead log"):
                 self._wal.append(Promise(line, pack))
@@ -163,11 +152,9 @@ class Store(ObjectBase):
 
     def _announce_large(self, checkpoint: Checkpoint, line: bytes, objects: PackWriter) -> None:
         """Sync each part in its own place: a first capture, or thousands of files, would fill the log at once."""
-        self.step("large pack")
         objects.finish()
         self.settle()
         before = self.ledger.size_bytes
-        self.step("large ledger")
         self.ledger.append([line])
         try:
             self.settle()
@@ -183,15 +170,12 @@ class Store(ObjectBase):
         """
         with self._mutex:
             if self._unsettled:
-                self.step("settle pack")
                 together = self.writer("settled")
                 for oid, packed in self._unsettled.items():
                     together.add_packed(oid, packed)
                 together.finish()
             with room_needed("the ledger of checkpoints"):
-                self.step("settle ledger")
                 self.ledger.sync()
-                self.step("settle log")
                 self._wal.begin_anew(self.ledger.size_bytes)
             self._unsettled = {}
             self._refs.mend(self.ledger)
@@ -245,6 +229,17 @@ class Store(ObjectBase):
         return self.alternates.exists()
 
     @property
+    def restores(self) -> Path:
+        """Where restores keep their journals, and leave what they took from workspaces."""
+        return self.folder / "restores"
+
+    def sweep(self) -> None:
+        """Remove what restores took from workspaces; checkpoints have it. Best called when idle."""
+        for left in self.restores.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left)
+
+    @property
     def size_bytes(self) -> int:
         """How much the store takes on the disk, packs and ledger, without what is borrowed."""
         return foundation.size_of(self.folder)
@@ -265,15 +260,12 @@ class Store(ObjectBase):
         """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
         with self._mutex:
             sync_folder(self.packs)
-            self.step("packed")
             self.alternates.unlink(missing_ok=True)
             sync_folder(self.alternates.parent)
             for name in old - {new}:
-                self.step("remove pack")
                 (self.packs / f"{name}.idx").unlink(missing_ok=True)
                 (self.packs / f"{name}.pack").unlink(missing_ok=True)
             self.settle()
-            self.step("compact ledger")
             self.ledger.compact()
             self._wal.begin_anew(self.ledger.size_bytes)
             self._look_anew()

@@ -23,7 +23,7 @@ class Upkeep:
 
 
 def keep_up(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
-    """Settle, drop and pack as far as that is needed.
+    """Settle, sweep, drop and pack as far as that is needed.
 
     Args:
         store: The store.
@@ -35,6 +35,7 @@ def keep_up(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy(
         CheckpointError: Git is missing or failed; what was dropped is dropped, and takes room until the next time.
     """
     store.settle()
+    store.sweep()
     dropped = _drop(store, now, policy, over_quota=False)
     packed = pack(store) if _is_worth_packing(store, dropped) else None
     quota = policy.quota_bytes

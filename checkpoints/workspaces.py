@@ -14,9 +14,8 @@ from pathlib import Path
 import pygit2
 
 from checkpoints import repository
-from checkpoints.durable import replace_file
+from checkpoints.durable import Step, no_step, replace_file
 from checkpoints.errors import CheckpointError
-from checkpoints.store import Step, no_step
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 BRANCHES = "chaperon/"

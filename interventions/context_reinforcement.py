@@ -67,36 +67,8 @@ EXAMPLES: dict[str, str] = {
 }
 """What to do instead, in a situation of the kind."""
 
-STOP_WORDS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "and",
-        "or",
-        "of",
-        "to",
-        "in",
-        "on",
-        "for",
-        "with",
-        "that",
-        "this",
-        "is",
-        "are",
-        "be",
-        "not",
-        "do",
-        "your",
-        "you",
-        "it",
-        "its",
-        "from",
-        "by",
-        "as",
-        "at",
-    ]
-)
+STOP_WORDS = frozenset({"with", "that", "this", "your", "from"})
+"""Words of more than three letters that two sentences share by chance; shorter ones are left out anyhow."""
 
 
 class ContextReinforcement:
@@ -209,6 +181,5 @@ def _listed(title: str, lines: Sequence[str], strength: Strength) -> list[str]:
 
 
 def _words(text: str) -> set[str]:
-    return {
-        word.strip(".,:;!?\"'`()*").lower() for word in text.replace("_", " ").split() if len(word) > 3
-    } - STOP_WORDS
+    words = (word.strip(".,:;!?\"'`()*").lower() for word in text.replace("_", " ").split())
+    return {word for word in words if len(word) > 3} - STOP_WORDS

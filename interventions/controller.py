@@ -29,6 +29,7 @@ from interventions.settings import InterventionSettings
 from interventions.soft_correction import SoftCorrection
 from interventions.stop_report import Moment
 from interventions.strategies import strategy_of
+from interventions.texts import OPENING
 from interventions.window import Pace, Window
 from supervisor.protocol.events import (
     AnyEvent,
@@ -52,7 +53,7 @@ TIMELINE = 100
 """Moments kept for a report: with at most ten interventions and a few issues each, that is a whole run."""
 
 
-EASED = "[chaperon] Your use has calmed down, so your limits are back as they were at the start."
+EASED = f"{OPENING}Your use has calmed down, so your limits are back as they were at the start."
 """What the agent is told when a throttling ends."""
 
 
@@ -315,7 +316,7 @@ class Controller:
             reason=picked.reason(),
             message=picked.plan.message,
             details=details,
-            explain={**explain(picked, case), "escalated_from": self._weaker_before(picked.kind, case.issue, now.mono)},
+            explain={**_parts(picked, case), "escalated_from": self._weaker_before(picked.kind, case.issue, now.mono)},
         )
 
     def _weaker_before(self, kind: InterventionKind, issue: Issue, mono: float) -> InterventionKind | None:
@@ -344,10 +345,8 @@ class Controller:
         planned = self._reinforcement.plan(Case(last.issue, now, limits=self._limits))
         if isinstance(planned, Unfit):
             return None
-        said = planned.message.partition(" ")[2]
-        message = (
-            f"[chaperon] Your conversation was shortened (time {self._compactions}), so this is said again. {said}"
-        )
+        said = planned.message.removeprefix(OPENING)
+        message = f"{OPENING}Your conversation was shortened (time {self._compactions}), so this is said again. {said}"
         why = f"The CLI shortened the conversation, and what {last.id} said may be forgotten; it is renewed."
         details = {**planned.details, "renewal_of": last.id}
         return Intervention(now.id, last.kind, last.issue, last.score, why, message, details, {"renewal_of": last.id})
@@ -425,7 +424,7 @@ class Controller:
         }
 
 
-def explain(picked: Pick, case: Case) -> dict[str, Any]:
+def _parts(picked: Pick, case: Case) -> dict[str, Any]:
     """The parts of a choice, as plain data."""
     worth = picked.score
     return {

@@ -7,7 +7,7 @@ throttling lowered are enforced here: those that a task was given are there to t
 from collections import deque
 
 from interventions.contract import Usage
-from interventions.meter import CHANGING_TOOLS
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.observations import Observation, ToolCalled
 

@@ -1,10 +1,8 @@
 """What an agent has used, as a fold over what was observed."""
 
 from interventions.contract import Usage
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
-
-CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
-"""Tools whose success is a file operation."""
 
 
 class Meter:

@@ -11,6 +11,7 @@ from typing import Any
 
 from interventions.approval import ApprovalSettings
 from interventions.contract import Usage
+from interventions.texts import OPENING
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits, Task
 
@@ -171,6 +172,6 @@ def _lesson(report: Mapping[str, Any]) -> str:
 def _resuming(report: Mapping[str, Any], name: str) -> str:
     how = "with stricter limits" if name == RESUME else "and a person approves each action that changes something"
     return (
-        f"[chaperon] You were stopped: {report['root_cause']['sentence']} A person lets you go on, {how}. Look at where the "
+        f"{OPENING}You were stopped: {report['root_cause']['sentence']} A person lets you go on, {how}. Look at where the "
         f"work stands, and go on with the task in another way: {report['task']['prompt'][:1_000]}"
     )

@@ -6,15 +6,13 @@ from typing import Any
 
 from interventions import recovery_options, sanitise
 from interventions.contract import Usage
-from supervisor.protocol.actions import Step
+from supervisor.protocol.actions import CHANGING_TOOLS, Step
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Task
 
 LAST_ACTIONS = 50
 """How many actions a report carries: what led to a stop is seldom older, and a person reads it in one sitting."""
-
-CHANGING_TOOLS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +160,11 @@ _PREVENTIVE = {
     "runaway_execution": "Give the task limits near what it needs, so that growth is seen before it is felt.",
     "goal_drift": "Give the task goals, most important first.",
     "test_tampering": "Say in the constraints that tests stay as they are.",
-    "critical_action": "If the task really needs this action, do it yourself, or allow it by a rule for this repository.",
+    "critical_action": "If the task really needs this action, do it yourself: no agent is excused from its rule.",
     "hallucination": "Name the files and interfaces that the task is about in its prompt.",
 }
 _CONFIGURATION = {
-    "critical_action": "reviewer.rules: the rule is named in the issue's details; a person may override it for one path.",
+    "critical_action": "Where a limit that was passed by far led here: resources.stop_at.",
     "resource_spiral": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
     "runaway_execution": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
 }
@@ -183,7 +181,7 @@ def _recommendations(facts: StopFacts) -> dict[str, list[str]]:
     configuration = [
         _CONFIGURATION.get(
             issue.type,
-            f"patterns.{issue.type}: raise its threshold or lower its impact_factor if this stop was not called for.",
+            f"patterns.{issue.type}: raise its threshold, or lower its sensitivity, if this stop was not called for.",
         )
     ]
     if not facts.intervention.details.get("checkpoint"):

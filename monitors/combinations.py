@@ -44,8 +44,8 @@ COMBINATIONS = (
         "it takes things for real that are not, away from its task",
     ),
 )
-"""The mission's three, with its multipliers. The first member of each group is the mission's; the others
-are patterns of the same meaning that it did not have."""
+"""Three that are worse together than each alone. The first member of each group gave the combination its name; the others
+are patterns of the same meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

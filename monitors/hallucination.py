@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from monitors.facts import OUTPUT_TOOLS, Facts
-from monitors.paths import CHANGING_TOOLS
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from monitors.testruns import Tally
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 

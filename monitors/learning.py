@@ -57,17 +57,21 @@ class Learned:
         return self.tally(pattern).factor
 
 
-def counted(learned: Learned, pattern: str, outcome: IssueOutcome) -> Learned:
-    """The state with one more outcome."""
+_COUNTS = {
+    IssueOutcome.CONFIRMED: "confirmed",
+    IssueOutcome.FALSE_ALARM: "false_alarms",
+    IssueOutcome.MISSED: "missed",
+}
+
+
+def counted(learned: Learned, pattern: str, outcome: IssueOutcome, instead_of: IssueOutcome | None = None) -> Learned:
+    """The state with one more outcome, and without the one that it replaces, unless an adjustment has used that up."""
     tally = learned.tally(pattern)
-    match outcome:
-        case IssueOutcome.CONFIRMED:
-            tally = replace(tally, confirmed=tally.confirmed + 1)
-        case IssueOutcome.FALSE_ALARM:
-            tally = replace(tally, false_alarms=tally.false_alarms + 1)
-        case IssueOutcome.MISSED:
-            tally = replace(tally, missed=tally.missed + 1)
-    return _with(learned, pattern, tally)
+    counts = {name: getattr(tally, name) for name in _COUNTS.values()}
+    if instead_of is not None:
+        counts[_COUNTS[instead_of]] = max(0, counts[_COUNTS[instead_of]] - 1)
+    counts[_COUNTS[outcome]] += 1
+    return _with(learned, pattern, replace(tally, **counts))
 
 
 def due(learned: Learned, pattern: str, settings: LearningSettings) -> Adjustment | None:

@@ -3,7 +3,7 @@
 Two ways to be stuck:
 - measured: tests were run, they fail, and at least two attempts since the last progress were no better. An attempt is
   a test run after something other than tests was changed, and the last one must be fresh: writing a failing test first,
-  and reading on after a failure, are no attempts;
+  the run in which something is seen to be broken, and reading on after a failure, are no attempts;
 - unmeasured: nothing new was read, tried or written for as long; all was done before.
 
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
@@ -29,7 +29,7 @@ from supervisor.protocol.words import Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoProgressSettings(PatternSettings):
-    """The tiers. The figures are the mission's."""
+    """When a run counts as stuck, and how long each tier waits for the one before."""
 
     min_steps_before_intervention: int = 10
     """Steps of an attempt before anything is said."""
@@ -135,11 +135,12 @@ class NoProgress:
         attempt_step = self._step - self._began_at_step
         broke_what_was_good = self._green and run.failed > 0
         late_first_look = not self._measured and attempt_step > self._settings.progress_check_interval
-        if broke_what_was_good or late_first_look:
+        first_look = broke_what_was_good or late_first_look
+        if first_look:
             self._last_strong, self._flat, self._flat_at_tier, self._began_seq = self._step, 0, 0, seq
         self._measured = True
         self._failing, self._green = run.failed > 0 or run.passed == 0, run.green
-        if self._failing and not reading.strong and self._changed:
+        if self._failing and not reading.strong and self._changed and not first_look:
             self._flat += 1
             self._flat_step = self._step
             self._evidence.append(seq)

@@ -5,12 +5,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from posixpath import isabs, join, normpath
 
-from supervisor.protocol.actions import Touch
+from supervisor.protocol.actions import CHANGING_TOOLS, Touch
 from supervisor.protocol.observations import ToolCalled
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
-CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
-"""Tools whose success changes a file."""
 
 _TEST_PATH = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e)/|(?:^|/)test_[^/]+$|_test\.\w+$|\.(?:test|spec)\.\w+$|(?:^|/)conftest\.py$|Tests?\.(?:java|kt|cs|php)$"

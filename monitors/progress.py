@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitors.facts import Facts
-from monitors.paths import CHANGING_TOOLS, is_scratch, is_test
+from monitors.paths import is_scratch, is_test
 from monitors.recent import Recent
 from monitors.testruns import Tally
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.observations import ToolReturned
 
 MAX_CALLS = 1024

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from monitors.facts import Facts, Fingerprint
 from monitors.normalise import VOLATILE_FIELDS
-from monitors.paths import CHANGING_TOOLS
 from monitors.recent import Recent
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import Observation, ToolReturned, UserSpoke
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitors.normalise import call_key, error_form, is_telling
-from monitors.paths import CHANGING_TOOLS
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
+from supervisor.protocol.actions import CHANGING_TOOLS
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import Observation, ToolReturned
 

@@ -1,4 +1,4 @@
-"""What follows when an agent ended before its task was done.
+"""What follows when an agent ended before its task was done, and nobody had stopped it.
 
 | it ended | then |
 | --- | --- |
@@ -8,10 +8,9 @@
 | by a crash again | a new session with what is known: the old one may be what crashes it |
 | by a crash more often than `max_retries` | a person |
 | before it ever began a turn | a person: nothing that a retry would change |
-| by a stop | a person, who has the recovery options |
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt, context
 from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import Offset, wait_seconds
+from interventions.texts import OPENING
 from supervisor.protocol.interventions import EndCause
 
 
@@ -43,8 +43,6 @@ class Ended:
     """The last result or the tail of its standard error, whichever there is."""
     began: bool
     """Whether it ever began a turn; a session that never did has nothing to resume."""
-    stopped: bool
-    """Whether a person or an emergency stop ended it."""
     crashes: int
     """How often this task's agents crashed, this time counted."""
     waits: int
@@ -78,7 +76,7 @@ class RecoveryAnswer(Protocol):
         ...
 
 
-GO_ON = "[chaperon] The service can be reached again. Go on with the task from where it stands."
+GO_ON = f"{OPENING}The service can be reached again. Go on with the task from where it stands."
 
 
 def after_end(
@@ -100,8 +98,6 @@ def after_end(
         backoff: How long to wait for an overloaded service.
         chance: 0 to 1, from outside; see `Backoff.delay`.
     """
-    if ended.stopped:
-        return RecoveryPlan(Follow.PERSON, "It was stopped; the incident lists the ways back.")
     error = recognise(ended.said)
     if error is not None and error.kind is ErrorKind.USAGE_LIMIT:
         wait = wait_seconds(ended.said, now, offset)
@@ -133,20 +129,5 @@ def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:
     again = ended.crashes > 1
     follow = Follow.FRESH if again else Follow.RESUME
     how = "begins anew, since the session may be what crashes it" if again else "goes on in the same session"
-    last = ended.last if not again else _anew(ended.last)
+    last = replace(ended.last, same_session=not again)
     return RecoveryPlan(follow, f"Its agent crashed ({ended.last.how}); it {how}.", prompt=context(ended.prompt, last))
-
-
-def _anew(last: LastAttempt) -> LastAttempt:
-    return LastAttempt(
-        number=last.number,
-        how=last.how,
-        started=last.started,
-        turns=last.turns,
-        history=last.history,
-        files_modified=last.files_modified,
-        uncommitted=last.uncommitted,
-        tests=last.tests,
-        last_commit=last.last_commit,
-        same_session=False,
-    )

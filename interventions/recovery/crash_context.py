@@ -23,8 +23,6 @@ class LastAttempt:
     """Which attempt it was, from 1."""
     how: str
     """How it ended. Example: `signal 9`."""
-    started: str = ""
-    """When it started, as text for the agent."""
     turns: int = 0
     history: Sequence[Step] = ()
     """Its latest steps, oldest first."""
@@ -60,7 +58,6 @@ def _workspace(last: LastAttempt) -> list[str]:
 
 def _log(last: LastAttempt) -> list[str]:
     rows = (
-        ("Started", last.started),
         ("Turns completed", str(last.turns) if last.turns else ""),
         ("Files modified", _files(last.files_modified)),
         ("Tests", last.tests),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from monitors.review import levels
 from monitors.review.checks import code, environment, secrets, shells, verbs
@@ -9,11 +10,12 @@ from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
-from monitors.review.programs.core import MODELS
+from monitors.review.programs.core import ENDLESS, MODELS, fills
 from monitors.review.programs.writing import writes
-from monitors.review.rules import Program
+from monitors.review.rules import Program, Rule
 from monitors.review.scene import Scene
-from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.invocation import Arg, Invocation, Redirection
+from monitors.review.shell.launch import started
 from monitors.review.shell.shells import SHELLS
 
 
@@ -33,7 +35,11 @@ def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[F
 def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding | None]:
     for redirect in invocation.redirects:
         if redirect.writes:
-            yield writes(scene, invocation, redirect.target)
+            yield writes(
+                scene, invocation, redirect.target, how="empties" if _empties(invocation, redirect) else "writes"
+            )
+            if ENDLESS.intersection(invocation.args) and invocation.name in ("cat", "pv", "tee"):
+                yield fills(scene, invocation, redirect.target)
         if redirect.reads:
             yield secrets.secret_at(scene, invocation, redirect.target)
         if redirect.target.startswith(("/dev/tcp/", "/dev/udp/")):
@@ -54,6 +60,13 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield _endless(scene, invocation)
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
+
+
+def _empties(invocation: Invocation, redirect: Redirection) -> bool:
+    """Whether the file is left with nothing in it: `> x`, `: > x`, `cat /dev/null > x`."""
+    if redirect.operator != ">" or invocation.input.given:
+        return False
+    return invocation.name in ("", ":", "true") or (invocation.name == "cat" and invocation.args == ["/dev/null"])
 
 
 _RAW = Finding(
@@ -101,17 +114,50 @@ _ENDLESS = {
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:
     """What the knowledge says: its rules, else what the program does as a whole, else what its words suggest."""
     operands = scene.book.operands(invocation)
-    if "--help" in invocation.args and invocation.name not in scene.launchers and "--" not in invocation.args:
+    if _asks(scene, invocation):
         return
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
-        yield rule.finding(invocation)
+        found = rule.finding(invocation)
+        yield replace(found, risk=levels.CARE) if _harmless_here(scene, invocation, rule) else found
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
             yield _whole(program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         yield from verbs.check(invocation, operands)
+
+
+def _asks(scene: Scene, invocation: Invocation) -> bool:
+    """Whether the program is only asked for its manual."""
+    args = invocation.args
+    if invocation.name == "aws" and args[-1:] == ["help"]:
+        return True
+    return (
+        "--help" in args
+        and "--" not in args
+        and (invocation.name not in scene.launchers or started(invocation) is None)
+    )
+
+
+def _harmless_here(scene: Scene, invocation: Invocation, rule: Rule) -> bool:
+    """Whether the rule means well and there is nothing to harm: a device that cannot be, or the agent's own server."""
+    if rule.effect == "device":
+        devices = [word for word in invocation.args if "/dev/" in word]
+        return bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
+    if rule.name == "web.delete" and scene.places.workspace:
+        hosts = [word for word in invocation.args if _HOST.match(word)]
+        return bool(hosts) and all(_OWN_SERVER.match(word) for word in hosts)
+    return False
+
+
+_NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
+"""How manuals name a disk that is to be put in; no kernel names one so."""
+_HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
+_OWN_SERVER = re.compile(
+    r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
+)
+"""A server of this machine that an agent would write; the ports named are those of stores and brokers."""
 
 
 def _whole(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:

@@ -54,12 +54,12 @@ _STARTUP = re.compile(
     r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/etc/update-motd\.d"
     r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
     r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|lessfilter|lesskey|gdbinit|(?:bash|zsh|python|psql|mysql|node_repl|lesshst)_?history|lldbinit|screenrc|tmux\.conf|wgetrc|curlrc|config/procps|toprc|psqlrc|sqliterc|irbrc|pryrc|pythonrc|perltidyrc|mailcap|forward|procmailrc|gnupg/|netrc|pypirc|npmrc|pam_environment)"
-    r"|/\.git/(?:hooks/|config$|info/attributes)|/LaunchAgents/|/LaunchDaemons/"
+    r"|/\.git/(?:hooks/|config$|info/attributes)|/Launch(?:Agents|Daemons)(?:/|$)"
     # Of the CLI: servers that it starts with a project without asking (seen with 2.1.329), tasks of later sessions, plugins.
     r"|/\.mcp\.json$|/\.claude/(?:scheduled_tasks\.json$|plugins/)"
 )
 _HOOK_SETTINGS = re.compile(
-    r"(?:^|/)\.claude/(?:settings[^/]*\.json|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+    r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _CACHE = re.compile(
     r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
@@ -67,6 +67,8 @@ _CACHE = re.compile(
     r"|/\.claude/(?:plans|projects/[^/]+/memory)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
+_MAC_SCRATCH = re.compile(r"(?:/private)?/var/folders/[^/]+/[^/]+/T/.")
+"""What an unchanged `$TMPDIR` is on macOS."""
 _DEVICE = re.compile(
     r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md|sr|mem$|kmem$|port$|nbd|rdisk|fb\d|mtd|i2c|tty[SU])"
 )
@@ -90,7 +92,9 @@ _SECRETS = (
     (re.compile(r"/\.gnupg(?:/|$)"), "private GnuPG keys"),
     (re.compile(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
     (
-        re.compile(r"^/proc/(?:self|\d+|\*|\$\$)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"),
+        re.compile(
+            r"^/proc/(?:self|\d+|\*|\$\$|\$\{?\w+\}?)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"
+        ),
         "the memory of processes",
     ),
     (
@@ -166,7 +170,9 @@ class Places:
             return Place.WORKSPACE
         bare = path.rstrip("*").rstrip("/") or "/"
         if not self._at_home(path) and (
-            any(_below(path, top) and path != top for top in self.scratch) or path.startswith("/dev/shm/")  # noqa: S108
+            any(_below(path, top) and path != top for top in self.scratch)
+            or path.startswith("/dev/shm/")  # noqa: S108 — classified, never written
+            or _MAC_SCRATCH.match(path)
         ):
             return Place.SCRATCH
         if bare in _TOPS or path in ("~", "$HOME") or bare in ("~", self.home) or (bare == path[:-2] and bare in _TOPS):

@@ -1,14 +1,13 @@
 """Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any
 
 import click
 
 from supervisor.cli import common
-from supervisor.cli.view import clean
+from supervisor.cli.view import clean, local
 
 COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "mem", "cpu", "procs", "task")
 ROW = (
@@ -124,7 +123,7 @@ def _row(agent: Mapping[str, Any], task_width: int) -> str:
     return ROW.format(
         agent=agent["agent"],
         state=agent["state"],
-        started=_time(agent["started_at"]),
+        started=local(agent["started_at"]),
         actions=sum(reviews.values()),
         blocked=reviews.get("block", 0),
         incidents=len(agent["incidents"]),
@@ -142,8 +141,8 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "task": clean(agent["task"]["prompt"]),
         "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",
-        "started": _time(agent["started_at"]),
-        "ended": _time(agent["ended_at"]) if agent["ended_at"] else "-",
+        "started": local(agent["started_at"]),
+        "ended": local(agent["ended_at"]) if agent["ended_at"] else "-",
         "processes": f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}",
         "tokens": f"{agent['input_tokens']} in, {agent['cached_tokens']} from cache, {agent['output_tokens']} out",
         "context": _context(agent),
@@ -225,7 +224,3 @@ def _context(agent: Mapping[str, Any]) -> str:
 
 def _counts(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in numbers.items()) or "none"
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")

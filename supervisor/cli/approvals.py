@@ -1,7 +1,6 @@
 """Commands about what waits for a person: approvals, approve, deny, recover."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -9,7 +8,7 @@ import click
 from supervisor.cli import common
 from supervisor.cli.agents import with_task_text
 from supervisor.cli.client import Client
-from supervisor.cli.view import clean
+from supervisor.cli.view import clean, local, what
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 
@@ -108,10 +107,8 @@ async def _only_one(daemon: Client, agent: str) -> str:
 
 
 def _waiting(each: Mapping[str, Any]) -> list[str]:
-    ends = datetime.fromtimestamp(each["asked_at"] + each["deadline_seconds"], UTC).astimezone().strftime("%H:%M:%S")
-    given = each["input"]
-    telling = next((given[name] for name in ("command", "file_path", "url", "prompt") if given.get(name)), given)
+    ends = local(each["asked_at"] + each["deadline_seconds"])
     return [
-        f"{each['agent']} {each['request_id']}  until {ends}  {each['tool']} {clean(str(telling))}",
+        f"{each['agent']} {each['request_id']}  until {ends}  {each['tool']} {what(each['input'])}",
         f"    {clean(each['why'])}",
     ]

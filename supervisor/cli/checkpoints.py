@@ -1,14 +1,13 @@
 """Commands that keep checkpoints: checkpoints with its own commands, and checkpoint."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from supervisor.cli import common
-from supervisor.cli.view import clean
+from supervisor.cli.view import clean, local
 from supervisor.protocol.errors import UsageError
 
 ROW = "{name:<28} {at:<15} {reason:<13} {files:<9} {health:<10} {note}"
@@ -215,4 +214,4 @@ def _only(living: Sequence[Mapping[str, Any]]) -> str:
 
 def moment(at: float) -> str:
     """A time as lists of checkpoints have it."""
-    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%m-%d %H:%M:%S")
+    return local(at, "%m-%d %H:%M:%S")

@@ -23,6 +23,8 @@ def outcome(
 ) -> None:
     """Say what became of an issue: PATTERN of AGENT was confirmed, a false_alarm, or missed.
 
+    Each pattern of an agent counts once: what is said later replaces what was said before.
+
     With nothing but the command, what was learned of each pattern is listed. Thresholds follow only where
     `patterns.learning.enabled` says so, and only for tasks that are submitted afterwards.
     """

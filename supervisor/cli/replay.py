@@ -2,8 +2,9 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -14,20 +15,24 @@ import orjson
 
 from interventions.contract import Situation
 from interventions.controller import Controller
-from monitors.review import make_reviewer
+from monitors.review import NoFacts
 from supervisor.cli import common, view
 from supervisor.core.replay import Replay, recorded_task, replay
 from supervisor.core.rerun import rerun
 from supervisor.protocol import events, records
+from supervisor.protocol.errors import UsageError
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import Severity
+from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.detecting import MakeDetectors
-from supervisor.runtime.settings import controller_settings, review_settings
+from supervisor.runtime.reviewing import make_gate_reviewer
+from supervisor.runtime.settings import controller_settings
 
-ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<24} {path}"
+ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<32} {answer:<22} {path}"
 
 
 @click.command(name="replay")
@@ -40,16 +45,26 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
     directory, every .jsonl file below it. With --json, one object a session and a last one with the totals.
+
+    Calls are reviewed as they stand: where links lead, and what a file held, is not known any more.
     """
 
-    async def work() -> None:
+    async def work() -> int:
+        found, unread = list(_recordings(paths)), 0
+        if not found:
+            raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
         rehearsal = _Replayer(timeline)
-        found = list(_recordings(paths))
         totals: Counter[str] = Counter()
         results: list[dict[str, Any]] = []
         with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
             for recording in bar:
-                for result in rehearsal.sessions(recording):
+                try:
+                    replayed = list(rehearsal.sessions(recording))
+                except OSError as error:
+                    click.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
+                    unread += 1
+                    continue
+                for result in replayed:
                     totals.update(_totals(result))
                     if as_json:
                         click.echo(orjson.dumps(result))
@@ -58,8 +73,11 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
         if as_json:
             click.echo(orjson.dumps({"totals": dict(totals)}))
         else:
-            _table(results, show_all)
+            _table(results, totals, show_all)
+        return common.FAILED if unread else 0
 
+    if timeline and as_json:
+        raise click.UsageError("--timeline is for people; --json has the issues and their events.")
     common.run(work)
 
 
@@ -94,11 +112,12 @@ class _Replayer:
     """
 
     def __init__(self, timeline: bool) -> None:
-        self._config = common.configuration().config
-        self._reviewer = make_reviewer(review_settings(self._config))
-        self._make_detectors = MakeDetectors.of(self._config)
-        self._timeline = timeline
+        config = common.configuration().config
         self._clock = Clock()
+        self._reviewer = make_gate_reviewer(config, self._clock, facts=NoFacts())
+        self._make_detectors = MakeDetectors.of(config)
+        self._settings, self._brought = controller_settings(config), Brought(config)
+        self._timeline = timeline
 
     def sessions(self, recording: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
         """Replay a recording; the contract's object of each session in it."""
@@ -138,7 +157,8 @@ class _Replayer:
 
     def _answer(self, task: Task, issue: Issue) -> str | None:
         """What the controller would choose for the issue alone, with nothing tried before."""
-        controller = Controller(controller_settings(self._config), task)
+        plugins, strategy = self._brought.answers(task), self._brought.strategy(task)
+        controller = Controller(self._settings, task, None, plugins, strategy)
         controller.remember(1, events.IssueSeen(agent="replay", at=0.0, mono=0.0, issue=issue))
         due = controller.next(Situation(agent="replay", task=task, id="replay-1", mono=0.0))
         return due.kind if isinstance(due, Intervention) else None
@@ -147,14 +167,18 @@ class _Replayer:
 def _recordings(paths: Iterable[Path]) -> Iterator[tuple[Path, ...]]:
     """The files of each recording: one, but for a journal, whose segments in one directory belong together."""
     files = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
+    files = [file for file in files if file.is_file()]
     for (_, is_journal), group in groupby(files, lambda file: (file.parent, _is_journal(file))):
         together = tuple(group)
         yield from [together] if is_journal else ((file,) for file in together)
 
 
 def _is_journal(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16).startswith((b'{"n":', b'{"first":'))
+    try:
+        with path.open("rb") as file:
+            return file.read(16).startswith((b'{"n":', b'{"first":'))
+    except OSError:  # whoever reads it next tells of it
+        return False
 
 
 def _events(segments: Iterable[Path], damaged: Counter[str]) -> Iterator[tuple[int, events.AnyEvent]]:
@@ -180,34 +204,61 @@ def _totals(result: dict[str, Any]) -> dict[str, int]:
         "events": result["events"],
         "actions": result["actions"],
         "issues": len(result["issues"]),
+        "damaged_lines": result["lines"]["damaged"],
+        "foreign_lines": result["lines"]["foreign"],
         **{f"decided_{name}": number for name, number in result["reviews"].items()},
     }
 
 
-def _table(results: list[dict[str, Any]], show_all: bool) -> None:
+def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: bool) -> None:
     """The sessions in which something was seen, worst first."""
-    rows = sorted(results, key=lambda one: (len(one["issues"]), one["reviews"].get("block", 0)), reverse=True)
+    rows = sorted(results, key=_badness, reverse=True)
     shown = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
-    click.echo(ROW.format(issues="ISSUES", blocked="BLOCKED", actions="ACTIONS", worst="FIRST ISSUE", path="SESSION"))
-    for one in shown:
-        first = one["issues"][0]["type"] if one["issues"] else "-"
-        blocked = one["reviews"].get("block", 0)
+    if shown:
         click.echo(
             ROW.format(
-                issues=len(one["issues"]), blocked=blocked, actions=one["actions"], worst=first, path=one["path"]
+                **{name: name.upper() for name in ("issues", "blocked", "actions")},
+                worst="WORST ISSUE",
+                answer="ANSWER",
+                path="SESSION",
             )
         )
-    healthy = sum(1 for one in results if not one["issues"])
+    for one in shown:
+        worst = max(one["issues"], key=_rank, default=None)
+        click.echo(
+            ROW.format(
+                issues=len(one["issues"]),
+                blocked=one["reviews"].get("block", 0),
+                actions=one["actions"],
+                worst=f"{worst['type']} ({worst['severity']})" if worst else "-",
+                answer=(worst and worst["intervention"]) or "-",
+                path=one["path"],
+            )
+        )
+    healthy = len(results) - totals["sessions_with_issues"]
     click.echo(f"{len(results)} sessions replayed, {healthy} of them without an issue.")
+    if unread := totals["damaged_lines"] + totals["foreign_lines"]:
+        click.echo(f"{unread} lines were damaged or no line of a session, and passed over.")
+
+
+def _rank(issue: Mapping[str, Any]) -> int:
+    return Severity(issue["severity"]).rank
+
+
+def _badness(result: Mapping[str, Any]) -> tuple[int, int, int]:
+    worst = max(map(_rank, result["issues"]), default=-1)
+    return worst, len(result["issues"]), result["reviews"].get("block", 0)
 
 
 def _tell(session: _Session) -> None:
-    """Print a session's timeline: what happened, and the issues at the events at which they were raised and closed."""
-    told = [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
+    """Print a session's timeline: what happened, what would have been stopped, and issues as they came and went."""
+    told = [(seq, f"{review.decision:<8} {view.clean(review.reasoning)}") for seq, review in session.result.stopped]
+    told += [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
     told += [(at.at_event, _raised(at.issue)) for at in session.result.issues]
+    times = {one.seq: one.mono for one in session.notes.seen}
     click.echo(session.path)
     for seq, text in sorted(told, key=lambda line: line[0]):
-        click.echo(f"{seq:>6} {text}")
+        click.echo(f"{seq:>6} {timedelta(seconds=int(times.get(seq, 0)))!s:>8} {text}")
 
 
 def _told(seen: Observation) -> str:
@@ -219,7 +270,7 @@ def _told(seen: Observation) -> str:
             return f"says     {view.clean(seen.text)}"
         case ToolReturned():
             mark = "refused" if seen.refused else "failed" if seen.failed else "ran"
-            return f"{mark:<8} {seen.tool} {view.clean(str(dict(seen.input)), 60)} → {view.clean(seen.text, 80)}"
+            return f"{mark:<8} {seen.tool} {view.clean(view.what(seen.input), 80)} → {view.clean(seen.text, 80)}"
         case _:
             return ""
 

@@ -1,7 +1,6 @@
 """Commands that follow: tail for the journal, incidents for the incident log."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import click
 import orjson
@@ -52,7 +51,7 @@ def incidents(follow: bool, as_json: bool) -> None:
 
 def _incident(line: bytes) -> str:
     incident = orjson.loads(line)
-    time = datetime.fromisoformat(incident["time"]).astimezone(UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    time = view.local(incident["at"], "%Y-%m-%d %H:%M:%S")
     severity = click.style(f"{incident['severity']:<8}", fg=view.COLOURS[incident["severity"]])
     head = f"{time} {severity} {incident['agent'] or 'daemon':<6} {incident['type']}: {view.clean(incident['summary'], 400)}"
     way_out = incident.get("way_out")

@@ -36,9 +36,13 @@ def lines(record: Record, *, names: bool = False) -> Iterator[str]:
     """
     shown = _SHOWN.get(record.get("kind", ""))
     for mark, text in shown(record) if shown else ():
-        time = datetime.fromtimestamp(record["at"], UTC).astimezone().strftime("%H:%M:%S")
         who = f"{record['agent'] or 'daemon':<6} " if names else ""
-        yield f"{style(time, dim=True)} {who}{mark} {text}"
+        yield f"{style(local(record['at']), dim=True)} {who}{mark} {text}"
+
+
+def local(at: float, form: str = "%H:%M:%S") -> str:
+    """A Unix time as a clock on the wall here shows it."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime(form)
 
 
 Shown = Iterator[tuple[str, str]]
@@ -101,17 +105,17 @@ def _reviewed(record: Record) -> Shown:
     decision = review["decision"]
     yield (
         _mark(decision, COLOURS[decision], bold=decision != "allow"),
-        f"{clean(action['tool'], 60)} {_what(action['input'])}",
+        f"{clean(action['tool'], 60)} {what(action['input'])}",
     )
     if review.get("updated_input"):
-        yield _mark("", "cyan"), f"runs as: {_what(review['updated_input'])}"
+        yield _mark("", "cyan"), f"runs as: {what(review['updated_input'])}"
     if decision != "allow" or review.get("allowance"):
         yield _mark("", "white"), style(clean(f"{review['rule']}: {review['reasoning']}", SENTENCE), dim=True)
 
 
 def _asked(record: Record) -> Shown:
     action = record["action"]
-    yield _mark("waits", "yellow", bold=True), f"{action['tool']} {_what(action['input'])}"
+    yield _mark("waits", "yellow", bold=True), f"{action['tool']} {what(action['input'])}"
     told = (
         f"{clean(record['why'])}; chaperon approve {record['agent']}, or deny, within {record['deadline_seconds']:g} s"
     )
@@ -227,7 +231,8 @@ def clean(text: str, width: int = WIDTH) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def _what(given: Any) -> str:
+def what(given: Any) -> str:
+    """What a tool's input is about: its command, file, pattern, address or prompt."""
     if not isinstance(given, Mapping):
         return ""
     telling = (given.get(name) for name in ("command", "file_path", "path", "pattern", "url", "prompt"))

@@ -3,10 +3,12 @@
 base            what every section shares
 model           all sections and their defaults
 interventions   the sections below `interventions`
+patterns        the sections `patterns` and `progress`
 load            files and environment variables to one checked `Config`
 yaml_tree       YAML to values that know their line and column
 problems        what is wrong with a value, as sentences
 paths           where state, runtime files and socket are
 environment     an agent's environment, pure
 reference       the list of all keys, drawn from the model
+unread          keys that nothing reads yet
 """

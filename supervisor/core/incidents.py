@@ -1,5 +1,6 @@
 """From what happened to the incident that tells a person of it."""
 
+import re
 from typing import Any
 
 from interventions import stop_report
@@ -29,6 +30,9 @@ from supervisor.protocol.words import InterventionKind, Severity
 NO_LOGIN = "Please run /login"
 """What the CLI gives for an answer where it has no account (2.1.329)."""
 
+_NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
+"""What an incident's id, which may name a file, cannot have; a plugin may be called anything."""
+
 SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
 
 
@@ -45,7 +49,8 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
-        return Incident(f"{agent}-{seq}-{type_}", at, agent, type_, severity, summary, way_out, seq=seq), None
+        id_ = _NOT_OF_AN_ID.sub("_", f"{agent}-{seq}-{type_}")[:128]
+        return Incident(id_, at, agent, type_, severity, summary, way_out, seq=seq), None
 
     match cause:
         case InterventionChosen():

@@ -44,7 +44,7 @@ class Lessons:
             return
         match event:
             case OutcomeGiven():
-                self.learned = counted(self.learned, event.pattern, event.outcome)
+                self.learned = counted(self.learned, event.pattern, event.outcome, event.instead_of)
             case InterventionJudged() if self._settings.infer and (found := inferred(event.judgement)):
                 self.learned = counted(self.learned, event.judgement.issue_type, found)
             case PatternAdjusted():

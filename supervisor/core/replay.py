@@ -45,12 +45,21 @@ class Replay:
     """Tool calls that were reviewed."""
     reviews: Counter[str] = field(default_factory=Counter)
     """How many calls got each decision."""
+    stopped: list[tuple[int, Review]] = field(default_factory=list)
+    """The reviews that blocked or changed a call, each with the event at which it was made."""
     issues: list[SeenIssue] = field(default_factory=list)
     recorded_seconds: float = 0.0
     """Time between the first and the last line that say when they were."""
     lines: int = 0
     damaged: int = 0
     foreign: int = 0
+
+    def reviewed(self, seq: int, review: Review) -> None:
+        """Count a review."""
+        self.actions += 1
+        self.reviews[review.decision.value] += 1
+        if review.decision in {Decision.BLOCK, Decision.MODIFY}:
+            self.stopped.append((seq, review))
 
     def as_json(self, path: str, seconds: float, intervention: Callable[[Issue], str | None]) -> dict[str, Any]:
         """One line of `chaperon replay --json`.
@@ -202,8 +211,7 @@ class _Session:
         if self._reviewer is not None:
             context = Context(self._task, tuple(self._history), home=home_of(self._workspace))
             review = gate.review(self._reviewer, action, context)
-        self.result.actions += 1
-        self.result.reviews[review.decision.value] += 1
+        self.result.reviewed(seq, review)
         if self._has_gate or review.decision is not Decision.BLOCK:
             self._show(self._observer.reviewed(action, review, seq, self._mono), seq)
 

@@ -50,17 +50,16 @@ class Rerun:
         self.result.lines += 1
         self.result.recorded_seconds = max(0.0, event.mono - self._began)
         if isinstance(event, ReviewMade):
-            self._review(event)
+            self._review(seq, event)
         self._known.remember(seq, event)
 
-    def _review(self, event: ReviewMade) -> None:
+    def _review(self, seq: int, event: ReviewMade) -> None:
         review = event.review
         if self._reviewer is not None:
             known = self._known
             context = Context(self.task, known.calls.steps, home_of(known.submitted.workspace))
             review = gate.review(self._reviewer, event.action, context)
-        self.result.actions += 1
-        self.result.reviews[review.decision.value] += 1
+        self.result.reviewed(seq, review)
 
 
 def rerun(

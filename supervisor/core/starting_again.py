@@ -15,7 +15,7 @@ from interventions.recovery.crash_context import LastAttempt
 from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import MOST_SECONDS, Offset
 from supervisor.core.memory import Memory
-from supervisor.protocol.actions import Step
+from supervisor.protocol.actions import CHANGING_TOOLS, Step
 from supervisor.protocol.events import AgentExited, AgentVanished, Event
 from supervisor.protocol.interventions import Recovery
 from supervisor.protocol.words import AgentState
@@ -26,8 +26,6 @@ not begin again by itself."""
 
 SERVICE = frozenset({ErrorKind.USAGE_LIMIT, ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT})
 """The errors of a turn that pass by themselves."""
-
-WRITING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,6 @@ def recovery(
         prompt=known.task.prompt,
         said=said,
         began=bool(known.summary.cli_version),
-        stopped=False,
         crashes=tried.crashes + 1,
         waits=tried.waits + 1,
         last=_last_attempt(known, ended, workspace or NoFacts()),
@@ -151,7 +148,7 @@ def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: 
 
 
 def _written(steps: Sequence[Step]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(step.summary for step in steps if step.tool in WRITING and not step.failed))
+    return tuple(dict.fromkeys(step.summary for step in steps if step.tool in CHANGING_TOOLS and not step.failed))
 
 
 def how_it_ended(ended: AgentExited | AgentVanished) -> str:

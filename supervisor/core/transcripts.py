@@ -35,38 +35,11 @@ _NOT_SAID = re.compile(
 _COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)
 
-_COMMANDS_TO_THE_CLI = frozenset(
-    [
-        "clear",
-        "compact",
-        "config",
-        "context",
-        "cost",
-        "doctor",
-        "exit",
-        "export",
-        "help",
-        "hooks",
-        "ide",
-        "init",
-        "login",
-        "logout",
-        "mcp",
-        "memory",
-        "model",
-        "permissions",
-        "plugin",
-        "plugins",
-        "resume",
-        "rewind",
-        "status",
-        "statusline",
-        "terminal-setup",
-        "theme",
-        "usage",
-        "vim",
-    ]
-)
+_COMMANDS_TO_THE_CLI = frozenset({
+    "clear", "compact", "config", "context", "cost", "doctor", "exit", "export", "help", "hooks", "ide", "init",
+    "login", "logout", "mcp", "memory", "model", "permissions", "plugin", "plugins", "resume", "rewind",
+    "status", "statusline", "terminal-setup", "theme", "usage", "vim",
+})  # fmt: skip
 """Commands that the CLI carries out itself; any other is a prompt to the model."""
 
 

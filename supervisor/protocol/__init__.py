@@ -12,8 +12,11 @@ actions        one tool call, and the review of it
 observations   what a pattern detector is shown
 issues         what a pattern detector saw
 interventions  what is done about it, and the incident that tells of it
+learning       what became of an issue, as people say
+moments        where a run is when a checkpoint is asked for
 events         facts, as the journal keeps them
 records        one event as one line of the journal
 anyjson        JSON without limits, for the few values that the fast library refuses
 commands       what the core asks the runtime to do
+metrics        the names of all metrics
 """

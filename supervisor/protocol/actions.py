@@ -7,6 +7,9 @@ from typing import Any, Protocol
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision, Severity
 
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+"""Tools of the CLI whose success changes a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Action:

@@ -44,11 +44,6 @@ def interrupt(request_id: str) -> bytes:
     return request(request_id, {"subtype": "interrupt"})
 
 
-def set_permission_mode(request_id: str, mode: str) -> bytes:
-    """Change the permission mode from here on."""
-    return request(request_id, {"subtype": "set_permission_mode", "mode": mode})
-
-
 def set_model(request_id: str, model: str | None) -> bytes:
     """Change the model from the next request on; None means the CLI's default."""
     return request(request_id, {"subtype": "set_model", "model": model})

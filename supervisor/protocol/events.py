@@ -310,9 +310,6 @@ class CaptureFailed(Event):
     kind: Literal["capture_failed"] = "capture_failed"
 
 
-# ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesSeen(Event):
     """Files of the workspace changed while a call ran, whose review did not foretell them."""
@@ -321,6 +318,9 @@ class ChangesSeen(Event):
     paths: tuple[str, ...]
     """Absolute; at most 200."""
     kind: Literal["changes_seen"] = "changes_seen"
+
+
+# ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,6 +380,8 @@ class OutcomeGiven(Event):
     outcome: IssueOutcome
     by: str
     note: str = ""
+    instead_of: IssueOutcome | None = None
+    """What was said before of the same pattern of the same agent; this replaces it."""
     kind: Literal["outcome_given"] = "outcome_given"
 
 

@@ -12,8 +12,8 @@ MAX_PROMPT_BYTES = 1024 * 1024
 class Limits:
     """What a task may use before somebody is told. None means no limit of that kind.
 
-    The mission's figures (100 file operations, 512 MB, 300 s, 100,000 tokens) stop ordinary agents within minutes: one
-    idle CLI alone holds 205 MB. They are the values of the `mission` limits profile; these are the defaults for real agents.
+    The defaults are for real agents. The figures of the limits profile `mission` (100 file operations, 512 MB, 300 s,
+    100,000 tokens) stop those within minutes: one idle CLI alone holds 205 MB.
     """
 
     max_file_operations: int | None = 10_000

@@ -2,13 +2,14 @@
 
 from uuid import uuid4
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from monitors.review.allowances import Allowance
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.peer import By
 from supervisor.runtime.submission import Asked
 
 MOST_SECONDS = 30 * 86_400.0
@@ -55,11 +56,10 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
         ]
 
     @api.post("/v1/agents/{agent}/allowances", status_code=201)
-    async def allow(agent: str, wanted: ToAllow, request: Request) -> Allowed:
+    async def allow(agent: str, wanted: ToAllow, by: By) -> Allowed:
         """Let the agent do something that the reviewer would block, once or for a while."""
         id_ = f"w-{uuid4().hex[:6]}"
         facts = {"rule": wanted.rule, "tool": wanted.tool, "text": wanted.text.strip(), "seconds": wanted.seconds}
-        by = request.client.host if request.client else "unknown"
         await daemon.wish(agent, events.AllowanceGiven, id=id_, by=by, uses=1 if wanted.once else None, **facts)
         return next(
             _allowed(agent, one, daemon.mono())
@@ -68,9 +68,8 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
         )
 
     @api.delete("/v1/agents/{agent}/allowances/{id_}")
-    async def revoke(agent: str, id_: str, request: Request) -> Summary:
+    async def revoke(agent: str, id_: str, by: By) -> Summary:
         """Take an allowance back."""
-        by = request.client.host if request.client else "unknown"
         return await daemon.wish(agent, events.AllowanceRevoked, id=id_, by=by)
 
 

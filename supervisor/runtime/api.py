@@ -24,6 +24,7 @@ from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFound
 from supervisor.runtime.allowance_api import allowance_routes
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
+from supervisor.runtime.peer import By
 from supervisor.runtime.set_up import SetUpError
 from supervisor.runtime.submission import Asked, Submission
 
@@ -154,9 +155,9 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
         return daemon.board.summaries()
 
     @api.post("/v1/agents", status_code=201)
-    async def submit(wanted: Submission, request: Request) -> Summary:
+    async def submit(wanted: Submission, request: Request, by: By) -> Summary:
         """Submit a task; its agent is launched at once, or once its workspace is set up. Whoever hangs up before that takes it back."""
-        return await _unless_gone(request, lambda: daemon.submit(wanted, by=_who(request)))
+        return await _unless_gone(request, lambda: daemon.submit(wanted, by=by))
 
     @api.get("/v1/agents/{agent}")
     async def show(agent: str) -> Summary:
@@ -164,30 +165,30 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
         return daemon.board.explained(agent, daemon.mono())
 
     @api.post("/v1/agents/{agent}/say")
-    async def say(agent: str, said: Said, request: Request) -> Summary:
+    async def say(agent: str, said: Said, by: By) -> Summary:
         """Tell the agent something: into its running turn, or as a new one."""
-        return await daemon.wish(agent, events.SayRequested, id=_id(), text=_words(said), by=_who(request))
+        return await daemon.wish(agent, events.SayRequested, id=_id(), text=_words(said), by=by)
 
     @api.post("/v1/agents/{agent}/redirect")
-    async def redirect(agent: str, said: Said, request: Request) -> Summary:
+    async def redirect(agent: str, said: Said, by: By) -> Summary:
         """Interrupt the agent and give it something else to do."""
-        return await daemon.wish(agent, events.RedirectRequested, id=_id(), text=_words(said), by=_who(request))
+        return await daemon.wish(agent, events.RedirectRequested, id=_id(), text=_words(said), by=by)
 
     @api.post("/v1/agents/{agent}/pause")
-    async def pause(agent: str, request: Request) -> Summary:
+    async def pause(agent: str, by: By) -> Summary:
         """Hold the agent at its next tool call."""
-        return await daemon.wish(agent, events.PauseRequested, by=_who(request))
+        return await daemon.wish(agent, events.PauseRequested, by=by)
 
     @api.post("/v1/agents/{agent}/resume")
-    async def resume(agent: str, request: Request) -> Summary:
+    async def resume(agent: str, by: By) -> Summary:
         """Let a paused agent go on."""
-        return await daemon.wish(agent, events.ResumeRequested, by=_who(request))
+        return await daemon.wish(agent, events.ResumeRequested, by=by)
 
     @api.post("/v1/agents/{agent}/stop")
-    async def stop(agent: str, request: Request, how: Stopping | None = None) -> Summary:
+    async def stop(agent: str, by: By, how: Stopping | None = None) -> Summary:
         """Stop the agent: ask first, then make it; or at once."""
         how = how or Stopping()
-        facts = {"by": _who(request), "reason": how.reason, "force": how.force}
+        facts = {"by": by, "reason": how.reason, "force": how.force}
         return await daemon.wish(agent, events.StopRequested, **facts)
 
 
@@ -199,9 +200,9 @@ def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
         return [_waiting(each) for each in sorted(asked, key=lambda each: each.at)]
 
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
-    async def answer(agent: str, request_id: str, given: Answer, request: Request) -> Summary:
+    async def answer(agent: str, request_id: str, given: Answer, by: By) -> Summary:
         """Let an action that waits run, or turn it down."""
-        facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": _who(request)}
+        facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": by}
         return await daemon.wish(agent, events.ApprovalGiven, **facts)
 
 
@@ -255,11 +256,6 @@ def _words(said: Said) -> str:
 
 def _id() -> str:
     return uuid4().hex[:12]
-
-
-def _who(request: Request) -> str:
-    """Who asks: the server puts the peer's user name where the address of a network peer would be."""
-    return request.client.host if request.client else "unknown"
 
 
 async def _unless_gone(request: Request, work: Callable[[], Awaitable[T]]) -> T:

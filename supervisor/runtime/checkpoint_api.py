@@ -2,45 +2,39 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from fastapi import FastAPI, Query
+from pydantic import TypeAdapter
 
 from checkpoints.model import Checkpoint, Difference, RestorePlan
 from supervisor.runtime import rollbacks
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.peer import By
+from supervisor.runtime.submission import Asked
 
 CHECKPOINT, PLAN = TypeAdapter(Checkpoint), TypeAdapter(RestorePlan)
 
 
-class Wanted(BaseModel):
+class Wanted(Asked):
     """A checkpoint that somebody wants."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     note: str = ""
 
 
-class Whose(BaseModel):
+class Whose(Asked):
     """Whose checkpoint is meant, where several have its name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     agent: str = ""
 
 
-class Project(BaseModel):
+class Project(Asked):
     """A project, by the folder of its main worktree."""
-
-    model_config = ConfigDict(extra="forbid")
 
     project: str
 
 
-class GoBack(BaseModel):
+class GoBack(Asked):
     """How somebody wants to go back."""
-
-    model_config = ConfigDict(extra="forbid")
 
     checkpoint: str
     files_only: bool = False
@@ -101,15 +95,15 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
         return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
-    async def make(agent: str, wanted: Wanted, request: Request) -> dict[str, Any]:
+    async def make(agent: str, wanted: Wanted, by: By) -> dict[str, Any]:
         """Make a checkpoint of the agent's workspace under a name."""
-        made = await rollbacks.make(daemon, agent, wanted.name, wanted.note, _who(request))
+        made = await rollbacks.make(daemon, agent, wanted.name, wanted.note, by)
         return {"name": made.name, "tree": made.tree, "number": made.number, "micros": made.micros}
 
     @api.post("/v1/agents/{agent}/rollback")
-    async def roll_back(agent: str, how: GoBack, request: Request) -> dict[str, Any]:
+    async def roll_back(agent: str, how: GoBack, by: By) -> dict[str, Any]:
         """Go back to a checkpoint; done when this is answered."""
-        done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), _who(request))
+        done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), by)
         return {
             "checkpoint": done.checkpoint,
             "undo": done.undo,
@@ -124,7 +118,3 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
 def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
     facts: dict[str, Any] = CHECKPOINT.dump_python(checkpoint, mode="json")
     return facts
-
-
-def _who(request: Request) -> str:
-    return request.client.host if request.client else "unknown"

@@ -57,10 +57,10 @@ class Checkpointing:
             self._restoring.add(wanted.intervention)
             self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
 
-    async def look(self, agent: str, wanted: LookAtChanges) -> None:
-        """Look what changed; beside all else for a call that has run, of which `ChangesSeen` may follow."""
+    def look(self, agent: str, wanted: LookAtChanges) -> None:
+        """Look what changed: at once for a call that is about to run; beside all else, and told of, for one that has."""
         if wanted.review is None:
-            await self._keeper.changed(wanted.workspace)
+            self._keeper.pass_over_changes(wanted.workspace)
         else:
             self._tasks.start_soon(self._compare, agent, wanted, wanted.review, name=f"look at changes of {agent}")
 

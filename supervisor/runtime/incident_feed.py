@@ -7,8 +7,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
-from supervisor.runtime.incidents import IncidentLog, IncidentLogError
+from supervisor.runtime.incidents import IncidentLog
 from supervisor.runtime.log import log
 
 CHUNK_BYTES = 256 * 1024
@@ -43,7 +44,7 @@ class IncidentFeed:
         async with self._one_at_a_time:
             try:
                 await anyio.to_thread.run_sync(self._written.record, incident, report)
-            except IncidentLogError as error:
+            except ChaperonError as error:
                 log.error("%s", error)
                 return
         grown, self._grown = self._grown, anyio.Event()

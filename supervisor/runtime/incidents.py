@@ -32,7 +32,8 @@ TAIL_BYTES = 4 * 1024 * 1024
 PRESERVE_DAYS = 30
 """How long full reports are kept, in days, unless configured: a month, so that a person back from leave finds them."""
 
-_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+"""What an incident's id looks like: it may name a file."""
 
 
 class IncidentLogError(ChaperonError):
@@ -183,7 +184,7 @@ def _readable(report: Mapping[str, Any]) -> bytes:
 
 
 def _check_id(incident_id: str) -> None:
-    if not _SAFE_ID.fullmatch(incident_id):
+    if not SAFE_ID.fullmatch(incident_id):
         raise UsageError(
             f"The incident id {incident_id[:80]!r} cannot name a file; nothing was written.",
             way_out="Use at most 200 letters, digits, dots, underscores and hyphens, beginning with a letter or digit.",

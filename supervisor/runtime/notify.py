@@ -36,7 +36,7 @@ class Notifier:
         return self._address is not None
 
     def ready(self, status: str = "") -> bool:
-        """Say that start-up, or a reload, is over."""
+        """Say that start-up is over."""
         return self._tell({"READY": "1", **_status(status)})
 
     def status(self, text: str) -> bool:
@@ -47,21 +47,9 @@ class Notifier:
         """Say that all is well; to be called more often than `watchdog_interval`, and only when it is true."""
         return self._tell({"WATCHDOG": "1"})
 
-    def reloading(self, monotonic_micros: int) -> bool:
-        """Say that a reload began.
-
-        Args:
-            monotonic_micros: CLOCK_MONOTONIC now, in microseconds, which `Type=notify-reload` asks for.
-        """
-        return self._tell({"RELOADING": "1", "MONOTONIC_USEC": str(monotonic_micros)})
-
     def stopping(self, status: str = "") -> bool:
         """Say that an orderly stop began."""
         return self._tell({"STOPPING": "1", **_status(status)})
-
-    def main_pid(self, pid: int) -> bool:
-        """Say which process is the service."""
-        return self._tell({"MAINPID": str(pid)})
 
     def extend(self, micros: int) -> bool:
         """Ask for more time to start or stop, in microseconds from now; a long journal takes long to read."""

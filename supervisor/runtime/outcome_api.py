@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from difflib import get_close_matches
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from pydantic import BaseModel
 
 from monitors.learning import Tally
@@ -12,6 +12,7 @@ from supervisor.protocol import events
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.peer import By
 from supervisor.runtime.submission import Asked
 
 
@@ -53,18 +54,19 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
         return [_lesson(name, tally) for name, tally in sorted(daemon.board.lessons.learned.patterns.items())]
 
     @api.post("/v1/agents/{agent}/outcomes")
-    async def say(agent: str, became: Became, request: Request) -> Lesson:
-        """Say what became of an issue of an agent, live or ended."""
-        _refuse_unseen(daemon.board.summary(agent), became, patterns)
-        facts = {"pattern": became.pattern, "outcome": became.outcome, "note": became.note, "by": _who(request)}
+    async def say(agent: str, became: Became, by: By) -> Lesson:
+        """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
+        summary = daemon.board.summary(agent)
+        _refuse_unseen(summary, became, patterns)
+        facts = {**became.model_dump(), "by": by, "instead_of": _said_before(summary, became)}
         await daemon.wish(agent, events.OutcomeGiven, **facts)
         return _lesson(became.pattern, daemon.board.lessons.learned.tally(became.pattern))
 
     @api.post("/v1/outcomes/{pattern}/undo")
-    async def undo(pattern: str, request: Request) -> Lesson:
+    async def undo(pattern: str, by: By) -> Lesson:
         """Take a pattern's last adjustment back."""
         adjustment = daemon.board.lessons.undoing(pattern)
-        made = events.PatternAdjusted(**daemon.stamp(""), adjustment=adjustment, by=_who(request))
+        made = events.PatternAdjusted(**daemon.stamp(""), adjustment=adjustment, by=by)
         await daemon.journal.written(daemon.happened(made))
         return _lesson(pattern, daemon.board.lessons.learned.tally(pattern))
 
@@ -83,6 +85,17 @@ def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) ->
     )
 
 
+def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
+    """What was said before of the same pattern; refuses to count the same twice."""
+    earlier = agent.said.get(became.pattern)
+    if earlier == became.outcome:
+        raise UsageError(
+            f"{became.pattern!r} of agent {agent.agent} was said to be {earlier} before; nothing was noted.",
+            way_out="Say another outcome to replace that one.",
+        )
+    return IssueOutcome(earlier) if earlier else None
+
+
 def _lesson(pattern: str, tally: Tally) -> Lesson:
     return Lesson(
         pattern=pattern,
@@ -92,7 +105,3 @@ def _lesson(pattern: str, tally: Tally) -> Lesson:
         missed=tally.missed,
         last=tally.last,
     )
-
-
-def _who(request: Request) -> str:
-    return request.client.host if request.client else "unknown"

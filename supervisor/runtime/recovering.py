@@ -14,11 +14,8 @@ import orjson
 from interventions.recovery_options import Resumption, carry_out
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.runtime.daemon import Daemon, UnavailableError
-from supervisor.runtime.incidents import REPORTS_NAME
+from supervisor.runtime.incidents import REPORTS_NAME, SAFE_ID
 from supervisor.runtime.submission import NAME, Submission
-
-INCIDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
-"""What an incident's id looks like; it names a file."""
 
 LONGEST_NAME = 28
 """Of an agent's 32 characters, those that its successor's name keeps before `-r1`."""
@@ -59,7 +56,7 @@ class Recovering:
             NotFoundError: There is none, or it cannot be read.
         """
         path = self._state / REPORTS_NAME / f"{incident}.json"
-        if not INCIDENT.fullmatch(incident):
+        if not SAFE_ID.fullmatch(incident):
             raise NotFoundError(
                 f"{incident!r} is no incident's id.", way_out="chaperon incidents lists them, with their ids as --json."
             )
@@ -131,7 +128,9 @@ class Recovering:
         await self._daemon.submit(submission, by)
         how = "in the same session" if task.resume_session else "in a new session"
         back = f", with its files set back to {wanted.checkpoint}" if wanted.checkpoint else ""
-        return Recovered(wanted.option, name, f"Agent {name} goes on {how}{back}. Follow it: chaperon tail -f {name}")
+        return Recovered(
+            wanted.option, name, f"Agent {name} goes on {how}{back}. Follow it: chaperon tail -f --agent {name}"
+        )
 
     def _successor(self, agent: str) -> str:
         taken = {summary.agent for summary in self._daemon.board.summaries()}

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Request
-from pydantic import BaseModel, ConfigDict
+from fastapi import FastAPI
 
+from supervisor.runtime.peer import By
 from supervisor.runtime.recovering import Recovered, Recovering, listed
+from supervisor.runtime.submission import Asked
 
 
-class Wanted(BaseModel):
+class Wanted(Asked):
     """Which way back is wanted."""
-
-    model_config = ConfigDict(extra="forbid")
 
     option: str
     """An option's name, with dashes or underscores. Example: `resume-with-limits`."""
@@ -31,7 +30,6 @@ def recovery_routes(api: FastAPI, recovering: Recovering) -> None:
         return listed(await recovering.report(incident))
 
     @api.post("/v1/incidents/{incident}/recovery")
-    async def recover(incident: str, wanted: Wanted, request: Request) -> Recovered:
+    async def recover(incident: str, wanted: Wanted, by: By) -> Recovered:
         """Carry one way back out."""
-        by = request.client.host if request.client else "unknown"
         return await recovering.carry_out(incident, wanted.option, by)

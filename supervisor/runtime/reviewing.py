@@ -36,8 +36,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
+from typing import Any
 
-from monitors.review import NoFacts, StepReviewer, make_reviewer
+from monitors.review import StepReviewer, make_reviewer
+from monitors.review.facts import Facts
 from monitors.review.own import OwnRule, OwnRules
 from monitors.review.safely import Chain, NamedRisk
 from supervisor.config.model import Config
@@ -58,6 +60,10 @@ service managers wait for a heartbeat."""
 
 AGAIN_SECONDS = 0.1
 """A reviewer that catches the end of its time, as `except Exception` does, is told again and again."""
+
+
+NOBODY = (0.0, 0.0)
+"""What a timer gives that nobody has set."""
 
 
 class ReviewDeadlineError(ChaperonError):
@@ -97,27 +103,26 @@ class WatchedReviewer:
             ReviewDeadlineError: It took too long. Whatever else the reviewer raises comes through as well.
         """
         started = self._clock.mono()
-        others = signal.getitimer(signal.ITIMER_REAL)
-        try:
-            with deadline(self._deadline_seconds, self._longest_seconds):
-                review = self._reviewer.review(action, context)
-        finally:
-            _disarm(others)  # once more: a deadline can fall into the very moment in which the timers are being stopped
+        with deadline(self._deadline_seconds, self._longest_seconds):
+            review = self._reviewer.review(action, context)
         return replace(review, micros=round((self._clock.mono() - started) * 1e6))
 
 
-def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) -> WatchedReviewer:
+def make_gate_reviewer(
+    config: Config, clock: Clock, *, strict: bool = False, facts: Facts | None = None
+) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
     Args:
         config: The user's settings and rules.
         clock: Tells the time that reviews take.
         strict: Nothing is in a workspace, nothing is reversible, and nothing of this machine is looked up.
+        facts: Looks things up; in this machine's file system where None.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    step: Reviewer = make_step_reviewer(config, strict=strict)
+    step: Reviewer = make_step_reviewer(config, strict=strict, facts=facts)
     more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
     if more:
         step = Chain([("built-in", step), *more])
@@ -125,7 +130,7 @@ def make_gate_reviewer(config: Config, clock: Clock, *, strict: bool = False) ->
     return WatchedReviewer(OwnRules(rules, step), clock)
 
 
-def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
+def make_step_reviewer(config: Config, *, strict: bool = False, facts: Facts | None = None) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
     Raises:
@@ -137,7 +142,51 @@ def make_step_reviewer(config: Config, *, strict: bool = False) -> StepReviewer:
     settings = replace(settings, rules=(*settings.rules, *added), profile="strict" if strict else settings.profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
-    return make_reviewer(settings, NoFacts() if strict else FileFacts(), risk)
+    return make_reviewer(settings, facts or FileFacts(), risk)
+
+
+class _Timer:
+    """The signals by which a deadline is told: this process's, so there is one of these."""
+
+    def __init__(self) -> None:
+        self._seconds = self._longest_seconds = 0.0
+        self._running = self._ours = False
+        self._others = NOBODY
+
+    def start(self, seconds: float, longest_seconds: float) -> dict[int, Any]:
+        """Start; returns whom the signals went to, where they are to go there again."""
+        self._others = signal.getitimer(signal.ITIMER_REAL)
+        before = self._take()
+        self._seconds, self._longest_seconds, self._running = seconds, longest_seconds, True
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, longest_seconds, AGAIN_SECONDS)
+        return before
+
+    def stop(self, before: dict[int, Any]) -> None:
+        """Stop; the clock's timer is given back to whoever had it, as a test's time limit may."""
+        self._running = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, *self._others)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def _take(self) -> dict[int, Any]:
+        """Have the signals come here. Where nobody has set the clock they stay here: to change that takes 30 microseconds."""
+        if self._ours and self._others == NOBODY:
+            return {}
+        before: dict[int, Any] = {n: signal.signal(n, self._expired) for n in (signal.SIGVTALRM, signal.SIGALRM)}
+        self._ours = self._others == NOBODY
+        return {} if self._ours else before
+
+    def _expired(self, number: int, _frame: FrameType | None) -> None:
+        if not self._running:
+            return
+        if number == signal.SIGVTALRM:
+            raise ReviewDeadlineError(self._seconds, "of processor time")
+        raise ReviewDeadlineError(self._longest_seconds, "on the clock")
+
+
+_timer = _Timer()
 
 
 @contextmanager
@@ -149,26 +198,12 @@ def deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def expired(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGVTALRM:
-            raise ReviewDeadlineError(seconds, "of processor time")
-        raise ReviewDeadlineError(longest_seconds, "on the clock")
-
-    others = signal.getitimer(signal.ITIMER_REAL)
-    before = {number: signal.signal(number, expired) for number in (signal.SIGVTALRM, signal.SIGALRM)}
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN_SECONDS)
-    signal.setitimer(signal.ITIMER_REAL, longest_seconds, AGAIN_SECONDS)
+    before = _timer.start(seconds, longest_seconds)
     try:
-        yield
-    finally:
-        _disarm(others)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _disarm(others: tuple[float, float]) -> None:
-    """Stop both timers; the clock's is given back to whoever had it, as a test's time limit may."""
-    if threading.current_thread() is threading.main_thread():
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.setitimer(signal.ITIMER_REAL, *others)
+        try:
+            yield
+        finally:
+            _timer.stop(before)
+    except ReviewDeadlineError:
+        _timer.stop(before)  # once more: it can fall into the very moment in which the timers are being stopped
+        raise

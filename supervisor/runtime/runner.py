@@ -6,7 +6,7 @@ does not wait, for a frozen agent can always be thawed.
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -94,7 +94,7 @@ class Tools:
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
     capture: Callable[[str, Capture], object]
     """Has a checkpoint made, and its outcome told; returns at once."""
-    look: Callable[[str, LookAtChanges], Awaitable[object]]
+    look: Callable[[str, LookAtChanges], object]
     """Looks which files changed; what comes of a look after a call is told later."""
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome told; returns at once."""
@@ -207,7 +207,7 @@ class Runner:
             case Capture():
                 self._tools.capture(self.agent, command)
             case LookAtChanges():
-                await self._tools.look(self.agent, command)
+                self._tools.look(self.agent, command)
             case RestoreCheckpoint():
                 self._tools.restore(self.agent, command)
             case _:

@@ -19,6 +19,7 @@ import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
+from checkpoints.capture import CaptureSettings
 from interventions.approval import ApprovalSettings
 from interventions.controller import Controller
 from interventions.effectiveness import Record
@@ -55,7 +56,6 @@ from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
-    capture_settings,
     channels,
     controller_settings,
     detector_settings,
@@ -133,7 +133,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
-        keeper = Keeper(setup.places.checkpoints, capture_settings(), setup.clock)
+        keeper = Keeper(setup.places.checkpoints, CaptureSettings(), setup.clock)
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)

@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter
 
-from checkpoints.capture import CaptureSettings
 from checkpoints.choose import SafeCriteria
 from checkpoints.retention import RetentionPolicy
 from interventions import texts
@@ -67,11 +66,6 @@ def capture_rules(config: Config) -> CaptureRules:
         before_unattended=config.checkpoints.before_autopilot,
         spacing_seconds=config.checkpoints.spacing_seconds,
     )
-
-
-def capture_settings() -> CaptureSettings:
-    """What of a workspace is captured."""
-    return CaptureSettings()
 
 
 def retention(config: Config) -> RetentionPolicy:

@@ -16,7 +16,7 @@ from checkpoints.deletion import delete_store
 from checkpoints.errors import CheckpointError
 from checkpoints.model import Checkpoint, Difference
 from checkpoints.plan import compare
-from checkpoints.restore_journal import in_use
+from checkpoints.restore_journal import in_use, journals_in
 from checkpoints.store import Store
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 
@@ -68,8 +68,7 @@ class Stores:
 
     async def interrupted(self) -> list[Path]:
         """The folders of stores with a restore that a crash cut."""
-        found = await self.in_thread(lambda: list(self.folder.glob("*/restores/*.json")))
-        return sorted({path.parent.parent for path in found})
+        return await self.in_thread(lambda: [folder for folder in self._folders() if journals_in(folder)])
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in one of a few threads."""

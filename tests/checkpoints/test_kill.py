@@ -27,24 +27,45 @@ def kill_at_each_step(action: str, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def lived_through_the_last_alone(found: list[dict[str, Any]], steps: int) -> bool:
+    """Whether each was killed but the last, and there were about as many as the action has."""
+    return len(found) > steps and [one["killed"] for one in found] == [True] * (len(found) - 1) + [False]
+
+
+@pytest.mark.parametrize(
+    ("action", "steps", "first", "last"),
+    [("capture", 30, 1, 3), ("capture_much", 35, 1, 3), ("open_again", 10, 2, 2)],
+)
 @pytest.mark.timeout(300)
-def test_a_capture_killed_at_any_step_loses_nothing_that_was_announced(tmp_path: Path) -> None:
-    found = kill_at_each_step("capture", tmp_path)
-    assert len(found) >= 10
-    assert [one["killed"] for one in found] == [True] * (len(found) - 1) + [False]
+def test_a_capture_killed_before_any_change_of_the_disk_loses_nothing_that_was_announced(
+    tmp_path: Path, action: str, steps: int, first: int, last: int
+) -> None:
+    found = kill_at_each_step(action, tmp_path)
+    assert lived_through_the_last_alone(found, steps)
     announced = [one["checkpoints"] for one in found]
     assert announced == sorted(announced)
-    assert (announced[0], announced[-1]) == (1, 3)
+    assert (announced[0], announced[-1]) == (first, last)
     for one in found:
         assert one["broken"] == []
         assert one["captured_again"]
 
 
 @pytest.mark.timeout(300)
-def test_a_restore_killed_at_any_step_completes_or_returns(tmp_path: Path) -> None:
+def test_dropping_and_packing_killed_before_any_change_of_the_disk_leave_every_checkpoint_whole(tmp_path: Path) -> None:
+    found = kill_at_each_step("keep_up", tmp_path)
+    assert lived_through_the_last_alone(found, 35)
+    left = [one["checkpoints"] for one in found]
+    assert left == sorted(left, reverse=True)
+    assert (left[0], left[-1]) == (3, 2)
+    for one in found:
+        assert one["broken"] == []
+        assert one["captured_again"]
+
+
+@pytest.mark.timeout(300)
+def test_a_restore_killed_before_any_change_of_the_disk_completes_or_returns(tmp_path: Path) -> None:
     found = kill_at_each_step("restore", tmp_path)
-    assert len(found) >= 25
-    assert [one["killed"] for one in found] == [True] * (len(found) - 1) + [False]
+    assert lived_through_the_last_alone(found, 45)
     for one in found:
         assert one["broken"] == []
         assert one["is_first"] if one["completed"] or not one["killed"] else one["is_before"] or one["is_first"]
@@ -53,6 +74,17 @@ def test_a_restore_killed_at_any_step_completes_or_returns(tmp_path: Path) -> No
     assert {one["completed"] for one in found} == {True, False}
     assert found[0]["is_before"]
     assert found[-1]["is_first"]
+
+
+@pytest.mark.timeout(300)
+def test_a_restore_that_returns_killed_before_any_change_of_the_disk_returns_all_the_same(tmp_path: Path) -> None:
+    found = kill_at_each_step("restore_and_return", tmp_path)
+    assert lived_through_the_last_alone(found, 50)
+    for one in found:
+        assert one["broken"] == []
+        assert one["is_first"] if one["completed"] else one["is_before"]
+        assert one["captured_again"]
+    assert found[-1]["is_before"]
 
 
 def test_a_workspace_killed_at_any_step_of_its_life_leaves_nothing_behind(tmp_path: Path) -> None:

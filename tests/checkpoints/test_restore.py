@@ -5,15 +5,17 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from checkpoints.capture import Capturer, CaptureSettings
-from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError
+from checkpoints.errors import CheckpointError, RestoreFailedError, RestoreRefusedError, StoreDamagedError
 from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
+from checkpoints.upkeep import keep_up
 from tests.checkpoints.support import MOMENT, git, shape
 
 
@@ -62,14 +64,22 @@ def test_the_plan_says_what_happens_and_what_is_lost(workspace: Path, capturer: 
     (workspace / "README").write_text("other")
     (workspace / "new").write_text("new")
     (workspace / "src/main.py").unlink()
+    (workspace / "src/run.sh").chmod(0o644)
+    (workspace / "src/link").unlink()
+    (workspace / "src/link").write_text("a file")
     plan = Restorer(capturer).plan(target, MOMENT)
-    assert {(one.path, one.change) for one in plan.changes} == {
+    both_ways = {
         ("README", Change.MODIFIED),
+        ("src/run.sh", Change.MODE_CHANGED),
+        ("src/link", Change.TYPE_CHANGED),
+    }
+    assert {(one.path, one.change) for one in plan.changes} == {
+        *both_ways,
         ("new", Change.DELETED),
         ("src/main.py", Change.ADDED),
     }
     assert {(one.path, one.change) for one in plan.lost} == {
-        ("README", Change.MODIFIED),
+        *both_ways,
         ("new", Change.ADDED),
         ("src/main.py", Change.DELETED),
     }
@@ -252,6 +262,49 @@ def test_what_cannot_be_put_back_lies_aside_until_it_can(workspace: Path, captur
     assert Restorer(capturer).recover() is None
     assert shape(workspace) == before | {"src/run.sh": ("file", b"came in the middle")}
     assert interrupted(capturer.store) == ()
+
+
+def test_what_was_taken_away_leaves_the_workspace_at_once_and_the_disk_when_idle(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("taken away")
+    go_back(capturer, target)
+    assert not list(workspace.glob(".chaperon*"))
+    (left,) = store.restores.iterdir()
+    assert (left / "old/0").read_text() == "taken away"
+    keep_up(store, MOMENT.at)
+    assert list(store.restores.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no second file system here")
+def test_a_workspace_on_another_file_system_than_the_store_is_cleared_in_place(
+    tmp_path: Path, opening: Callable[[Path, Path], Store], capturing: Callable[..., Capturer]
+) -> None:
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        workspace = Path(folder)
+        (workspace / "file").write_text("first")
+        store = opening(tmp_path / "state", workspace)
+        capturer = capturing(store, workspace)
+        target = capturer.capture(MOMENT)
+        (workspace / "file").write_text("second")
+        go_back(capturer, target)
+        assert shape(workspace) == {"file": ("file", b"first")}
+        assert workspace.stat().st_dev == store.folder.stat().st_dev or list(store.restores.iterdir()) == []
+        capturer.close()
+
+
+def test_a_journal_that_was_never_in_place_is_passed_over_and_a_damaged_one_is_named(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    capturer.capture(MOMENT)
+    (store.restores / f"tmp_{capturer.label}.json").write_text('{"workspace"')
+    assert interrupted(store) == ()
+    keep_up(store, MOMENT.at)
+    (store.restores / f"{capturer.label}.json").write_text("{}")
+    for look in (lambda: interrupted(store), lambda: keep_up(store, MOMENT.at), Restorer(capturer).recover):
+        with pytest.raises(CheckpointError, match=rf"{capturer.label}.json.*cannot be read"):
+            look()
 
 
 def test_a_link_to_the_outside_is_never_written_through(workspace: Path, capturer: Capturer, tmp_path: Path) -> None:

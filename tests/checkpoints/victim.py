@@ -5,16 +5,24 @@ child that kills itself with SIGKILL right before that step, then looks at what 
 one line a step, as JSON, until a child lived through all of its steps.
 """
 
+import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from checkpoints import apply, moves
+from checkpoints import restore as restoring
 from checkpoints.capture import Capturer
-from checkpoints.errors import CheckpointError
+from checkpoints.errors import CheckpointError, RestoreFailedError
+from checkpoints.packing import pack
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
@@ -51,20 +59,50 @@ def change(workspace: Path) -> None:
     (workspace / "new").symlink_to("sub/0")
 
 
+PATCH = pytest.MonkeyPatch()
+
+CHANGES = (
+    "fchmod", "fdatasync", "fsync", "ftruncate", "mkdir", "pwrite", "rename", "replace", "rmdir", "symlink", "unlink",
+    "write",
+)  # fmt: skip
+"""Calls of `os` that change what is on the disk, or what is sure to be."""
+
+
 class Killer:
     """Counts steps, and kills the process before one of them."""
 
     def __init__(self, at: int) -> None:
         self.left = at
 
-    def __call__(self, _: str) -> None:
+    def __call__(self, *_: object) -> None:
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= 1
 
+    def at_each_change(self) -> None:
+        """Make every call of this process that changes the disk a step."""
+        for name in CHANGES:
+            PATCH.setattr(os, name, self._before(getattr(os, name)))
+        open_, create = os.open, self._before(os.open)
+        PATCH.setattr(
+            os,
+            "open",
+            lambda path, flags, *how, **more: (create if flags & os.O_CREAT else open_)(path, flags, *how, **more),
+        )
+        PATCH.setattr(apply, "move", self._before(moves.move))
+        PATCH.setattr(restoring, "sync_filesystem", self._before(lambda _: None))
 
-def capture(workspace: Path, state: Path, step: Killer) -> None:
-    store = Store(state, workspace, step=step)
+    def _before(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        def kill_or_act(*words: Any, **more: Any) -> Any:
+            self()
+            return act(*words, **more)
+
+        return kill_or_act
+
+
+def capture(workspace: Path, state: Path, killer: Killer) -> None:
+    killer.at_each_change()
+    store = Store(state, workspace)
     capturer = Capturer(store, workspace)
     capturer.capture(MOMENT)
     (workspace / "sub/3").write_text("third")
@@ -72,12 +110,66 @@ def capture(workspace: Path, state: Path, step: Killer) -> None:
     store.settle()
 
 
-def restore(workspace: Path, state: Path, step: Killer) -> None:
+def capture_much(workspace: Path, state: Path, killer: Killer) -> None:
+    """So much that it is synced in its own place instead of going through the log."""
     store = Store(state, workspace)
     capturer = Capturer(store, workspace)
-    restorer = Restorer(capturer, step=step)
+    killer.at_each_change()
+    capturer.capture(MOMENT)
+    (workspace / "much").write_bytes(random.Random(0).randbytes(1_200_000))
+    capturer.capture(MOMENT)
+
+
+def open_again(workspace: Path, state: Path, killer: Killer) -> None:
+    """Open a store whose last owner ended before it settled."""
+    store = Store(state, workspace)
+    Capturer(store, workspace).capture(MOMENT)
+    store.lose()
+    killer.at_each_change()
+    Store(state, workspace)
+
+
+def keep_up(workspace: Path, state: Path, killer: Killer) -> None:
+    """Drop, and pack."""
+    store = Store(state, workspace)
+    capturer = Capturer(store, workspace)
+    capturer.capture(MOMENT)
+    (workspace / "sub/3").write_text("third")
+    capturer.capture(MOMENT)
+    killer.at_each_change()
+    store.drop([store.checkpoints[1].name])
+    pack(store)
+
+
+def restore(workspace: Path, state: Path, killer: Killer) -> None:
+    store = Store(state, workspace)
+    restorer = Restorer(Capturer(store, workspace))
+    killer.at_each_change()
+    restorer.restore(restorer.plan(store.checkpoints[0], MOMENT), confirmed=True, unusual_confirmed=True)
+
+
+IN_THE_WAY = {"sub/2": ("file", b"in the way")}
+
+
+def restore_and_return(workspace: Path, state: Path, killer: Killer) -> None:
+    """A file appears where one is to be put, so all is put back."""
+    store = Store(state, workspace)
+
+    def stand_in_the_way(step: str) -> None:
+        if step == "put":
+            (workspace / "sub/2").write_text("in the way")
+
+    restorer = Restorer(Capturer(store, workspace), step=stand_in_the_way)
     plan = restorer.plan(store.checkpoints[0], MOMENT)
-    restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+    killer.at_each_change()
+    try:
+        restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+    except RestoreFailedError:
+        return
+    raise SystemExit("nothing was in the way")
+
+
+ACTIONS = {act.__name__: act for act in (capture, capture_much, open_again, keep_up, restore, restore_and_return)}
 
 
 def killed_at(step: int, act: Callable[[Path, Path, Killer], None], workspace: Path, state: Path) -> bool:
@@ -97,7 +189,9 @@ def look(workspace: Path, state: Path, before: dict[str, object], first: dict[st
     store = Store(state, workspace)
     pending = interrupted(store)
     capturer = Capturer(store, workspace)
-    recovered = Restorer(capturer).recover()
+    recovered = None
+    with contextlib.suppress(RestoreFailedError):  # it could not be completed, and returned everything
+        recovered = Restorer(capturer).recover()
     now = shape(workspace)
     broken = []
     for checkpoint in store.checkpoints:
@@ -113,7 +207,7 @@ def look(workspace: Path, state: Path, before: dict[str, object], first: dict[st
         "checkpoints": len(store.checkpoints) - 1,
         "pending": len(pending),
         "completed": recovered is not None,
-        "is_before": now == before,
+        "is_before": now in (before, before | IN_THE_WAY),
         "is_first": now == first,
         "latest_is_before": latest == before,
         "captured_again": shape(Path(f"{workspace}-again")) == now,
@@ -164,11 +258,13 @@ def kill_workspaces(folder: Path) -> None:
 
 
 def main(action: str, folder: Path) -> None:
-    """Kill at each step."""
+    """Kill at each step. A kill takes nothing that was written, synced or not, so syncs only count."""
+    for name in ("fsync", "fdatasync"):
+        PATCH.setattr(os, name, lambda _: None)
     if action == "workspaces":
         kill_workspaces(folder)
         return
-    act = {"capture": capture, "restore": restore}[action]
+    act = ACTIONS[action]
     step = 0
     while True:
         workspace, state = arrange(folder / str(step))

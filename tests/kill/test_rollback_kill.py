@@ -18,7 +18,7 @@ from tests.live import files_of, make_repository
 POINTS = (
     "write:rollback_requested", "wrote:rollback_requested", "wrote:tree_frozen",
     "step:stage", "step:journal applying", "step:take away", "step:put", "step:sync", "step:journal finished",
-    "step:clear staging", "step:remove journal",
+    "step:put staging away", "step:remove journal",
     "write:tree_ended", "wrote:tree_ended", "wrote:agent_exited", "write:checkpoint_restored",
     "wrote:checkpoint_restored", 'write:"number":2', 'wrote:"number":2',
 )  # fmt: skip

@@ -57,3 +57,12 @@ def test_an_adjustment_can_be_undone_once_and_that_is_an_adjustment_too() -> Non
     learned = adjusted(learned, back)
     assert learned.factor("repetition") == 1.0
     assert undoing(learned, "repetition") is None
+
+
+def test_an_outcome_that_replaces_another_takes_its_place_and_one_that_was_used_up_is_not_taken_again() -> None:
+    learned = counted(Learned(), "repetition", IssueOutcome.FALSE_ALARM)
+    learned = counted(learned, "repetition", IssueOutcome.CONFIRMED, IssueOutcome.FALSE_ALARM)
+    assert (learned.tally("repetition").confirmed, learned.tally("repetition").false_alarms) == (1, 0)
+    used_up, _ = learn([IssueOutcome.FALSE_ALARM] * 5)
+    learned = counted(used_up, "repetition", IssueOutcome.CONFIRMED, IssueOutcome.FALSE_ALARM)
+    assert (learned.tally("repetition").confirmed, learned.tally("repetition").false_alarms) == (1, 0)

@@ -180,3 +180,11 @@ def test_reading_on_after_attempts_in_vain_is_not_held_against_it() -> None:
         return run.read(f"/w/{step}.py")
 
     assert tiers(steps, 60) == []
+
+
+def test_the_run_in_which_something_is_seen_to_be_broken_is_no_attempt() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        results = {5: (9, 0), 10: (8, 1), 19: (8, 1)}
+        return checks(run, *results[step]) if step in results else run.edit("/w/a.py")
+
+    assert tiers(steps, 22) == []

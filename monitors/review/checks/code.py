@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from monitors.review import levels
 from monitors.review.checks.secrets import secret_at
+from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.findings import Finding, effect
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.uses import FED, Uses
 from monitors.review.places import Place
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes_path
@@ -19,6 +20,17 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
         recursive = path.endswith("/")
         word = arg(path.rstrip("/") or "/", known="$" not in path, glob="*" in path)
         yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
+    for path in uses.moves[:50]:
+        taken = deletes(scene, invocation, arg(path, known="$" not in path), recursive=False, forced=False)
+        yield taken if taken and (taken.risk >= levels.CARE or taken.stop) else None
+    if uses.bomb:
+        yield Finding(
+            "shell.fork-bomb",
+            levels.DOOM,
+            "starts itself over and over",
+            "Do not run it.",
+            effect=effect("process", "fills the machine with processes"),
+        )
     for path in uses.writes[:50]:
         if path and "$" not in path:
             yield writes_path(
@@ -41,7 +53,7 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
     if uses.hidden:
         yield Finding(
             "code.hidden",
-            _hidden_risk(uses.hidden),
+            _hidden_risk(uses.hidden, invocation),
             f"has code that {uses.hidden}",
             "Write it out plainly.",
             effect=effect("code_execution", uses.hidden),
@@ -50,13 +62,24 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
     yield from _network(uses, invocation)
 
 
-def _hidden_risk(hidden: str) -> float:
+def _hidden_risk(hidden: str, invocation: Invocation) -> float:
+    if hidden == FED:
+        unread = any(source.name in DOWNLOADS or source.name in DECODERS for source in invocation.input.source)
+        return levels.HARM if unread or not invocation.input.source else levels.CARE
     if "runs it" in hidden or "runs code" in hidden:
         return levels.HARM
     return levels.CARE if "longer" in hidden or "more than" in hidden else levels.MODERATE
 
 
 def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:
+    if uses.leaks:
+        yield Finding(
+            "secrets.send",
+            levels.HARM,
+            "sends the whole environment, with what secrets are in it, to another machine",
+            "Send the one value that is needed.",
+            effect=effect("network_send", "sends the environment"),
+        )
     if uses.runs and (uses.connects or uses.listens):
         yield Finding(
             "code.remote-shell",

@@ -23,6 +23,9 @@ _QUIET = frozenset({"NODE_OPTIONS", "MAKEFLAGS", "FZF_DEFAULT_OPTS", "TAR_OPTION
 _NODE_LOADS = re.compile(
     r"--(?:require|import|loader|experimental-loader)\b|\s-r\b|^-r\b|--checkpoint-action|--eval|--to-command|--use-compress|execute|--inspect=0"
 )
+_SKIPS = re.compile(r"(?:HUSKY|HUSKY_SKIP_HOOKS|SKIP|PRE_COMMIT_ALLOW_NO_CONFIG|LEFTHOOK|OVERCOMMIT_DISABLE)\Z")
+"""Variables by which the hooks of a project are passed over."""
+_UNCHECKED = frozenset({("NODE_TLS_REJECT_UNAUTHORIZED", "0"), ("PYTHONHTTPSVERIFY", "0"), ("GIT_SSL_NO_VERIFY", "true"), ("GIT_SSL_NO_VERIFY", "1")})  # fmt: skip
 _GIT_CONFIG = re.compile(r"GIT_CONFIG(?:_KEY_\d+|_VALUE_\d+|_PARAMETERS|_GLOBAL|_SYSTEM)?\Z")
 _INSTEAD = "Run it without that variable."
 
@@ -30,6 +33,10 @@ _INSTEAD = "Run it without that variable."
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look at the variables set for a command."""
     runs = bool(invocation.program)
+    if invocation.name == "git" and any(_SKIPS.match(name) for name in invocation.assignments):
+        yield _careful("git.skip-checks", "skips the checks that the project asks for", "git_change")
+    if not _UNCHECKED.isdisjoint(invocation.assignments.items()):
+        yield _careful("environment.unchecked", "takes any machine for the one it calls itself", "network")
     for name, value in invocation.assignments.items():
         why = _why(name, value, scene)
         if why:
@@ -43,6 +50,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 effect=effect("environment", details, target=name),
                 elevated=invocation.elevated,
             )
+
+
+def _careful(rule: str, why: str, kind: str) -> Finding:
+    return Finding(rule, levels.CARE, why, _INSTEAD, effect=effect(kind, why))
 
 
 def _why(name: str, value: Arg, scene: Scene) -> str:

@@ -64,6 +64,8 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     sends = invocation.name in _SENDERS
     among_secrets = _MARKS.search(invocation.cwd) is not None
     for word in invocation.args:
+        if word[:1] in "/~" and " " in word and _MARKS.search(word[:MAX_WORD]):
+            yield secret_at(scene, invocation, word)
         if among_secrets and "/" not in word:
             yield secret_at(scene, invocation, word)
         elif ("/" in word or word[:1] in "~.") and _MARKS.search(word[:MAX_WORD]):
@@ -73,10 +75,23 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
         if sends and word != "-" and not word.startswith(("http://", "https://")):
             named = word.lstrip("@").rpartition("=@")[2].rpartition("@")[2]
             yield _project_secret(scene, invocation, named, levels.HARM)
+    if invocation.name in ("grep", "egrep", "rg") and _SEEKS_KEYS.search(" ".join(invocation.args[:4])):
+        wide = [word for word in invocation.args if scene.places.of(word, invocation.cwd) is Place.TOP]
+        if wide:
+            yield Finding(
+                "secrets.sought",
+                levels.HARM,
+                f"looks through all of {wide[0]} for keys",
+                _INSTEAD,
+                effect=effect("secret_read", f"looks for keys in {wide[0]}", target=wide[0]),
+            )
     risk = _SHOWERS.get(invocation.name)
     if risk is not None:
         for word in invocation.args:
             yield _project_secret(scene, invocation, word, risk)
+
+
+_SEEKS_KEYS = re.compile(r"PRIVATE KEY|AKIA|ghp_|sk-|xox[bp]|secret|token|passw|api.?key", re.IGNORECASE)
 
 
 def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding | None:
@@ -96,7 +111,7 @@ _GLOBBED_AT_HOME = (".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netr
 
 def _is_fed(scene: Scene, invocation: Invocation) -> bool:
     program = scene.book.programs.get(invocation.name)
-    return program is not None and program.fed
+    return (program is not None and program.fed) or invocation.name in ("sftp", "ftp", "lftp", "tftp")
 
 
 def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None:
@@ -141,10 +156,13 @@ def _project_secret(scene: Scene, invocation: Invocation, word: str, risk: float
 
 
 def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    for source in invocation.input.source:
+    sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
+    picked = any(source.name in _PICKS for source in sources)
+    for source in sources:
         if (
             source.name in _ENVIRONMENT
-            and source.name != "export"
+            and not picked
+            and (source.name != "export" or "-p" in source.args)
             and not [word for word in source.args if word[:1] != "-"]
         ):
             yield Finding(
@@ -163,14 +181,45 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "Send the files that are needed, by name.",
                 effect=effect("network_send", f"sends {whole[0]} by {invocation.name}"),
             )
-        for word in source.args:
-            yield (
-                _project_secret(scene, source, word, levels.HARM)
-                if source.name in ("cat", "tar", "zip", "base64", "gzip", "head")
-                else None
+        piped = invocation.name in _AWAY and source in invocation.input.source
+        shows = _shows(scene, source) if piped else ""
+        if shows:
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                f"sends to another machine what shows a secret: `{shows}`",
+                _INSTEAD,
+                effect=effect("network_send", f"sends a secret by {invocation.name}"),
             )
+        if source.name in _DUMPS and invocation.name in _AWAY:
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                f"sends a copy of a database to another machine: `{source.text()}`",
+                "Keep the copy here.",
+                effect=effect("network_send", f"sends a database by {invocation.name}"),
+            )
+        for word in source.args:
+            yield _project_secret(scene, source, word, levels.HARM) if source.name in _WHOLE and not picked else None
+    for word in invocation.args:
+        if invocation.name in ("rsync", "scp", "rclone") and _SECRET_DIRECTORY.search(scene.path(word, invocation)):
+            yield secret_at(scene, invocation, word.rstrip("/") + "/credentials")
 
 
+def _shows(scene: Scene, source: Invocation) -> str:
+    """The command, where it is one that shows a secret."""
+    rules = scene.book.matching(source, scene.book.operands(source))
+    return source.text() if any(rule.name == "secrets.show" for rule in rules) else ""
+
+
+_PICKS = frozenset({"grep", "egrep", "rg", "sed", "awk", "jq", "cut"})
+"""Programs that take one value out of many."""
+_WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
+"""Programs that hand on a whole file."""
+_DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
+_AWAY = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "mail", "mailx", "sendmail"})
+"""Programs that send to whoever is named; a store of one's own is another matter."""
+_SECRET_DIRECTORY = re.compile(r"/\.(?:aws|kube|docker|azure|config/gcloud|config/gh)/?$")
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _SECRET_TREES = frozenset({"/", "/etc", "/root", "/home", "/Users", "/var/lib"})
 

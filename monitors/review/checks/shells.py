@@ -12,7 +12,7 @@ from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
 
 DOWNLOADS = frozenset({"curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lwp-request", "lwp-download", "lynx", "nc", "ncat", "netcat", "socat", "ftp", "scp", "gh", "axel", "w3m", "links", "telnet", "openssl", "tftp", "dig", "gsutil", "aws"})  # fmt: skip
 """Programs whose output comes from another machine."""
-_DECODERS = frozenset(
+DECODERS = frozenset(
     {
         "base64",
         "base32",
@@ -73,6 +73,14 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield _fetched_code(scene, invocation)
     elif invocation.name in _SESSIONS:
         yield _session(invocation)
+    elif invocation.program.glob and invocation.program[:1] == "/":
+        yield Finding(
+            "shell.unknown-program",
+            levels.HARM,
+            f"runs whatever program fits {invocation.program}",
+            "Write the program's name out.",
+            effect=effect("process", f"runs {invocation.program}"),
+        )
     elif not invocation.program.known and invocation.program[:1] in "$`":
         yield _unknown_program(invocation)
     elif _TYPED_SHELL.match(invocation.program):
@@ -106,7 +114,10 @@ def _fetched_code(scene: Scene, invocation: Invocation) -> Finding | None:
     before: str = ""
     for word in invocation.args:
         if before in _CODE:
-            return _unread(invocation, [one for one in word.source if one.name in DOWNLOADS or one.name in _DECODERS])
+            return _unread(invocation, [one for one in word.source if one.name in DOWNLOADS or one.name in DECODERS])
+        fetched = [one for one in word.source if one.name in DOWNLOADS or one.name in DECODERS]
+        if fetched and word[:1] != "-":
+            return _unread(invocation, fetched)
         if word[:1] != "-":
             return _download(invocation, word) if scene.path(word, invocation) in scene.downloads else None
         before = word
@@ -154,7 +165,7 @@ def _unread(invocation: Invocation, sources: list[Invocation]) -> Finding | None
     loud = next((source for source in sources if source.name in DOWNLOADS), None)
     if loud is not None:
         return _download(invocation, loud.text())
-    hidden = next((source for source in sources if source.name in _DECODERS), None)
+    hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:
         return Finding(
             "shell.run-hidden", levels.HARM, f"runs what `{hidden.text()}` makes of something, unread", "Decode it to a file, read it, then run it.",

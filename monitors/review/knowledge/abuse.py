@@ -382,6 +382,20 @@ RULES = (
         no=("nc -z host 22", "nc -zv host 22", "socat -V", "telnet host 25"),
     ),
     Rule(
+        "abuse.flood",
+        (
+            "hping3|hping|nping {--flood --rand-source}",
+            "arpspoof|dnsspoof|macof|yersinia|slowloris|goldeneye|hulk|mdk3|mdk4",
+            "nmap|masscan|zmap /\\/(?:[0-9]|1[0-6])(?: |$)|\\b(?:-iR|--script[ =]\\S*(?:exploit|dos|brute))\\b/",
+        ),
+        HARM,
+        "attacks other machines, or goes over a whole network",
+        "Look only at the one host that a person named.",
+        effect="network",
+        yes=("hping3 -S --flood -p 80 192.0.2.1", "nmap -p- 10.0.0.0/8"),
+        no=("nmap -p 80 localhost", "nmap 192.168.1.0/24"),
+    ),
+    Rule(
         "abuse.attack-tool",
         (
             "msfvenom|msfconsole|chisel|ligolo|pwncat|evil-winrm|mimikatz|linpeas|linpeas.sh|pspy|john|hashcat|hydra|sqlmap|nikto|gobuster|responder|crackmapexec|bettercap|aircrack-ng|airodump-ng|ettercap|medusa|ncrack|wfuzz|setoolkit|kerbrute|bloodhound|metasploit",

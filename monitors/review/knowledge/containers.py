@@ -13,15 +13,16 @@ PROGRAMS = (
             effect="container", details="changes containers", yes=("docker ps -a", "docker compose ps", "docker image ls"), no=("docker run x", "docker rm x")),
     Program("docker-compose podman-compose", values="-f --file -p --project-name --profile", reads=("ps|logs|config|images|top|version|port|events|ls|stats", "{--version}"), effect="container", details="changes containers", yes=("docker-compose ps",), no=("docker-compose up",)),
     Program("crictl ctr lxc lxd incus lxc-ls machinectl buildah skopeo kaniko vagrant virsh VBoxManage vboxmanage qemu-img multipass limactl colima minikube kind k3d k3s microk8s rancher nomad firecracker",
-            reads=("list|ls|ps|images|info|inspect|status|version|logs|show|dominfo|domstate|vcpuinfo|nodeinfo|net-list|pool-list|vol-list|snapshot-list|dumpxml|global-status|ssh-config|port|get|config|ip|check|list-tags|events|stats|top|help", "* list|ls|info|inspect|show|status|kubeconfig", "{--version}"),
-            effect="container", details="changes virtual machines or containers", yes=("virsh list --all", "minikube status"), no=("virsh start x",)),
+            reads=("list|ls|ps|images|info|inspect|status|version|logs|show|dominfo|domstate|vcpuinfo|nodeinfo|net-list|pool-list|vol-list|snapshot-list|dumpxml|global-status|ssh-config|port|ip|check|list-tags|events|stats|top|help", "* list|ls|info|inspect|show|status|kubeconfig|view", "config|image|profile get", "{--version}"),
+            effect="container", details="changes virtual machines or containers", yes=("virsh list --all", "minikube status"), no=("virsh start x", "minikube config set a b")),
     Program("kubectl oc k kubecolor", values="-n --namespace --context --kubeconfig -c --container -o --output -l --selector --cluster --user -s --server --as --field-selector -f --filename --sort-by",
             reads=("get|describe|logs|top|explain|version|cluster-info|api-resources|api-versions|diff|wait|events|completion|kustomize|help|whoami|status|projects", "config view|get-contexts|current-context|get-clusters|get-users", "rollout status|history", "auth can-i|whoami|reconcile-dry", "plugin list", "{--dry-run --help -h}"),
             effect="cluster", details="changes a cluster", yes=("kubectl get pods", "kubectl -n x logs y", "kubectl config current-context", "kubectl apply -f x --dry-run=client"), no=("kubectl apply -f x", "kubectl delete pod x")),
     Program("helm helm3 helmfile", values="-n --namespace --kube-context -f --values --version --set", reads=("list|ls|status|get|history|show|search|template|lint|version|env|verify|diff|help|inspect", "repo|plugin|dependency list", "{--dry-run --help}"), effect="cluster", details="changes a cluster", yes=("helm list", "helm status x"), no=("helm install x y",)),
-    Program("kustomize kubeseal kubeval kubeconform skaffold tilt argocd flux istioctl linkerd cilium kops eksctl rke kubeadm calicoctl etcdctl consul vcluster kn telepresence",
-            reads=("get|list|ls|describe|logs|status|version|build|render|diagnose|check|proxy-status|analyze|history|diff|members|catalog|validate|plan|config|tree|help|info|manifests|export|monitor",
-                   "* get|list|ls|describe|logs|status|history|diff|info|show|validate|health", "{--dry-run --help --version}"), effect="cluster", details="changes a cluster", yes=("argocd app list", "etcdctl get a"), no=("argocd app sync x",)),
+    Program("kustomize kubeval kubeconform kubeseal", reads=("build|version|cfg|help", "!/^(?:create|edit|fix|localize|init|-o|--write)/"), values="-f", effect="cluster", details="changes manifests", yes=("kustomize build x", "kubeconform a.yaml"), no=("kustomize edit set image a=b",)),
+    Program("skaffold tilt argocd flux istioctl linkerd cilium kops eksctl rke kubeadm calicoctl etcdctl consul vcluster kn telepresence",
+            reads=("get|list|ls|describe|logs|status|version|render|diagnose|check|proxy-status|analyze|history|diff|members|catalog|validate|plan|tree|help|info|manifests|monitor",
+                   "* get|list|ls|describe|logs|status|history|diff|info|show|validate|health", "{--dry-run --help --version}"), effect="cluster", details="changes a cluster", yes=("argocd app list", "etcdctl get a"), no=("argocd app sync x", "skaffold build", "consul config write a.hcl")),
 )  # fmt: skip
 
 RULES = (
@@ -83,7 +84,7 @@ RULES = (
         "containers.privileged",
         (
             f"{_ENGINES} run|create|exec {{--privileged --pid=host --ipc=host --userns=host --cap-add=ALL --cap-add=SYS_ADMIN --security-opt=apparmor=unconfined --security-opt=seccomp=unconfined --device}}",
-            f"{_ENGINES} run|create /(?:-v|--volume|--mount)[ =](?:[^ ]*source=)?(?:\\/|\\/etc|\\/root|\\/home|\\/var|\\/usr|\\/var\\/run\\/docker\\.sock|\\/run\\/docker\\.sock|~|\\$HOME)\\/?(?::|,|$)/",
+            f"{_ENGINES} run|create /(?:-v|--volume|--mount)[ =](?:[^ ]*(?:source|src)=)?(?:\\/|\\/etc|\\/root|\\/home|\\/var|\\/usr|\\/var\\/run\\/docker\\.sock|\\/run\\/docker\\.sock|~|\\$HOME)\\/?(?::|,|$)/",
         ),
         HARM,
         "gives a container the rights of the whole machine",
@@ -118,6 +119,7 @@ RULES = (
             "machinectl remove|terminate|poweroff|clean",
             "lxc-destroy",
             "nomad job|system|node stop|gc|drain|purge",
+            "limactl delete|prune|factory-reset",
             "crictl rm|rmi|rmp|stopp {-a --all -f --force --prune}",
             "ctr ... rm|remove|delete",
         ),
@@ -158,6 +160,25 @@ RULES = (
         no=("kubectl get nodes", "kubectl rollout status x"),
     ),
     Rule(
+        "cluster.rights",
+        (
+            "kubectl|oc|k create clusterrolebinding|rolebinding /cluster-admin|=admin\\b/ !{--dry-run}",
+            "kubectl|oc|k run {--privileged --overrides} /--privileged|privileged.{0,5}true|hostPID|hostNetwork/",
+            "kubectl|oc|k debug node/*",
+            "kubectl|oc|k label|annotate /pod-security\\.kubernetes\\.io\\/enforce=privileged/",
+            "oc adm policy add-*",
+        ),
+        HARM,
+        "gives rights over a whole cluster or its machines",
+        "Let a person give rights.",
+        effect="privilege",
+        yes=(
+            "kubectl create clusterrolebinding x --clusterrole=cluster-admin --user=me",
+            "kubectl debug node/n1 -it --image=x",
+        ),
+        no=("kubectl create deployment x --image=y", "kubectl debug pod/x", "kubectl run x --image=y"),
+    ),
+    Rule(
         "cluster.evacuate",
         (
             "kubectl|oc|k drain|replace {--force --delete-emptydir-data --delete-local-data --grace-period=0}",
@@ -182,6 +203,7 @@ RULES = (
             "kubeadm reset",
             "kops|eksctl|rke ... delete|remove",
             "argocd app|proj|cluster|repo delete|rm|terminate-op",
+            "argocd app sync {--prune --replace --force}",
             "flux uninstall|delete",
             "istioctl|linkerd|cilium uninstall",
             "etcdctl del|snapshot|defrag /\\bdel\\b|restore|--prefix/",

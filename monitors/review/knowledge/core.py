@@ -5,22 +5,31 @@ from monitors.review.rules import Program, Rule
 
 PROGRAMS = (
     Program("echo printf yes seq true false : expr let factor numfmt logname", reads=("*",), data=True, yes=("echo x",)),
-    Program("grep egrep fgrep zgrep pcregrep git-grep ugrep ag ack", values="-e -f -A -B -C -m --include --exclude --exclude-dir", reads=("*",), yes=("grep -rn x .",)),
+    Program("grep egrep fgrep zgrep pcregrep git-grep", values="-e -f -A -B -C -m --include --exclude --exclude-dir", reads=("*",), yes=("grep -rn x .",)),
     Program("rg", values="-e -f -A -B -C -m -g --glob -t --type -T -r --replace", reads=("!{--pre --hostname-bin}",), effect="process", details="runs a program for each file", yes=("rg x",), no=("rg --pre ./x y",)),
-    Program("ls dir vdir exa eza lsd tree cat tac bat batcat head tail wc cut paste join comm nl fold fmt expand unexpand rev od hd hexdump strings file stat look tsort ptx pr column col colrm "
-            "zcat bzcat xzcat zstdcat lz4cat zless zmore less more most pg view test [ [[ cal ncal uptime w who whoami id groups users last lastb lastlog uname arch nproc free vmstat iostat mpstat "
+    Program("ls dir vdir exa eza lsd cat tac head tail wc cut paste join comm nl fold fmt expand unexpand rev od hd hexdump strings stat look tsort ptx pr column col colrm "
+            "zcat bzcat xzcat zstdcat lz4cat zmore view test [ [[ cal ncal uptime w who whoami id groups users last lastb lastlog uname arch nproc free vmstat iostat mpstat "
             "pidstat sar top htop btop atop ps pgrep pstree pidof lsof df du duf ncdu dust lsblk findmnt lscpu lsusb lspci lshw lsmod modinfo lsipc lsns lslocks lslogins locale basename dirname realpath readlink "
-            "which whereis type man info help apropos whatis tldr cheat diff cmp sdiff diff3 colordiff vimdiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 locate mlocate plocate jq bc dc units "
-            "getent finger dig host nslookup drill ping ping6 traceroute tracepath mtr whois netstat ss iwlist tput clear tty sleep jobs ldd nm objdump readelf size addr2line c++filt cloc scc glances nvidia-smi sensors acpi "
-            "getfacl lsattr getcap namei pathchk zipinfo lsb_release inxi dmidecode hwinfo dpkg-query rpmquery repoquery pkginfo mediainfo ffprobe identify pdfinfo "
-            "xmllint dict cowsay figlet lolcat fortune banner toilet cmatrix sl hollywood uuidgen mcookie ipcalc sipcalc printenv vcgencmd getconf getopt cpuid numastat slabtop powertop iotop iftop nethogs bmon "
-            "speedtest speedtest-cli procs bandwhich whatweb zdiff zcmp bzgrep xzgrep zegrep zfgrep bzdiff bzless xzless lzcat cksfv crc32 hashdeep wordlist onefetch git-quick-stats gitstats",
+            "which whereis type help apropos whatis tldr cheat diff cmp diff3 colordiff vimdiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 locate mlocate plocate jq bc units "
+            "getent finger dig host nslookup drill ping ping6 traceroute tracepath mtr whois netstat iwlist tput clear tty sleep jobs ldd nm objdump readelf size addr2line c++filt scc acpi "
+            "getfacl lsattr getcap namei pathchk zipinfo lsb_release inxi dpkg-query rpmquery repoquery pkginfo mediainfo ffprobe pdfinfo "
+            "xmllint dict cowsay figlet lolcat fortune banner toilet cmatrix sl hollywood uuidgen mcookie ipcalc sipcalc printenv vcgencmd getconf getopt cpuid numastat slabtop iotop iftop nethogs bmon "
+            "speedtest speedtest-cli procs bandwhich whatweb zdiff zcmp bzgrep xzgrep zegrep zfgrep bzdiff lzcat cksfv crc32 hashdeep wordlist onefetch git-quick-stats gitstats",
             reads=("*",), yes=("ls -la", "cat x | head")),
+    Program("ag ack ugrep bat batcat delta", values="-A -B -C -m -l --language --theme", reads=("!{--pager --filter --view --pager-cmd}",), effect="process", details="runs a pager or a filter", yes=("ack x", "bat a"), no=("ack --pager=x y",)),
+    Program("less more most pg zless bzless xzless man info tree sdiff cloc xmllint dmidecode hwinfo", values="-P -H -s -M -S -L -I --indent", reads=("!{-o -O --log-file --LOG-FILE --output -P --pager -H --html --out --report-file --extract-with --dump-bin --log}",), effect="file_write", details="writes what it shows to a file, or runs a pager", yes=("less a", "man ls", "tree -L 2", "xmllint --format a"), no=("tree -o a", "man -P x ls", "sdiff -o a b c", "cloc --out=a .")),
+    Program("file", values="-m -f -P -F", reads=("!{-C --compile}",), effect="file_write", details="writes a compiled list of magic numbers", yes=("file a",), no=("file -C -m a",)),
+    Program("ss", values="-f -A -D -F", reads=("!{-K --kill -D --diag}",), effect="network_config", details="ends connections", risk=CARE, yes=("ss -ltnp",), no=("ss -K dst 1.2.3.4",)),
+    Program("dc", values="-e -f", reads=("!/!/",), effect="process", details="runs a program", yes=("dc -e '1 1 + p'",), no=("dc -e '!ls'",)),
+    Program("nvidia-smi sensors powertop glances identify lipo", reads=("!{-r --gpu-reset -pm -pl -ac -lgc -e -c -mig -s --set --auto-tune --calibrate --html --csv --export -write -create -extract -remove -replace -thin}",), effect="system_config", details="changes a setting, or writes a file", yes=("nvidia-smi", "sensors", "identify a.png"), no=("nvidia-smi -pl 100", "powertop --auto-tune")),
+    Program("sd", reads=("{-p --preview --version --help}", "!/^(?:-\\S+ )*\\S+ \\S+ \\S/"), values="-n -f", effect="file_write", details="edits files in place", yes=("sd a b", "sd -p a b c"), no=("sd a b c.txt",)),
+    Program("pdftotext docx2txt", reads=("/ -$/", "{-v --version -h --help}"), effect="file_write", details="writes the text to a file", yes=("pdftotext a -",), no=("pdftotext a.pdf",)),
     Program("cd pwd popd pushd dirs shift exit return break continue getopts read mapfile readarray local declare typeset export readonly unset set shopt alias unalias umask hash times bind complete compgen caller "
             "suspend disown fg bg enable logout compopt builtin exec eval source . trap wait", reads=("*",), yes=("cd x", "export A=b")),
     Program("history", reads=("!{-c -d -w -a -r -n}",), effect="history", details="changes the shell's history", risk=MODERATE, yes=("history",), no=("history -c",)),
     Program("ulimit atq", reads=("*",)),
-    Program("sort uniq shuf", values="-k -t -S -T -n -f -s -w -o --key --field-separator", reads=("!{-o --output --compress-program}",), effect="file_write", details="writes its result to a file", yes=("sort -t, -k2 a",), no=("sort -o a a",)),
+    Program("uniq", values="-f -s -w --skip-fields --skip-chars --check-chars", reads=("!/^(?:-\\S+ (?:[0-9]+ )?+)*+[^- ]\\S* +[^- ]/",), effect="file_write", details="writes its result to a file", yes=("uniq -c a", "uniq"), no=("uniq a b",)),
+    Program("sort shuf", values="-k -t -S -T -n -f -s -w -o --key --field-separator", reads=("!{-o --output --compress-program}",), effect="file_write", details="writes its result to a file", yes=("sort -t, -k2 a",), no=("sort -o a a",)),
     Program("tr", reads=("*",), data=True),
     Program("base64 base32 basenc base58 iconv uudecode uuencode xxd", values="-o -w", reads=("!{-o --output -r}",), effect="file_write", details="writes its result to a file", yes=("base64 x",), no=("iconv -o b a",)),
     Program("date", values="-d --date -f -r", reads=("!{-s --set}",), effect="system_config", details="sets the clock", risk=CARE, yes=("date +%s",), no=("date -s 12:00",)),
@@ -30,7 +39,7 @@ PROGRAMS = (
     Program("journalctl", values="-u -n --since --until -p -o -t", reads=("!{--vacuum-size --vacuum-time --vacuum-files --rotate --flush}",), effect="log_delete", details="deletes old logs", risk=CARE, yes=("journalctl -u x",), no=("journalctl --vacuum-size=1M",)),
     Program("find fd fdfind", reads=("!{-delete -exec -execdir -ok -okdir -fprint -fprintf -fprint0 -fls -x --exec -X --exec-batch}",), yes=("find . -name x",), no=("find . -delete",)),
     Program("awk gawk mawk nawk", values="-f -F -v", reads=("!{-i --inplace} !/(?:system *\\(|\\| *(?:getline|\\x22|[a-z])|>>? *(?:\\x22|[a-z_]\\w*(?: *[;}]|$)))/",), effect="process", details="writes files or runs programs", yes=("awk '{print $1}' x",), no=("awk 'BEGIN{system(\"ls\")}'",)),
-    Program("sed gsed ssed", values="-e -f -l --expression --file", reads=("!{-i --in-place}",), effect="file_write", details="edits files in place", yes=("sed s/a/b/ x",), no=("sed -i s/a/b/ x",)),
+    Program("sed gsed ssed", values="-e -f -l --expression --file", reads=("!{-i --in-place} !/(?:^|[;{}0-9$\\/\\x20])[wW] +[^ ;}]|[\\/|#][gpiIM0-9]*[we](?: |$)|(?:^|[;{}0-9$\\/\\x20])e(?: +[^ ]|$)/",), effect="file_write", details="edits files in place, writes to others, or runs a program", yes=("sed s/a/b/ x", "sed -n 1,5p x", "sed -e s/we/he/g x"), no=("sed -i s/a/b/ x", "sed -n 'w x' y", "sed 's/a/b/w x' y", "sed 's/a/id/e' y")),
     Program("yq dasel", reads=("!{-i --inplace}",), effect="file_write", details="edits files in place", yes=("yq .a x",), no=("yq -i .a=1 x",)),
     Program("perl ruby python python2 python3 pypy pypy3 node nodejs deno php lua luajit tclsh R Rscript julia ghci runghc jshell groovy scala kotlin irb iex elixir erl octave awk-script ipython ptpython bpython raku guile racket sbcl clisp ocaml dart",
             reads=("{--version -V -v --help -h} !{-c -e -E -m -p -r}",), effect="process", details="runs code", yes=("python3 --version",), no=("python3 x.py",)),
@@ -59,7 +68,7 @@ PROGRAMS = (
     Program("eslint prettier ruff black isort rustfmt gofmt clang-format stylelint rubocop shfmt biome", reads=("{--check -c --dry-run --list-different -l -d --diff --version --print-config --help}", "check|version|rule|config|linter !{--fix --fix-only --unsafe-fixes --write --apply}"), effect="build", details="changes files", yes=("black --check .", "ruff check ."), no=("black .", "ruff check --fix .")),
     Program("exiftool", reads=("!/(?:^| )-[A-Za-z:]+[-+<]?=|-(?:o|w|tagsFromFile|restore_original|delete_original)\\b|--filename/",), effect="file_write", details="changes what is written in media files", yes=("exiftool a.jpg",), no=("exiftool -Artist=x a.jpg",)),
     Program("ssh-add", reads=("{-l -L}",), effect="process", details="changes the agent's keys", yes=("ssh-add -l",), no=("ssh-add x",)),
-    Program("sw_vers system_profiler mdfind mdls otool lipo dwdump nettop vm_stat fs_usage spindump kmutil-show ioreg kextstat pdftotext pdfgrep antiword catdoc docx2txt ansible-doc ansible-inventory stern kubens kubectx k9s tokei cowthink gron fx jless miller mlr csvlook csvstat csvcut csvgrep xsv qsv visidata vd broot-list choose sd-preview ripgrep-all rga hexyl delta difft diffstat", reads=("*",), yes=("sw_vers", "pdftotext a -")),
+    Program("sw_vers system_profiler mdfind mdls otool dwdump nettop vm_stat fs_usage spindump kmutil-show ioreg kextstat pdfgrep antiword catdoc ansible-doc ansible-inventory stern kubens kubectx k9s tokei cowthink gron fx jless miller mlr csvlook csvstat csvcut csvgrep xsv qsv visidata vd broot-list choose ripgrep-all rga hexyl difft diffstat", reads=("*",), yes=("sw_vers",)),
     Program("defaults scutil pmset diskutil plutil codesign networksetup security spctl csrutil tmutil nvram", reads=("read|list|info|find-*|print|listvolumes|status|export|get*|verify*|assess", "-list* ", "{-g -p -dv -v --verify -d --dns --get -listallhardwareports -getinfo -lint --proxy -listallnetworkservices}"), effect="system_config", details="changes a setting of the machine", risk=CARE, yes=("defaults read x", "pmset -g"), no=("defaults write x y z",)),
     Program("notify-send zenity kdialog dialog whiptail wall write mesg mail mailx mutt sendmail swaks msmtp", effect="message", details="tells somebody something", risk=MINOR),
     Program("xclip xsel wl-copy pbcopy clip", effect="clipboard", details="changes the clipboard"),
@@ -146,6 +155,10 @@ RULES = (
             "mdadm {--zero-superblock --stop -S --remove --fail}",
             "cryptsetup luksformat|erase|luksremovekey|luksKillSlot|luksErase",
             "dmsetup remove|remove_all",
+            "debugfs {-w}",
+            "vgreduce {--removemissing --force -f -a --all}",
+            "diskutil eraseDisk|eraseVolume|reformat|zeroDisk|randomDisk|secureErase|partitionDisk|apfs|deleteVolume|deleteContainer !/apfs list/",
+            "tmutil delete|deletelocalsnapshots|deleteinprogress|disable",
             "blkdiscard",
             "hdparm {--security-erase --trim-sector-ranges}",
             "nvme format|sanitize",
@@ -208,15 +221,20 @@ RULES = (
             "pkill|killall {-u --user}",
             "killall5",
             "kill /(?:^|--|-9|-KILL|-TERM) -1$/",
-            "pkill {-9 -KILL} /(?:^| )(?:-f )?['\\\"]?\\.?\\*?['\\\"]?$/",
+            "pkill /(?:^| )(?:-f )?['\\\"]?\\.?\\*?['\\\"]?$/",
             "killall|pkill ... systemd|init|sshd|dbus-daemon|Xorg",
+            "killall|pkill|skill ... python|python3|bash|sh|zsh|tmux|screen|ssh-agent !{-x -t -P -p -s --parent --session}",
+            "killall {-9 -KILL -s} node",
+            "fuser {-k --kill} {-m -M --mount -c}",
+            "fuser {-k --kill} 22/tcp|ssh/tcp|53/udp|5432/tcp|3306/tcp",
+            "xkill {-a -all}",
         ),
         HARM,
         "ends every process there is, or the ones the machine needs",
         "End processes by their id.",
         effect="process_signal",
-        yes=("kill -9 -1", "kill -9 1", "pkill -u bob"),
-        no=("kill 1234", "kill -9 1234", "pkill firefox"),
+        yes=("kill -9 -1", "kill -9 1", "pkill -u bob", "pkill -f .", "killall python3", "fuser -km /home"),
+        no=("kill 1234", "kill -9 1234", "pkill firefox", "pkill -f 'python3 server.py'", "fuser -k 3000/tcp"),
     ),
     Rule(
         "process.kill-guard",
@@ -285,7 +303,7 @@ RULES = (
     ),
     Rule(
         "tar.remove-files",
-        ("tar|bsdtar|gtar {--remove-files}", "zip {-m --move}"),
+        ("tar|bsdtar|gtar {--remove-files}", "zip {-m --move}", "7z|7za|7zr {-sdel}", "rar a|m {-df -dr}"),
         HARM,
         "deletes what it has packed",
         "Leave the option out.",
@@ -298,12 +316,13 @@ RULES = (
         (
             "gpg|gpg2 {--delete-secret-keys --delete-secret-key --delete-keys --delete-key --delete-secret-and-public-key}",
             "ssh-add {-D}",
+            "gpg|gpg2 {--export-secret-keys --export-secret-subkeys --export-secret-key}",
         ),
         HARM,
-        "deletes keys for good",
-        "Let a person delete keys.",
+        "deletes keys, or hands out the secret ones",
+        "Let a person look after keys.",
         effect="file_delete",
-        yes=("gpg --delete-secret-keys x",),
+        yes=("gpg --delete-secret-keys x", "gpg --export-secret-keys -a"),
         no=("gpg -k", "ssh-add -l"),
     ),
     Rule(
@@ -333,9 +352,9 @@ RULES = (
     ),
     Rule(
         "history.clear",
-        ("history {-c}", "history {-w} /dev\\/null/"),
+        ("history {-c}", "history {-w} /dev\\/null/", "unset ... HISTFILE", "xattr {-d -c -dr -cr} /quarantine|-c/"),
         CARE,
-        "removes the record of what was run",
+        "removes a record that people rely on",
         effect="history",
         yes=("history -c",),
         no=("history",),

@@ -12,7 +12,7 @@ PROGRAMS = (
             "for-each-ref", "show-ref", "show-branch", "name-rev", "merge-base", "diff-tree", "diff-index", "diff-files", "whatchanged", "count-objects", "fsck", "verify-commit", "verify-tag", "check-ignore", "check-attr",
             "cherry", "range-diff", "annotate", "check-mailmap", "check-ref-format", "get-tar-commit-id", "patch-id", "stripspace", "column", "fmt-merge-msg", "merge-tree", "interpret-trailers", "difftool", "instaweb",
             "remote show|get-url", "stash list|show", "worktree list", "submodule status|summary", "notes list|show", "bisect log|view|visualize", "reflog show", "reflog exists", "lfs ls-files|status|env|logs|track", "config get|list", "bundle verify|list-heads",
-            "sparse-checkout list", "maintenance", "archive !{-o --output}", "hash-object !{-w}", "symbolic-ref * !{-d --delete -m}", "mktag", "rerere status|diff", "credential-cache", "bugreport",
+            "sparse-checkout list", "maintenance", "archive !{-o --output}", "hash-object !{-w}", "symbolic-ref * !{-d --delete -m} !/symbolic-ref (?:-\\S+ )*[^ -]\\S* \\S/", "mktag", "rerere status|diff", "credential-cache", "bugreport",
             "branch|tag|remote|stash-list|reflog|notes|worktree-list !/^\\S+ +\\S/", "remote {-v --verbose} !/ (?:add|remove|rm|rename|set-|prune|update)/", "reflog !/ (?:expire|delete)/", "config * !/^config +\\S+ +\\S/ !{--unset -e --edit --add}", "lfs|submodule !/^\\S+ +\\S/", "branch {--list -l -a --all -r --remotes -v -vv --show-current --contains --merged --no-merged --points-at --format --sort} !{-d -D -m -M -c -C --delete --move --copy --force -f -u --set-upstream-to --unset-upstream --edit-description}",
             "tag {-l --list -n --contains --merged --no-merged --points-at --sort --format -v --verify} !{-d --delete}", "config {--get --get-all --get-regexp --list -l --get-urlmatch --get-color --show-origin} !{--unset --unset-all --add --replace-all --remove-section --rename-section -e --edit}",
             "clean {-n --dry-run}", "push {-n --dry-run}", "fetch {--dry-run}", "add {-n --dry-run}", "rm {-n --dry-run}", "apply {--check --stat --numstat --summary}", "commit {--dry-run}",
@@ -69,14 +69,24 @@ RULES = (
     ),
     Rule(
         "git.reset-hard",
-        ("git reset {--hard --merge}",),
+        (
+            "git reset {--hard --merge}",
+            "git read-tree {--reset}",
+            "git read-tree {-u} !{-m}",
+            "git checkout-index {-f --force}",
+        ),
         HARM,
         "throws away changes that are not committed",
         "Stash them first: git stash push -u.",
         "git stash push -u",
         "git_discard",
         undo="files",
-        yes=("git reset --hard", "git -C x reset --hard HEAD~1", "git reset --merge"),
+        yes=(
+            "git reset --hard",
+            "git -C x reset --hard HEAD~1",
+            "git reset --merge",
+            "git read-tree --reset -u HEAD~1",
+        ),
         no=("git reset", "git reset --soft HEAD~1", "git commit -m 'reset --hard'"),
     ),
     Rule(
@@ -182,7 +192,7 @@ RULES = (
     Rule(
         "git.reflog-expire",
         (
-            "git reflog expire|delete",
+            "git reflog expire|delete !{-n --dry-run}",
             "git gc {--prune=now --prune=all}",
             "git prune !{-n --dry-run}",
             "git replace {-d --delete}",
@@ -200,7 +210,7 @@ RULES = (
             "git prune --expire=now",
             "git replace -d x",
         ),
-        no=("git prune -n", "git gc", "git reflog", "git remote prune origin"),
+        no=("git prune -n", "git gc", "git reflog", "git remote prune origin", "git reflog expire --dry-run --all"),
     ),
     Rule(
         "git.rewrite-history",
@@ -244,6 +254,17 @@ RULES = (
         undo="git",
         yes=("git rm a.txt",),
         no=("git rm --cached a",),
+    ),
+    Rule(
+        "git.rm-all",
+        ("git rm {-r} .|[*]|:/ !{--cached -n --dry-run}",),
+        HARM,
+        "deletes every file that git keeps",
+        "Name what is to go.",
+        effect="file_delete",
+        undo="files",
+        yes=("git rm -rf .", "git rm -r ."),
+        no=("git rm -r --cached .", "git rm -rf old"),
     ),
     Rule(
         "git.rm-force",
@@ -295,6 +316,7 @@ RULES = (
             "git rebase {--no-verify}",
             "git am {--no-verify}",
             "git cherry-pick {--no-verify}",
+            "git config ... http.sslverify|http.*.sslverify false|0|no",
         ),
         CARE,
         "skips the checks that the project asks for",
@@ -307,12 +329,14 @@ RULES = (
         "git.config-everywhere",
         (
             "git config {--global --system} ... core.hookspath|core.fsmonitor|core.sshcommand|core.askpass|diff.external|protocol.ext.allow|init.templatedir|credential.helper|include.path /./ !{--get --get-all --unset --list -l}",
+            "git config ... core.hookspath /dev\\/null|hookspath (?:\\/|~)/",
+            "git config ... core.pager|core.editor|sequence.editor|core.sshcommand|diff.external|gpg.program|filter.* /[;&|`]|\\$\\(|\\bsh -c\\b/ !{--get --get-all --unset --list -l}",
         ),
         HARM,
         "sets a program that git will run in every repository of this user",
         "Let a person set what git runs.",
         effect="git_config",
-        yes=("git config --global core.hooksPath /x",),
+        yes=("git config --global core.hooksPath /x", "git config core.hooksPath /dev/null"),
         no=("git config --global core.editor vim", "git config core.hooksPath .husky"),
     ),
     Rule(
@@ -339,7 +363,7 @@ RULES = (
     Rule(
         "git.exec-option",
         (
-            "git {--upload-pack --receive-pack --exec} !{--dry-run}",
+            "git {--upload-pack --receive-pack --exec} !{--dry-run} !/\\brebase\\b/",
             "git {--ext-diff --textconv}",
             "git clone /(?:^| )ext::/",
             "git fetch /(?:^| )ext::/",

@@ -28,7 +28,7 @@ class Launcher:
     unless: str = ""
     """Options with which it starts nothing."""
     alone: str = ""
-    """What it starts with no command given: `shell`, the options with which it is one, or empty for nothing."""
+    """What it starts with no command given: `shell`, `input` for one that reads its input, the options with which it is a shell, or empty for nothing."""
     yes: tuple[str, ...] = ()
     """Command lines that start `true`."""
 
@@ -108,7 +108,7 @@ LAUNCHERS = (
     Launcher("entr", yes=("entr -r true",)),
     Launcher("parallel", values="-j --jobs -a --arg-file -I --colsep -d --delimiter -n -N -L -S --sshlogin --joblog --results --timeout --retries --delay", joined=True, yes=("parallel -j 4 true",)),
     Launcher("xargs", values="-I -L -n -P -s -d -a -E --arg-file --max-args --max-procs --max-lines --delimiter --replace --max-chars", yes=("xargs -0 -n 1 true", "xargs -I{} true {}")),
-    Launcher("ssh", skip=1, values="-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", joined=True, inside="host", yes=("ssh -p 22 host true", "ssh user@host 'true'")),
+    Launcher("ssh", skip=1, values="-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", joined=True, inside="host", alone="input", yes=("ssh -p 22 host true", "ssh user@host 'true'")),
     Launcher("mosh", skip=1, values="--ssh --server --client -p", inside="host", yes=("mosh host -- true",)),
     Launcher("docker exec", skip=1, values="-e --env -u --user -w --workdir --env-file --detach-keys", inside="container", yes=("docker exec -it web true", "docker exec -u root web true")),
     Launcher("podman exec", skip=1, values="-e --env -u --user -w --workdir --env-file", inside="container", yes=("podman exec web true",)),
@@ -217,8 +217,11 @@ LAUNCHERS = (
     Launcher("tmux send", values="-t -N -c", joined=True, yes=("tmux send -t x true",)),
     Launcher("tmux run-shell", values="-t -d -c", joined=True, yes=("tmux run-shell -b true",)),
     Launcher("tmux respawn-window", values="-c -t -e", joined=True, yes=("tmux respawn-window -t x true",)),
-    Launcher("screen", values="-S -dmS -DmS -c -e -h -p -s -T -t", unless="-ls -list -r -x -X -R -wipe -v", yes=("screen -dmS x true",)),
+    Launcher("screen", values="-S -dmS -DmS -c -e -h -p -s -T -t", unless="-ls -list -r -x -X -R -wipe -v", yes=("screen -dm true", "screen -dmS x true")),
     Launcher("xdotool type", values="--delay --window --args --file", joined=True, yes=("xdotool type --delay 5 true",)),
+    Launcher("git rebase", values="-C -c --onto -s -X", code="-x --exec", dashes=True, yes=("git rebase -i main --exec true",)),
+    Launcher("git bisect run", values="-C -c", yes=("git bisect run true",)),
+    Launcher("git submodule foreach", values="-C -c", joined=True, yes=("git submodule foreach --recursive true",)),
     Launcher("xdotool exec", yes=("xdotool exec --sync true",)),
     Launcher("gnome-terminal", dashes=True, yes=("gnome-terminal -- true",)),
     Launcher("xterm", values="-T -title -geometry -fa -fs -bg -fg -n -name", code="-e", yes=("xterm -e true",)),

@@ -5,15 +5,15 @@ from monitors.review.rules import Program, Rule
 
 _LANGUAGE = "pip|pip3|pipx|uv|poetry|pdm|pipenv|conda|mamba|micromamba|npm|pnpm|yarn|bun|gem|bundle|bundler|cargo|go|composer|nuget|dotnet|cpan|cpanm|luarocks|opam|cabal|stack|mix|hex|rebar3|pub|dart|flutter|pixi|rye|hatch|easy_install|bower|deno|raco|nimble|shards|vcpkg|conan|krew|ghcup|tlmgr|mas|code"
 _SYSTEM = "apt|apt-get|aptitude|dnf|yum|zypper|pacman|yay|paru|apk|brew|port|snap|flatpak|nix-env|nix|guix|emerge|xbps-install|xbps-remove|pkg|pkg_add|pkgin|opkg|rpm-ostree|choco|scoop|winget|eopkg|swupd|slackpkg|equo|urpmi|urpme|dnf5|microdnf|tdnf|nala|pkcon|am|appman|sbopkg|pamac|trizen"
-_READS = "list|ls|show|search|info|view|outdated|why|explain|tree|check|audit|depends|rdepends|policy|showpkg|madison|freeze|help|version|versions|home|doctor|deps|uses|leaves|desc|cat|log|what|find|query|history|repolist|provides|whatprovides|repoquery|list-installed|changelog|root|bin|prefix|ping|whoami|owner|fund|explore|env|metadata|licenses|se|lr|lp|if|lu|pa|pt|wp|cleanup-list|inspect|debug|index|hash|verify|locate-project|pkgid|read-manifest|vet|doc|docs|completion|bugs|repo|stars|team|token|diff|pack|dir|platform|which|contents|environment|source|status|services-list"
+_READS = "list|ls|show|search|info|view|outdated|why|explain|tree|check|audit|depends|rdepends|policy|showpkg|madison|freeze|help|versions|home|doctor|deps|uses|leaves|desc|cat|log|what|find|query|history|repolist|provides|whatprovides|repoquery|list-installed|changelog|root|bin|prefix|ping|whoami|owner|fund|explore|env|metadata|licenses|se|lr|lp|if|lu|pa|pt|wp|cleanup-list|inspect|debug|index|hash|verify|locate-project|pkgid|read-manifest|vet|doc|docs|completion|bugs|repo|stars|diff|dir|platform|which|contents|environment|status|services-list"
 
 _VITAL = "libc*|bash|coreutils|busybox|musl|systemd*|sudo|openssh*|python3|python|linux|linux-image*|linux-lts|kernel*|glibc|dpkg|apt|rpm|pacman|init|util-linux|network-manager|openssl|ca-certificates|passwd|login|grub*|core|snapd"
 
 PROGRAMS = (
     Program("pip pip3 pipx uv poetry pdm pipenv conda mamba micromamba npm pnpm yarn bun gem bundle bundler composer nuget cpan cpanm luarocks opam mix pub flutter pixi rye easy_install bower raco nimble shards vcpkg conan krew ghcup tlmgr mas corepack",
-            values="-r -c -t -i --index-url -n --name -p --prefix -C --cwd --dir -e --env --python", reads=(_READS, "config|cache|env|python|tool|self|plugin|source|pip list|show|get|dir|info|tree|freeze|check|ls|find|debug|doctor", "{--version -V --help -h -v --dry-run}"), effect="build", details="runs the project's own scripts or changes its packages", risk=MINOR, yes=("pip list", "npm ls", "uv pip list", "conda env list", "npm view x"), no=("pip install x", "npm run build")),
+            values="-r -c -t -i --index-url -n --name -p --prefix -C --cwd --dir -e --env --python", reads=(_READS, "config|cache|env|python|tool|self|plugin|source|pip list|show|get|dir|info|tree|freeze|check|ls|find|debug|doctor", "version !/version +[^ ]/", "{--version -V --help -h -v --dry-run}"), effect="build", details="runs the project's own scripts or changes its packages", risk=MINOR, yes=("pip list", "npm ls", "uv pip list", "conda env list", "npm view x"), no=("pip install x", "npm run build", "npm version patch")),
     Program("apt apt-get apt-cache aptitude dnf yum zypper apk brew port snap flatpak nix-env nix guix emerge pkg pkgin opkg rpm-ostree dnf5 microdnf tdnf nala pkcon pamac eopkg swupd choco scoop winget urpmi xbps-query equery eix apt-file apt-mark apt-key add-apt-repository apt-config debsums deborphan checkinstall am appman", values="-c -o -t",
-            reads=(_READS, "download|changes|remotes|remote-ls|connections|interfaces|known|warnings|model|tasks|find|showhold|showauto|showmanual|list-units|flake show|eval|path-info|search", "{--version -V --help -h -s --simulate --dry-run --just-print -q -Q --query -qe --list --assumeno --pretend}"), effect="package_install", details="changes the machine's packages", risk=MINOR, yes=("apt list", "apt-cache policy x", "brew info x", "snap list", "flatpak list"), no=("apt install x", "brew upgrade")),
+            reads=(_READS, "version", "changes|remotes|remote-ls|connections|interfaces|known|warnings|model|tasks|find|showhold|showauto|showmanual|list-units|flake show|eval|path-info|search", "{--version -V --help -h -s --simulate --dry-run --just-print -q -Q --query -qe --list --assumeno --pretend}"), effect="package_install", details="changes the machine's packages", risk=MINOR, yes=("apt list", "apt-cache policy x", "brew info x", "snap list", "flatpak list"), no=("apt install x", "brew upgrade")),
     Program("pacman yay paru trizen xbps-install xbps-remove", reads=("{--query --version --help --print --dry-run}", "/^-(?:Q|F|T|V|S[sigl])/"), effect="package_install", details="changes the machine's packages", risk=MINOR, yes=("pacman -Qe", "pacman -Ss x"), no=("pacman -S x", "pacman -Rns x")),
 )  # fmt: skip
 
@@ -33,6 +33,11 @@ RULES = (
             "brew tap */*/*",
             "snap install {--classic}",
             "flatpak remote-add",
+            "npm|pnpm|yarn config set registry|strict-ssl|*:registry|npmRegistryServer",
+            "pip|pip3 config set *index-url|*trusted-host",
+            "npx|bunx|pnpx /(?:^| )(?:github:|git\\+|https?:)/",
+            "npm|pnpm|yarn|bun exec|x|dlx /(?:[ =]|^)(?:github:|git\\+|https?:)/",
+            "uvx|pipx|uv /(?:--from|--spec)[ =](?:[^ ]+ @ )?(?:git\\+|https?:)/",
         ),
         CARE,
         "installs from outside the usual source, and runs what comes",
@@ -160,19 +165,24 @@ RULES = (
     Rule(
         "packages.publish",
         (
-            "npm|pnpm|yarn|bun publish|unpublish|deprecate !{--dry-run}",
+            "npm|pnpm|yarn|bun /^(?:-\\S+ (?:[^ -]\\S* )?)*(?:npm )?(?:publish|unpublish|deprecate)(?: |$)/ !{--dry-run}",
             "cargo|gem|poetry|uv|pdm|hatch|flit|rye publish|yank|push !{--dry-run}",
             "gem push|yank",
             "twine|nuget|conan|vsce|ovsx upload|push|publish|delete|unpublish",
             "dotnet nuget push|delete",
-            "mvn|gradle|./gradlew|gradlew deploy|publish|release:perform",
+            "mvn|mvnw|gradle|gradlew|sbt ... deploy|publish|publish[A-Z]*|release:perform|publishSigned|*:publish !/local/",
+            "rake release|gem:release",
+            "pod trunk push|delete|deprecate|add-owner",
+            "stack|cabal upload !{--dry-run}",
+            "docker buildx build|bake {--push}",
+            "docker build {--push}",
             "mix hex.publish|hex.retire",
             "dart|flutter pub publish",
             "helm push",
             "lerna publish",
+            "np|release-it !{--dry-run --preview --help --version}",
             "changeset publish",
             "goreleaser release !{--snapshot}",
-            "np",
             "semantic-release !{--dry-run}",
         ),
         HARM,
@@ -186,21 +196,41 @@ RULES = (
             "npm unpublish x",
             "cargo yank x",
             "gem push x.gem",
+            "pnpm -r publish",
+            "yarn npm publish",
+            "./gradlew publishToMavenCentral",
+            "bundle exec rake release",
         ),
-        no=("npm pack", "npm publish --dry-run", "cargo build"),
+        no=("npm run publish", "./gradlew publishToMavenLocal", "npm pack", "npm publish --dry-run", "cargo build"),
     ),
     Rule(
         "packages.account",
         (
-            "npm|pnpm|yarn owner|access|token|team|dist-tag|hook|profile add|rm|set|grant|revoke|create|remove|delete|enable-2fa|disable-2fa",
+            "npm|pnpm|yarn owner|access|token|team|dist-tag|hook|profile add|rm|set|grant|revoke|create|remove|delete|enable-2fa|disable-2fa|public|restricted",
             "cargo|gem owner",
         ),
         CARE,
         "changes who may publish a package, or what is its latest version",
         "Let a person do it.",
         effect="publish",
-        yes=("npm owner add x y", "cargo owner --add x"),
+        yes=("npm owner add x y", "cargo owner --add x", "npm access public x"),
         no=("npm view x",),
+    ),
+    Rule(
+        "packages.source",
+        (
+            "npm|pnpm|yarn config set /(?:^| )(?:registry|[^ ]*:registry|npmRegistryServer)[ =]http:/",
+            "npm|pnpm|yarn set /(?:^| )registry[ =]http:/",
+            "pip|pip3 config set /index-url http:/",
+            "pip|pip3|uv ... install|add /--(?:extra-)?index-url[ =]http:|-i http:/ !/localhost|127\\.0\\.0\\.1/",
+            "npm|pnpm|yarn|bun install|i|add /(?:^| )http:\\/\\// !/localhost|127\\.0\\.0\\.1/",
+        ),
+        HARM,
+        "takes packages from a place that nothing vouches for",
+        "Keep the usual source, or ask the person.",
+        effect="package_install",
+        yes=("npm config set registry http://192.0.2.1/", "pip install --index-url http://192.0.2.1/simple x"),
+        no=("npm config get registry", "pip install --index-url https://example.com/simple x", "npm install x"),
     ),
     Rule(
         "packages.mend",

@@ -1,5 +1,6 @@
 """Which code an interpreter is given: in an option, on its input, in a file that is known."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -62,6 +63,8 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     """What the code given to an interpreter does; None where there is none, or it is not known."""
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
+    if invocation.name in _MAKES:
+        return _recipes(invocation)
     interpreter = _BY_NAME.get(invocation.name)
     if interpreter is None:
         return None
@@ -72,10 +75,29 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     found = (
         python.uses_of(text[:MAX_CODE]) if invocation.name in _PYTHON and len(text) <= MAX_CODE else None
     ) or others.uses_of(text[:MAX_CODE])
+    found.leaks = found.sends and _ENVIRONMENT.search(text[:MAX_CODE]) is not None
+    found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
     if len(text) > MAX_CODE or len(found.scripts) > MAX_SCRIPTS:
         found.hidden = found.hidden or "is longer than a review goes through"
         del found.scripts[MAX_SCRIPTS:]
     return found
+
+
+_BOMB = re.compile(
+    r"while\s*\(?\s*(?:True|1|true)?\s*\)?\s*[:{]?\s*(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s+while\b|\bloop\s*(?:do|\{)\s*(?:Process\.)?fork\b"
+)
+_ENVIRONMENT = re.compile(r"\bos\.environ\b(?!\s*[\[.])|\bprocess\.env\b(?!\s*[.\[])|%ENV\b|\bENV\.to_h")
+"""The whole environment, and not one variable of it."""
+_MAKES = frozenset({"make", "gmake", "bmake"})
+
+
+def _recipes(invocation: Invocation) -> Uses | None:
+    """What a makefile on the input of `make -f -` runs."""
+    if "-" not in invocation.args and "/dev/stdin" not in invocation.args:
+        return None
+    lines = (invocation.input.text or "")[:MAX_CODE].splitlines()
+    scripts = [line.lstrip("\t@-+ ").replace("$(HOME)", "~").replace("$$", "$") for line in lines if line[:1] == "\t"]
+    return Uses(scripts=scripts[:MAX_SCRIPTS], runs=True) if scripts else None
 
 
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip

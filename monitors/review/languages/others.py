@@ -21,11 +21,20 @@ _RUNS_SOMEHOW = re.compile(
 )
 _BACKTICK = re.compile(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
 _DELETE = re.compile(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
     r"!?\s*(?:\(\s*|\s+(?:-\w+\s+)*)\[?\s*" + _QUOTED, re.IGNORECASE,
 )  # fmt: skip
+_DELETES_SOMEHOW = re.compile(
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
+)
+_HOME = re.compile(
+    r"Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\]"
+)
+_BELOW_HOME = re.compile(rf"(?:{_HOME.pattern})\s*[+.]\s*([\"'])")
+_SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
+"""What expect starts."""
 _RECURSIVE = re.compile(
-    r"rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+    r"delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
     re.IGNORECASE,
 )
 _WRITE = re.compile(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
@@ -46,11 +55,12 @@ _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.r
 def uses_of(code: str) -> Uses:
     """What the code does."""
     found = Uses()
-    code = _put_together(code)
+    code = _put_together(_HOME.sub('"~"', _BELOW_HOME.sub(r"\1~", code)))
     for match in _RUN.finditer(code):
         found.scripts.append(_literal(match))
     for match in _BACKTICK.finditer(code):
         found.scripts.append(next(group for group in match.groups() if group))
+    found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))
     found.runs = bool(found.scripts) or _RUNS_SOMEHOW.search(code) is not None
     recursive = "/" if _RECURSIVE.search(code) else ""
     for match in _DELETE.finditer(code):
@@ -58,6 +68,8 @@ def uses_of(code: str) -> Uses:
     for match in _WRITE.finditer(code):
         _written(match, found)
     found.reads = [match[1] for match in _PATH.finditer(code)][:200]
+    if not found.deletes and _DELETES_SOMEHOW.search(code):
+        found.deletes = [path + recursive for path in found.reads]
     found.connects = _CONNECTS.search(code) is not None
     found.listens = _LISTENS.search(code) is not None
     found.sends = found.connects and _SENDS.search(code) is not None

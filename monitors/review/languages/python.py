@@ -3,8 +3,9 @@
 import ast
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.uses import FED, Uses
 
 MAX_NODES = 20_000
 """Most nodes of a tree gone through."""
@@ -53,12 +54,23 @@ def uses_of(code: str) -> Uses | None:
     found = Uses()
     names: dict[str, ast.expr] = {}
     aliases: dict[str, str] = {}
-    for count, node in enumerate(ast.walk(tree)):
-        if count > MAX_NODES:
-            found.hidden = found.hidden or "more than a review goes through"
-            break
+    nodes = list(islice(ast.walk(tree), MAX_NODES + 1))
+    if len(nodes) > MAX_NODES:
+        found.hidden = "more than a review goes through"
+        nodes.pop()
+    for node in nodes:
+        if isinstance(node, (ast.For, ast.comprehension)):
+            _looped(node, names)
+    for node in nodes:
         _node(node, found, names, aliases)
     return found
+
+
+def _looped(node: ast.For | ast.comprehension, names: dict[str, ast.expr]) -> None:
+    """A loop's variable stands for what it is taken from; of several, as `os.walk` gives them, the first."""
+    target = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else node.target
+    if isinstance(target, ast.Name):
+        names.setdefault(target.id, node.iter)
 
 
 def _node(node: ast.AST, found: Uses, names: dict[str, ast.expr], aliases: dict[str, str]) -> None:
@@ -89,12 +101,10 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
         found.deletes.append(first if first is not None else _receiver(call.func, names))
         if name == "rmtree":
             found.deletes.append(found.deletes.pop() + "/")
-    elif name == "open" or name in _WRITES:
+    elif name == "open" or (name in _WRITES and not (name in _ALSO_TEXT and len(texts) > 1 and owner not in _FILES)):
         _opened(call, found, names, name, texts)
-    elif name in ("exec", "eval", "compile", "loads", "__import__") and not isinstance(
-        call.args[0] if call.args else None, ast.Constant
-    ):
-        found.hidden = found.hidden or ("decodes and runs code" if name in ("exec", "eval") and _decodes(call) else "")
+    elif name in ("exec", "eval") and not isinstance(call.args[0] if call.args else None, ast.Constant):
+        found.hidden = found.hidden or _hidden(call)
     if (
         name in _CONNECTS
         or owner in _HTTP
@@ -111,6 +121,10 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
         found.listens = True
 
 
+_ALSO_TEXT = frozenset({"replace", "rename", "copy", "link", "move"})
+"""Names that texts and tables have as well: with two operands they are about files only where they are the module's own."""
+_FILES = frozenset({"os", "shutil", "path", ""})
+_MOVES = frozenset({"move", "rename", "replace", "renames"})
 _ALSO_LISTS = frozenset({"remove", "truncate"})
 """Names that lists, sets and open files have as well: they delete only where they are the module's own."""
 
@@ -142,6 +156,8 @@ def _opened(call: ast.Call, found: Uses, names: dict[str, ast.expr], name: str, 
             found.writes.append(_receiver(call.func, names))
         return
     known = [text for text in texts if text]
+    if name in _MOVES and len(texts) > 1 and texts[0]:
+        found.moves.append(texts[0])
     if name in ("write_text", "write_bytes", "touch"):
         found.writes.append(_receiver(call.func, names))
     elif known:
@@ -178,10 +194,7 @@ def _receiver(function: ast.expr, names: dict[str, ast.expr]) -> str:
     if isinstance(function, ast.Attribute):
         owner: ast.expr = function.value
         owner = names.get(owner.id, owner) if isinstance(owner, ast.Name) else owner
-        if isinstance(owner, ast.Call) and owner.args:
-            return _text(owner.args[0], names) or "$UNKNOWN"
-        if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "home":
-            return "~"
+        return _text(owner, names) or "$UNKNOWN"
     return "$UNKNOWN"
 
 
@@ -192,7 +205,8 @@ def _text(node: ast.expr, names: dict[str, ast.expr], depth: int = 0) -> str | N
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.Name) and node.id in names:
-        return _text(names[node.id], {}, depth + 1)
+        others = {name: value for name, value in names.items() if name != node.id}
+        return _text(names[node.id], others, depth + 4)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
         left, right = _text(node.left, names, depth + 1), _text(node.right, names, depth + 1)
         return None if left is None or right is None else left + ("/" if isinstance(node.op, ast.Div) else "") + right
@@ -211,23 +225,43 @@ def _called_text(node: ast.Call, names: dict[str, ast.expr], depth: int) -> str 
     parts = [_text(argument, names, depth + 1) for argument in node.args]
     if name in ("expanduser", "Path", "PosixPath", "abspath", "realpath", "str", "fspath") and len(parts) == 1:
         return parts[0]
-    if name == "join" and owner in ("path", "os") and parts and all(part is not None for part in parts):
-        return "/".join(part for part in parts if part is not None)
+    if name in ("join", "joinpath") and owner in ("path", "os") and parts and parts[0] is not None:
+        return "/".join("{}" if part is None else part for part in parts)
     if name == "home":
         return "~"
+    if name in _LISTS:
+        inside = parts[0] if parts and owner in ("os", "glob", "") else _receiver(node.func, names)
+        return inside if owner == "glob" or inside in (None, "$UNKNOWN") else f"{inside}/{{}}"
+    if name in ("sorted", "list", "reversed", "set", "tqdm") and parts:
+        return parts[0]
     return None
+
+
+_LISTS = frozenset({"walk", "listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
+"""Calls that give what is in a directory, as paths to go on with."""
 
 
 def _quoted(words: list[str]) -> str:
     return " ".join(word if word == "$UNKNOWN" else "'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
-def _decodes(call: ast.Call) -> bool:
-    return any(
-        _named(inner.func)[1]
-        in ("b64decode", "decode", "decompress", "fromhex", "unhexlify", "urlopen", "read", "loads", "get")
-        for inner in _calls(call)
-    )
+def _hidden(call: ast.Call) -> str:
+    """What is hidden about the code that `exec` or `eval` gets; empty where it is not decoded, downloaded or read."""
+    inner = {_named(one.func) for one in _calls(call)}
+    if {name for _, name in inner} & {
+        "b64decode",
+        "decode",
+        "decompress",
+        "fromhex",
+        "unhexlify",
+        "urlopen",
+        "loads",
+        "get",
+    }:
+        return "decodes and runs code"
+    if ("stdin", "read") in inner:
+        return FED
+    return "decodes and runs code" if "read" in {name for _, name in inner} else ""
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 MAX_CODE = 20_000
 """Longest code looked at, in characters; what is longer counts as not read. Python's own parser takes 2 ms for 1,000."""
+FED = "runs what it is fed"
+"""Said of code that runs its own input: as bad as where that comes from."""
 MAX_SCRIPTS = 100
 """Most shell scripts taken out of one piece of code."""
 
@@ -16,6 +18,8 @@ class Uses:
     """Shell scripts that it runs."""
     deletes: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
+    moves: list[str] = field(default_factory=list)
+    """What it takes from its place and leaves at another."""
     reads: list[str] = field(default_factory=list)
     """Every path among its texts."""
     connects: bool = False
@@ -24,5 +28,9 @@ class Uses:
     """Whether it starts other programs at all."""
     hidden: str = ""
     """What it runs that cannot be read: decoded, downloaded, or put together."""
+    bomb: bool = False
+    """Whether it starts itself over and over."""
+    leaks: bool = False
+    """Whether it sends the whole environment away."""
     sends: bool = False
     """Whether it sends something away."""

@@ -120,15 +120,52 @@ def _taken(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
 
 def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`tee`, `touch`, `mkdir`, `truncate`, `mkfifo`: write to each operand."""
+    empties = invocation.name == "truncate" and value(invocation, "-s", "--size") in ("0", "0B", "0K")
     for word in operands(invocation, "-m --mode -d --date -r --reference -s --size -t"):
-        yield writes(scene, invocation, word, how="writes")
+        yield writes(scene, invocation, word, how="empties" if empties else "writes")
 
 
 def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`dd` writes to `of=`."""
+    endless = any(word in ENDLESS for word in (word.removeprefix("if=") for word in invocation.args))
+    bounded = any(word.startswith("count=") for word in invocation.args)
     for word in invocation.args:
         if word.startswith("of="):
-            yield writes(scene, invocation, arg(word[3:], known=word.known))
+            target = arg(word[3:], known=word.known)
+            yield writes(scene, invocation, target)
+            yield fills(scene, invocation, target) if endless and not bounded else None
+
+
+ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
+"""Files that have no end."""
+
+
+def fills(scene: Scene, invocation: Invocation, target: Arg) -> Finding | None:
+    """Writing to a file what never ends."""
+    if scene.places.of(target, invocation.cwd) is Place.NOWHERE:
+        return None
+    return Finding(
+        "files.fill",
+        levels.HARM,
+        f"writes to {target} until the disk is full",
+        "Say how much: head -c, or count=.",
+        effect=effect("file_write", f"fills the disk by {target}", target=target),
+    )
+
+
+def shred(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`shred` and its like: what they overwrite is gone as if deleted, and no trash has it."""
+    recursive = has(invocation, "-r", "-R")
+    for word in operands(invocation, "-n --iterations -s --size --random-source -p --pattern"):
+        yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
+
+
+def rimraf(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rimraf`, `del`: deletes each operand and all below."""
+    if has(invocation, "--help", "--version", "--dry-run"):
+        return
+    for word in operands(invocation):
+        yield deletes(scene, invocation, word, recursive=True, forced=True)
 
 
 def _executes_rm(invocation: Invocation) -> bool:
@@ -154,6 +191,7 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 MODELS: dict[str, Model] = {
+    "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
     "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
 }  # fmt: skip

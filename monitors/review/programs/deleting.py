@@ -1,10 +1,13 @@
 """Deleting: decided for each operand, and the worst counts."""
 
+import re
+
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.places import HERE, Place
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.launch import listed
 from supervisor.protocol.actions import SideEffect
 
 REGENERATED = frozenset(
@@ -14,6 +17,10 @@ REGENERATED = frozenset(
     }
 )  # fmt: skip
 """Directories that a build makes again. Inside a workspace, ignored by git, they are no loss."""
+
+
+_IN_REPOSITORY = re.compile(r"/\.git/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$")
+"""What makes a directory a repository; its lock files are not among it."""
 
 
 def deletes(
@@ -35,6 +42,9 @@ def deletes(
             path,
             invocation,
         )
+    if not word.known:
+        word = next(listed(word.source), word)
+        path = scene.path(word, invocation)
     if not word.known and word[:1] in "$`":
         return _unknown(word, invocation, recursive=recursive and forced)
     return deletes_path(scene, path, invocation, recursive=recursive, forced=forced, glob=word.glob, rewrite=rewrite)
@@ -76,6 +86,25 @@ def deletes_path(
             shown,
             invocation,
         )
+    searched, found, _ = path.partition("/{}")
+    if found and place in (Place.HOME, Place.OTHER) and scene.places.place(searched or "/") is Place.TOP:
+        return _found(
+            "files.delete-top",
+            levels.HARM if recursive or not searched else levels.CARE,
+            f"deletes what a search of {searched or '/'} finds, a whole home or system directory",
+            "Search in the one directory that is meant.",
+            shown,
+            invocation,
+        )
+    if _IN_REPOSITORY.search(path):
+        return _found(
+            "files.delete-repository",
+            levels.HARM,
+            f"deletes {shown}, in which git keeps the history",
+            "Use git's own commands.",
+            shown,
+            invocation,
+        )
     if place is Place.DEVICE:
         return _found(
             "files.delete-device", levels.HARM, f"deletes the device {shown}", "Leave devices alone.", shown, invocation
@@ -114,7 +143,7 @@ def deletes_path(
             shown,
             invocation,
         )
-    return _without_workspace(shown, path, invocation, recursive=recursive, forced=forced, rewrite=rewrite)
+    return _without_workspace(shown, path, invocation, recursive=recursive, forced=forced, glob=glob, rewrite=rewrite)
 
 
 def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *, recursive: bool) -> Finding:
@@ -141,10 +170,11 @@ def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *
 
 
 def _without_workspace(
-    shown: str, path: str, invocation: Invocation, *, recursive: bool, forced: bool, rewrite: str
+    shown: str, path: str, invocation: Invocation, *, recursive: bool, forced: bool, glob: bool, rewrite: str
 ) -> Finding:
-    if recursive and forced:
-        harmless = rewrite if path.startswith(HERE + "/") and not path.endswith("*") else ""
+    here = path.startswith(HERE + "/")
+    if recursive and (forced or not here) and not (here and glob and "/{}" in path):
+        harmless = rewrite if here and forced and not path.endswith("*") else ""
         return Finding(
             "files.delete-recursive", levels.HARM, f"deletes {shown} and all below, with nothing to bring it back", "Move it to /var/tmp, or delete single files by name.",
             effect=_effect(shown, levels.HARM), rewrite=harmless, elevated=invocation.elevated,

@@ -15,6 +15,7 @@ from monitors.review.shell.invocation import Arg, Invocation, arg
 
 _SHORT = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
+    **dict.fromkeys(("http", "https", "xh", "axel", "fetch"), ("-o", "--output", "--download-to")),
     "wget": ("-O", "--output-document", "-o", "--output-file", "-a"),
     "sort": ("-o", "--output"), "tree": ("-o",), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
     "gcc": ("-o",), "g++": ("-o",), "cc": ("-o",), "c++": ("-o",), "clang": ("-o",), "clang++": ("-o",), "ld": ("-o",), "as": ("-o",), "rustc": ("-o",), "ghc": ("-o",),
@@ -62,6 +63,8 @@ _LAST = frozenset(
 )
 """Programs that write to their last operand."""
 _IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+_SED_WRITES = re.compile(r"(?:^|[;{}0-9$/]|[/|#][gpiIM0-9]*)\s*[wW]\s+([^\s;}'\"]+)")
+"""`w FILE` in a script of sed."""
 MAX_PATHS = 40
 """Most paths looked for in one word."""
 _PATH = re.compile(r"(?:^|[=:@,'\"(<>\s])(~?/[^\s'\",;:)<>]+|~/[^\s'\",;:)<>]*)")
@@ -87,14 +90,17 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         for word in _files_in_place(invocation):
             yield writes(scene, invocation, word, how="edits")
     if name in ("chmod", "chown", "chgrp", "setfacl", "chattr"):
-        for word in operands(invocation, "--reference")[1:]:
+        minus = any(
+            _MINUS.fullmatch(word) for word in invocation.args
+        )  # a mode that looks like an option: `chmod -x a`
+        for word in operands(invocation, "--reference")[0 if minus else 1 :]:
             yield _rights(scene, invocation, word)
     if name in _EDITORS:
         for word in operands(invocation, "-c -S -u"):
             yield _edited(scene, invocation, word)
     elif name not in _KEEPS and not scene.reads_only(invocation):
         yield from _handed(scene, invocation)
-    if name in ("curl", "wget", "aria2c"):
+    if name in ("curl", "wget", "aria2c", "http", "https", "xh", "axel", "fetch"):
         _note_download(scene, invocation)
 
 
@@ -121,6 +127,9 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
             match = re.match(r"(?i)(?:open|create|file|gopen):([^,]+)", word)
             if match and "creat" in word.lower():
                 yield arg(match[1])
+    if invocation.name in ("sed", "gsed"):
+        for word in invocation.args:
+            yield from (arg(found) for found in _SED_WRITES.findall(word))
     if invocation.name in ("awk", "gawk", "mawk"):
         for word in invocation.args:
             yield from (arg(found) for found in re.findall(r">>?\s*\"([^\"]+)\"", word))
@@ -130,7 +139,7 @@ def _files_in_place(invocation: Invocation) -> list[Arg]:
     scripted = any(
         word in ("-e", "-f", "--expression", "--file") or re.match(r"-[a-zA-Z]*e\Z", word) for word in invocation.args
     )
-    named = operands(invocation, "-e -f --expression --file -E")
+    named = [word for word in operands(invocation, "-e -f --expression --file -E") if word]  # `-i ''` of BSD
     return named if scripted else named[1:]
 
 
@@ -148,6 +157,17 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
             "Leave chaperon's files alone; ask a person.",
             effect=effect("guard", f"touches {word}"),
             stop=True,
+        )
+    modes = [mode for mode in invocation.args if _MINUS.fullmatch(mode) or re.fullmatch(r"[ugoa]+-[rwx]+|0?000", mode)]
+    takes_away = invocation.name == "chmod" and bool(modes)
+    if takes_away and (place is Place.STARTUP or _VITAL.match(path)):
+        return Finding(
+            "permissions.take-away",
+            levels.HARM,
+            f"stops {word} from working",
+            "Let a person do it.",
+            effect=effect("file_permission", f"changes the rights of {word}", target=word),
+            elevated=invocation.elevated,
         )
     sensitive = scene.places.secret(path) or (place is Place.STARTUP and invocation.name != "chmod")
     if sensitive and not re.fullmatch(
@@ -170,7 +190,7 @@ def _edited(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
     found = writes(scene, invocation, word, how="opens for editing")
     if found is None or found.stop or invocation.input.text or found.risk < levels.HARM:
         return found
-    if any(word in ("-c", "-es", "-s", "--cmd") or word[:1] == "+" for word in invocation.args) or (
+    if any(re.match(r"\+|-(?:c|e?sc?|-cmd)\Z", word) for word in invocation.args) or (
         invocation.name == "ed" and scene.places.of(word, invocation.cwd) is Place.STARTUP
     ):
         return found
@@ -199,6 +219,10 @@ def _handed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                     effect=effect("file_write", f"{invocation.name} may change {match[1]}", target=match[1]),
                     elevated=invocation.elevated,
                 )
+
+
+_MINUS = re.compile(r"-[rwx]+")
+_VITAL = re.compile(r"/(?:usr/)?(?:s?bin|lib(?:32|64)?)/|/etc/")
 
 
 def _note_download(scene: Scene, invocation: Invocation) -> None:

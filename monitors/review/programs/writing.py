@@ -38,9 +38,16 @@ def writes_path(
     if place is Place.NOWHERE:
         return None
     if place is Place.TOP:
-        place = _into(scene, path)
+        place = Place.SYSTEM if path == "/" else _into(scene, path)
     scene.touch(path, "write")
     risk, rule, why, instead = _MEANING[place]
+    if how == "empties" and place in (Place.SYSTEM, Place.HOME):
+        risk, rule, why, instead = (
+            levels.HARM,
+            "files.empty",
+            "takes away all that is in",
+            "Look at it first, and copy it.",
+        )
     if place in (Place.OTHER, Place.HOME) and scene.places.workspace:
         risk, rule, why, instead = (
             levels.HARM,
@@ -50,8 +57,15 @@ def writes_path(
         )
     if not known and place in (Place.HERE, Place.OTHER, Place.HOME):
         risk = levels.NOTED
-    if place is Place.SYSTEM and _VITAL.match(path):
+    if place is Place.SYSTEM and (path == "/" or _VITAL.match(path)):
         risk = levels.HARM
+    if place in (Place.OTHER, Place.HOME) and known and scene.places.secret(path):
+        risk, rule, why, instead = (
+            levels.HARM,
+            "files.write-secret",
+            "writes over a key or a login",
+            "Choose another name.",
+        )
     shown = scene.places.shown(path)
     made = effect(
         "file_write",

@@ -1,6 +1,7 @@
 """Looking through launchers: from `sudo env A=b timeout 5 rm x` to `rm x`."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from monitors.review.knowledge.launchers import LAUNCHERS, Launcher
@@ -38,11 +39,20 @@ def started(invocation: Invocation) -> Started | None:
     """What the invocation starts, or None where its program is no launcher, or starts nothing."""
     if invocation.name == "find" or invocation.name in _FD:
         return _found(invocation)
+    if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
+        words = invocation.args[1:]
+        return Started(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
     for subcommand, launcher in _BY_NAME.get(invocation.name, ()):
         at = _behind(subcommand, invocation.args, launcher)
         if at is not None:
-            return _read(launcher, invocation.args, at)
+            return _read(launcher, invocation.args, at, fed=invocation.input.given)
     return None
+
+
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_MODULE = Launcher("python -m")
+_MODULES = frozenset({"twine", "flit", "poetry", "hatch", "pip", "uv", "alembic", "pipx", "pdm", "flask", "celery"})
+"""Modules that are the program of the same name."""
 
 
 def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: Launcher) -> int | None:
@@ -58,7 +68,7 @@ def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: Launcher) ->
     return at
 
 
-def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
+def _read(launcher: Launcher, args: list[Arg], at: int, *, fed: bool = False) -> Started | None:
     values, codes, unless = launcher.values.split(), launcher.code.split(), launcher.unless.split()
     assignments: list[tuple[str, Arg]] = []
     skip, place = launcher.skip, ""
@@ -96,15 +106,41 @@ def _read(launcher: Launcher, args: list[Arg], at: int) -> Started | None:
         break
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     words = tuple(args[at:])
+    if not words and launcher.alone == "input":
+        return Started(launcher, words=(arg("sh"), arg("-s")), inside=inside) if fed else None
+    if launcher.command in ("parallel", "sem") and words:
+        return _parallel(launcher, words)
     if not words:
         asked = {"--help", "--version", "-V", "-h"}.intersection(args)
         opens = launcher.alone == "shell" or not set(launcher.alone.split()).isdisjoint(args)
         return Started(launcher, alone=True, inside=inside) if opens and not asked else None
-    if launcher.joined and len(words) > 1 and launcher.command in ("parallel", "sem", "hyperfine"):
+    if launcher.joined and len(words) > 1 and launcher.command == "hyperfine":
         return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
     if launcher.joined:
         return Started(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
     return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
+
+
+_MARKS = frozenset({":::", "::::", ":::+", "::::+"})
+"""What stands before the words that GNU parallel hands out."""
+
+
+def _parallel(launcher: Launcher, words: tuple[Arg, ...]) -> Started:
+    """The command of GNU parallel with all that it hands out at once: a superset of each of its runs."""
+    at = next((index for index, word in enumerate(words) if word in _MARKS), len(words))
+    command, given = words[:at], [word for word in words[at:] if word not in _MARKS]
+    if not command:
+        return Started(launcher, script=arg("\n".join(given), known=all(word.known for word in given)))
+    if not given:
+        given = [arg("{}", glob=True)]
+    if not any("{" in word for word in command):
+        command = (*command, *given)
+    else:
+        text = " ".join(given)
+        command = tuple(
+            arg(re.sub(r"\{[./]*\}", lambda _: text, word), known=word.known, glob=word.glob) for word in command
+        )
+    return Started(launcher, script=_joined(command)) if at == 1 else Started(launcher, words=command)
 
 
 def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
@@ -201,6 +237,16 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
         root, selected = roots(invocation)[0], selects(invocation) or "-type" in invocation.args
     below = root.rstrip("/") + "/{}" if selected else root
     return arg(word.replace("{}", below), known=root.known, glob=True)
+
+
+def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
+    """What a search among the commands may have printed, as a path: `~/src/{}` for `find ~/src -name x`."""
+    for source in sources:
+        if source.name == "find":
+            yield from (arg(root.rstrip("/") + "/{}", known=root.known, glob=True) for root in roots(source))
+        elif source.name in _FD:
+            root, _ = _fd_root(source)
+            yield arg(root.rstrip("/") + "/{}", known=root.known, glob=True)
 
 
 def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:

@@ -5,6 +5,7 @@ used later. Both branches of an `if` run, loops run once, and what a launcher or
 """
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 
 from monitors.review.shell.constant import printed
@@ -19,6 +20,8 @@ MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
+MAX_PIPED = 50
+"""Most words that `xargs` is taken to add."""
 MAX_SOURCES = 20
 """Most commands remembered as having fed a pipe."""
 MAX_SCRIPTS = 12
@@ -42,6 +45,10 @@ _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonl
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 
 
+_PLAIN = re.compile(r"\s*\w[\w./@%+~=:, -]*")
+"""Aliases that are one command with its words; others are gone through where they are made."""
+
+
 class Walk:
     """One pass over one action's script."""
 
@@ -63,6 +70,8 @@ class Walk:
         self._variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
         self._exported: dict[str, Arg] = {}
         self._functions: dict[str, list[Node]] = {}
+        self._aliases: dict[str, list[Arg]] = {}
+        self._traps: list[tuple[Invocation, Arg]] = []
         self._called: set[str] = set()
         self._active: list[str] = []
         self._code = code
@@ -88,6 +97,8 @@ class Walk:
             self.too_much = self.too_much or script.too_much
         self._depth += 1
         output = self._nodes(script.nodes, stdin)
+        while self._depth == 1 and self._traps:
+            self._deeper(*self._traps.pop())
         self._depth -= 1
         if self._depth == 0:
             self._uncalled()
@@ -252,6 +263,8 @@ class Walk:
             invocation.name = copied
         if invocation.program in self._functions and not invocation.via:
             return self._call(invocation)
+        if invocation.program in self._aliases and not invocation.via:
+            return self._aliased(invocation)
         if not self._add(invocation):
             return None, ()
         if not invocation.program:
@@ -283,6 +296,16 @@ class Walk:
         output = self._nodes(self._functions[name], invocation.input)
         self._active.pop()
         self._variables = before
+        return output
+
+    def _aliased(self, invocation: Invocation) -> Output:
+        """Start what an alias stands for; it does not stand for itself while that goes on."""
+        name = str(invocation.program)
+        words = self._aliases.pop(name)
+        invocation.args = [*words[1:], *invocation.args]
+        invocation.program, invocation.name = words[0], program_name(words[0])
+        output = self._start(invocation)
+        self._aliases[name] = words
         return output
 
     def _twice(self, name: str) -> bool:
@@ -335,8 +358,14 @@ class Walk:
         elif invocation.name == "eval":
             text = " ".join(invocation.args)
         elif invocation.name == "trap":
-            text = invocation.args[0] if len(invocation.args) > 1 and invocation.args[0][:1] != "-" else None
+            if len(invocation.args) > 1 and invocation.args[0][:1] != "-":
+                self._traps.append((invocation, invocation.args[0]))
+            text = None
         else:
+            for word in invocation.args:
+                name, _, value = word.partition("=")
+                if _PLAIN.fullmatch(value):
+                    self._aliases[name] = [arg(piece) for piece in value.split()]
             text = "\n".join(word.partition("=")[2] for word in invocation.args if "=" in word)
         return (None, (invocation,)) if text is None else self._deeper(invocation, text)
 
@@ -365,7 +394,7 @@ class Walk:
         if not words:
             return None, (invocation,)
         if launcher.command == "xargs":
-            words += self._piped_words(invocation)
+            words = self._with_piped(invocation, words)
         started_one = Invocation(
             words[0],
             words[1:],
@@ -375,16 +404,20 @@ class Walk:
         )
         return self._start(started_one)
 
-    def _piped_words(self, invocation: Invocation) -> list[Arg]:
-        if any(
-            word[:2] in ("-I", "-a") or word in ("-i", "{}") or word.startswith("--arg-file")
-            for word in invocation.args
-        ):
-            return []
-        text = invocation.input.text
+    def _with_piped(self, invocation: Invocation, words: list[Arg]) -> list[Arg]:
+        """The command that `xargs` starts, with what it adds to it: behind it, or where its placeholder stands."""
+        text, source = invocation.input.text, invocation.input.source
+        if any(word[:2] == "-a" or word.startswith("--arg-file") for word in invocation.args):
+            text, source = ("" if "/dev/null" in invocation.args else None), ()
+        mark = _placeholder(invocation.args)
+        if mark:
+            if text is None:
+                return [arg(word, known=False, source=source) if mark == word else word for word in words]
+            given = " ".join(text.replace("\0", "\n").splitlines()[:MAX_PIPED])
+            return [arg(word.replace(mark, given), known=word.known, source=word.source) for word in words]
         if text is None:
-            return [arg("{}", known=False, source=invocation.input.source)]
-        return [arg(word) for word in text.replace("\0", " ").split()[:50]]
+            return [*words, arg("{}", known=False, source=source)]
+        return [*words, *(arg(word) for word in text.replace("\0", " ").split()[:MAX_PIPED])]
 
     def _builtin(self, invocation: Invocation) -> None:
         """What a command changes for those behind it."""
@@ -397,6 +430,9 @@ class Walk:
                 self._variables.pop(word, None)
         elif invocation.name == "read":
             self._read_into(invocation)
+        elif invocation.name in ("mapfile", "readarray"):
+            name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
+            self._variables[name] = [_unknown(name, invocation)]
         elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
             text = printed(Invocation(invocation.program, invocation.args[2:]))
             self._variables[invocation.args[1]] = [
@@ -417,12 +453,32 @@ class Walk:
         names = [word for word in invocation.args if word.isidentifier()]
         lines = (invocation.input.text or "").splitlines()
         options = {word for word in invocation.args if word[:1] == "-"}
-        values = lines[0].split(None, len(names) - 1) if len(lines) == 1 and names and options <= {"-r"} else None
+        known = len(lines) == 1 and names and options <= {"-r"} and not invocation.input.source
+        values = lines[0].split(None, len(names) - 1) if known else None
         for at, name in enumerate(names):
             if values is None:
-                self._variables.pop(name, None)
+                self._variables[name] = [_unknown(name, invocation)]
             else:
                 self._variables[name] = [arg(values[at] if at < len(values) else "")]
+
+
+def _unknown(name: str, invocation: Invocation) -> Arg:
+    """A variable that is filled with what the commands before it print."""
+    return arg(f"${name}", known=False, source=invocation.input.source)
+
+
+def _placeholder(args: list[Arg]) -> str:
+    """What `xargs` puts its words in the place of; empty where it adds them."""
+    for at, word in enumerate(args):
+        if word in ("-I", "--replace") and at + 1 < len(args):
+            return args[at + 1]
+        if word[:2] == "-I" or word.startswith("--replace="):
+            return word.partition("=")[2] if word[:2] == "--" else word[2:]
+        if word == "-i":
+            return "{}"
+        if word[:1] != "-":
+            return ""
+    return ""
 
 
 def _simples(nodes: list[Node]) -> list[Simple]:

@@ -13,7 +13,6 @@ def plan(**more: Any) -> RecoveryPlan:
         "prompt": "Mend the parser",
         "said": "",
         "began": True,
-        "stopped": False,
         "crashes": 1,
         "waits": 1,
         "last": LastAttempt(1, "signal 9"),
@@ -61,7 +60,7 @@ def test_a_second_crash_begins_anew_with_the_prompt() -> None:
     assert "What was asked: Mend the parser" in found.prompt
 
 
-@pytest.mark.parametrize("given", [{"crashes": 4}, {"began": False}, {"stopped": True}])
+@pytest.mark.parametrize("given", [{"crashes": 4}, {"began": False}])
 def test_what_a_retry_would_not_change_is_a_persons(given: dict[str, Any]) -> None:
     found = plan(**given)
     assert found.follow is Follow.PERSON

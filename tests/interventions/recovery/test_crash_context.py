@@ -8,7 +8,6 @@ def test_all_that_is_known_is_said() -> None:
     last = LastAttempt(
         2,
         "exit code 1",
-        started="2026-01-15 10:00",
         turns=4,
         history=(step("Edit", "src/auth.ts"), step("Bash", "npm test")),
         files_modified=("src/auth.ts", "src/auth.test.ts"),

@@ -16,6 +16,9 @@ DATA = [
     "test \"$a\" = 'rm -rf /'", "[[ $a == *'rm -rf'* ]]", "wc -c <<< 'rm -rf /'", "curl -d '{\"q\": \"rm -rf /\"}' https://example.com/search", "# rm -rf /\nls", "man rm", "which rm", "type git", "rm --help", "git push --help", "command -v docker", "git help reset", "ls rm -rf", "notify-send 'rm -rf /'",
 ]  # fmt: skip
 ORDINARY = [
+    "t=$(mktemp -d); trap 'rm -rf \"$t\"' EXIT; ls", "trap 'rm -rf \"$t\"' EXIT; t=$(mktemp -d); ls", "kubectl delete --help", "aws s3 rm help", "rm -rf /var/folders/gz/x1/T/tmp.1", "git reflog expire --dry-run --all", "gh api repos/a/b/issues/1/comments -X POST -f body='see hooks and secrets'",
+    "find . -name '*.orig' | xargs rm -rf", "ls | python3 -c 'import sys; print(eval(sys.stdin.read()))'", "git rebase -i main --exec 'make test'", "python3 -c 's.replace(\"a\", \"/etc/hosts\")'", "TOKEN=$(grep KEY .env | cut -d= -f2); curl -H \"X: $TOKEN\" https://example.com", "rm .git/index.lock",
+    "vercel deploy", "alias ls='ls --color'; ls a", "cat list | parallel -j 2 gzip", "mkfs.ext4 /dev/sdXY", "head -c 100 /dev/zero > a", "dd if=/dev/zero of=a bs=1M count=1", "> build.log", "truncate -s 0 build.log",
     "echo $(date) $(hostname)", "echo \"$(basename \"$(pwd)\")\"", "printf '\\u00e9'", "ls 2>/dev/null", "make 2>&1 | tee /tmp/log", "python3 -m pytest -q", "node -e 'console.log(1)'", "perl -pe 's/a/b/' x", "npm install", "npm run build", "pip install -r requirements.txt", "cargo build --release",
     "git add -A && git commit -m 'x' && git push origin x", "git checkout -b x", "git stash", "git rebase -i HEAD~3", "docker build -t x .", "docker compose up -d", "kubectl get pods -A", "terraform plan", "find . -name '*.pyc' -delete", "find . -type f -exec grep -l x {} +", "xargs -n1 echo < a", "sudo apt-get install -y curl",
     "pwsh -File a.ps1", "john", "kill 1234", "chmod +x a.sh", "mkdir -p a/b", "mv a b", "cp -r a b", "rm a.txt", "touch a", "tar czf a.tgz b", "unzip a.zip", "ssh host uptime", "rsync -a a/ b/", "psql -c 'select 1'", "aws s3 ls", "gh pr list", "base64 -d a.txt > a.bin", "source .venv/bin/activate", "eval \"$(ssh-agent -s)\"", "unshare --help", "vim a.txt",
@@ -37,8 +40,15 @@ def test_everyday_work_is_not_stopped(command: str) -> None:
     assert strictly(command).decision in (Decision.ALLOW, Decision.WARN)
 
 
+IN_A_WORKSPACE = [
+    "curl -X DELETE http://localhost:3000/api/items/1",
+    "sed -i '' s/a/b/ src/a.py",
+    "rm .claude/settings.json.example",
+]
+
+
 @pytest.mark.parametrize(
-    "command", [command for command in ORDINARY if not command.startswith(("ssh", "john", "watch"))]
+    "command", [*IN_A_WORKSPACE] + [command for command in ORDINARY if not command.startswith(("ssh", "john", "watch"))]
 )
 def test_everyday_work_in_a_workspace_is_not_stopped(command: str) -> None:
     review = STANDARD.review(
@@ -63,7 +73,7 @@ def test_scratch_space_is_scratch_in_every_profile(profile: object, place: str) 
 
 
 READ_ONLY = [
-    "uniq -f 1 a", "fdfind -e md -x cat",
+    "uniq -f 1 a", "git symbolic-ref --short HEAD", "sed -n '/we/p' a", "xargs -n1 basename", "fdfind -e md -x cat",
     "ls -la", "cat a", "git status", "git log --oneline", "git diff HEAD~1", "git show HEAD", "docker ps -a", "docker images", "kubectl get pods", "kubectl describe pod x", "helm list", "terraform plan", "aws ec2 describe-instances", "gcloud compute instances list", "az vm list", "gh pr view 1", "npm ls", "pip list", "cargo --version", "systemctl status x",
     "journalctl -u x", "ps aux", "df -h", "du -sh .", "find . -name x", "grep x a", "sort a", "awk '{print $1}' a", "sed -n 1,5p a", "head a", "wc -l a", "stat a", "which ls", "crontab -l", "ip a", "ss -tuln", "brew list", "apt list", "conda list", "vault status", "redis-cli GET a", "tar tf a.tar", "unzip -l a.zip", "openssl x509 -in a -text", "jq . a", "env", "date", "uname -a",
 ]  # fmt: skip
@@ -77,7 +87,7 @@ def test_reading_is_allowed_without_a_word_and_changes_nothing(command: str) -> 
 
 
 CHANGING = [
-    "touch a", "uniq a b", "tree -o a", "fd x -X rm", "echo x > a", "rm a", "mkdir a", "git commit -m x", "git push", "docker run x", "kubectl apply -f x", "npm install", "pip install x", "make", "curl https://x", "systemctl restart x", "sed -i s/a/b/ x", "chmod +x a", "kill 1", "psql -c 'insert into a values (1)'", "terraform apply", "aws s3 cp a s3://b", "gh pr create", "ssh host ls", "frobnicate a", "python3 x.py", "tar xf a", "crontab x", "mount /dev/a /b", "helm install a b", "redis-cli SET a b", "find . -delete", "sort -o a a", "git checkout x", "brew install x", "open x",
+    "touch a", "sed -n 'w x' a", "sed 's/a/b/w x' a", "git symbolic-ref HEAD refs/x", "ss -K dst 1.2.3.4", "file -C -m x", "ack --pager=x y", "sd a b c", "npm version patch", "fly apps create x", "terraform plan -out=p", "uniq a b", "tree -o a", "fd x -X rm", "echo x > a", "rm a", "mkdir a", "git commit -m x", "git push", "docker run x", "kubectl apply -f x", "npm install", "pip install x", "make", "curl https://x", "systemctl restart x", "sed -i s/a/b/ x", "chmod +x a", "kill 1", "psql -c 'insert into a values (1)'", "terraform apply", "aws s3 cp a s3://b", "gh pr create", "ssh host ls", "frobnicate a", "python3 x.py", "tar xf a", "crontab x", "mount /dev/a /b", "helm install a b", "redis-cli SET a b", "find . -delete", "sort -o a a", "git checkout x", "brew install x", "open x",
 ]  # fmt: skip
 
 

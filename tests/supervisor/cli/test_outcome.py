@@ -38,6 +38,24 @@ async def test_outcomes_move_the_thresholds_of_later_tasks_across_restarts_and_a
     assert [one.adjustment.after for one in base.events(events.PatternAdjusted)] == [1.1, 1.0]
 
 
+async def test_what_is_said_later_replaces_what_was_said_before_and_the_same_is_not_counted_twice(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        await told("a1", "repetition", "missed")
+        again = await chaperon("outcome", "a1", "repetition", "missed")
+        assert (again.exit_code, "was said to be missed before; nothing was noted" in again.stderr) == (2, True)
+        base.plan(*["echo again"] * 4)
+        await daemon.submit(base.submission(name="a2"), by="test")
+        assert (await ended(daemon, "a2")).issues["repetition"] == 1
+        await told("a2", "repetition", "false_alarm")
+        (lesson,) = await told("a2", "repetition", "confirmed")
+        assert (lesson["confirmed"], lesson["false_alarms"], lesson["missed"]) == (1, 0, 1)
+    async with served(base):
+        (lesson,) = await told()
+        assert (lesson["confirmed"], lesson["false_alarms"], lesson["missed"]) == (1, 0, 1)
+
+
 async def test_what_cannot_be_true_is_refused(base: Base) -> None:
     async with served(base) as (daemon, _):
         assert (await chaperon("outcome")).output == "Nothing was said of any issue yet.\n"

@@ -9,8 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.protocol import events, records
+from tests.eval.inject import inject
+from tests.eval.sessions import Writer, healthy
 from tests.supervisor.core.test_rerun import played
 from tests.support import recorded
+
+PLUGIN = """
+from supervisor.protocol.actions import Review
+from supervisor.protocol.issues import Issue
+from supervisor.protocol.words import Decision, Severity
+
+class Curious:
+    name = "curiosity"
+    def review(self, action, context):
+        decision = Decision.BLOCK if "curious" in str(action.input) else Decision.ALLOW
+        return Review(decision, 0.5, 0.5, Severity.LOW, "It is curious.", "own.curious")
+    def see(self, observation):
+        seen = type(observation).__name__ == "ToolReturned" and "curious" in str(observation.input)
+        return [Issue("curiosity", Severity.LOW, 0.5, 0.1, observation.seq, "It is curious.")] if seen else []
+
+make_reviewer = Curious
+
+def make_detector(task):
+    return Curious()
+"""
 
 FIELDS = {"path", "session_id", "events", "actions", "reviews", "issues", "seconds"}
 
@@ -57,13 +79,78 @@ def test_the_table_ends_with_how_many_were_healthy(tmp_path: Path) -> None:
     assert "1 sessions replayed, 1 of them without an issue." in done.stdout
 
 
-def test_a_timeline_has_what_ran(tmp_path: Path) -> None:
-    done = chaperon("--timeline", str(recording(tmp_path / "plain.jsonl", "plain")), home=tmp_path)
-    assert "ran      Bash" in done.stdout
+def test_the_worst_session_stands_first_in_the_table_with_what_would_be_done(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for name, pattern in (("a", "repetition"), ("b", "test_tampering")):
+        (folder / f"{name}.jsonl").write_bytes(b"\n".join(inject(healthy(1), pattern, 1).lines))
+    for number in range(5):
+        (folder / f"well{number}.jsonl").write_bytes(b"\n".join(healthy(number)))
+    done = chaperon(str(folder), home=tmp_path)
+    _head, first, second, last = done.stdout.splitlines()
+    assert first.split()[3:5] == ["test_tampering", "(high)"]
+    assert (first.split()[5], first.endswith("b.jsonl"), second.endswith("a.jsonl")) == (
+        "context_reinforcement",
+        True,
+        True,
+    )
+    assert last == "7 sessions replayed, 5 of them without an issue."
 
 
-def test_a_path_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_timeline_has_what_ran_when_and_what_would_have_been_stopped(tmp_path: Path) -> None:
+    session = Writer()
+    session.asks("tidy up")
+    session.bash("ls", "a")
+    session.bash("rm -rf /home/ann/photos", "")
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"\n".join(session.lines))
+    done = chaperon("--timeline", str(path), home=tmp_path)
+    listed, stopped, ran = [line.split(maxsplit=3) for line in done.stdout.splitlines()[2:5]]
+    assert listed[2:] == ["ran", "Bash ls → a"]
+    assert (stopped[0], stopped[2], "/home/ann/photos" in stopped[3]) == (ran[0], "block", True)
+    assert timedelta_of(listed[1]) < timedelta_of(ran[1])
+
+
+def timedelta_of(shown: str) -> list[int]:
+    return [int(part) for part in shown.split(":")]
+
+
+def test_plugins_and_rules_of_ones_own_are_asked_as_by_the_daemon(tmp_path: Path) -> None:
+    plugin = tmp_path / "own.py"
+    plugin.write_text(PLUGIN)
+    settings = {
+        "plugins": {"reviewers": [str(plugin)], "detectors": [str(plugin)]},
+        "rules": [{"name": "own.no-ls", "tool": "Bash", "match": "^ls", "decision": "block", "reason": "No."}],
+    }
+    config = tmp_path / ".config" / "chaperon" / "chaperon.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps(settings))
+    session = Writer()
+    for command in ("ls", "echo curious", "make"):
+        session.bash(command, "")
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"\n".join(session.lines))
+    found, _totals = replayed(path, home=tmp_path)
+    assert found["reviews"] == {"block": 2, "allow": 1}
+    assert [issue["type"] for issue in found["issues"]] == ["curiosity"]
+
+
+def test_a_path_that_is_not_there_is_wrong_usage_and_so_is_a_folder_without_recordings(tmp_path: Path) -> None:
     assert chaperon(str(tmp_path / "none.jsonl"), home=tmp_path).returncode == 2
+    empty = chaperon(str(tmp_path), home=tmp_path)
+    assert (empty.returncode, "no .jsonl file below these paths" in empty.stderr) == (2, True)
+    assert chaperon("--timeline", "--json", str(tmp_path), home=tmp_path).returncode == 2
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_replayed(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    recording(folder / "good.jsonl", "plain")
+    (folder / "bad.jsonl").symlink_to("/proc/self/mem")
+    (folder / "gone.jsonl").symlink_to(folder / "nowhere")
+    done = chaperon("--all", str(folder), home=tmp_path)
+    assert (done.returncode, "bad.jsonl cannot be read" in done.stderr) == (1, True)
+    assert "1 sessions replayed" in done.stdout
 
 
 def journal(folder: Path, agents: int) -> Path:

@@ -22,6 +22,7 @@ from supervisor.protocol.commands import (
 from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import AgentState, Decision, Rung
+from supervisor.runtime.incidents import IncidentLog
 from tests.play import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
@@ -243,6 +244,19 @@ def test_a_detector_that_fails_is_switched_off_with_one_incident() -> None:
     play = Play(detectors=[Guarded(Broken())])
     reports = [c for c in (*play.submit(), *play.launched(), *play.say("hm")) if isinstance(c, ReportIncident)]
     assert [report.incident.type for report in reports] == ["detector_failed-broken"]
+
+
+def test_whatever_a_plugin_is_called_its_incident_has_an_id_that_can_name_a_file(tmp_path: Path) -> None:
+    class Broken:
+        name = f"{'my' * 200} detector/2\n"
+
+        def see(self, observation: object) -> list[Issue]:  # noqa: ARG002 - the protocol's
+            raise ZeroDivisionError("oh")
+
+    play = Play(detectors=[Guarded(Broken())])
+    reports = [c for c in (*play.submit(), *play.launched(), *play.say("hm")) if isinstance(c, ReportIncident)]
+    log = IncidentLog.open(tmp_path)
+    assert [log.record(report.incident, {"whole": True}) for report in reports] == [True]
 
 
 def test_background_work_keeps_the_input_open() -> None:

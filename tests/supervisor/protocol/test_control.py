@@ -47,7 +47,6 @@ def test_the_hooks_wait_for_a_day_at_most_what_a_timer_holds() -> None:
     ("line", "request_"),
     [
         (control.interrupt("r1"), {"subtype": "interrupt"}),
-        (control.set_permission_mode("r1", "plan"), {"subtype": "set_permission_mode", "mode": "plan"}),
         (control.set_model("r1", None), {"subtype": "set_model", "model": None}),
     ],
 )

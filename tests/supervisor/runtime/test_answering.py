@@ -60,11 +60,11 @@ def test_the_example_of_the_docs_keeps_to_the_contract_and_is_asked_first(exampl
 
 def test_the_example_of_a_recovery_knows_its_own_end_and_leaves_all_others(example: str) -> None:
     (recovery,) = brought(example, "recovery").recoveries
-    ended = Ended("p", "ssh: no route to host", True, False, 1, 1, LastAttempt(1, "exit code 1"))
+    ended = Ended("p", "ssh: no route to host", True, 1, 1, LastAttempt(1, "exit code 1"))
     plan = recovery.after_end(ended)
     assert isinstance(plan, RecoveryPlan)
     assert (plan.follow, plan.wait_seconds) == (Follow.RESUME, 300)
-    other = Ended("p", "boom", True, False, 1, 1, LastAttempt(1, "exit code 1"))
+    other = Ended("p", "boom", True, 1, 1, LastAttempt(1, "exit code 1"))
     assert recovery.after_end(other) is None
 
 

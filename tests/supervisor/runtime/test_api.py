@@ -1,9 +1,11 @@
 """Every route, by a real daemon on a real Unix socket."""
 
 import json
+import os
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pwd import getpwuid
 from typing import Any
 
 import anyio
@@ -59,6 +61,16 @@ async def test_what_is_said_reaches_the_cli(base: Base) -> None:
         await reached(daemon, AgentState.RUNNING)
         assert (await client.post("/v1/agents/a1/say", json={"text": "mind the gap"})).status_code == 200
         await until(lambda: "mind the gap" in heard(base))
+
+
+async def test_the_journal_has_the_name_of_the_user_who_asked(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, client):
+        await client.post("/v1/agents", json=wanted(base))
+        await reached(daemon, AgentState.RUNNING)
+        assert (await client.post("/v1/agents/a1/pause")).status_code == 200
+    (paused,) = base.events(events.PauseRequested)
+    assert paused.by == getpwuid(os.getuid()).pw_name
 
 
 async def test_a_redirected_agent_is_interrupted_and_then_told(base: Base) -> None:

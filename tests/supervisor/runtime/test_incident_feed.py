@@ -39,6 +39,15 @@ async def test_where_there_is_nothing_nothing_is_read(tmp_path: Path) -> None:
     assert await ids(await feed_in(tmp_path)) == []
 
 
+async def test_an_incident_that_the_log_refuses_is_logged_and_ends_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed = await feed_in(tmp_path)
+    await feed.report(incident("../../etc/passwd"), {"a": 1})
+    assert "cannot name a file" in caplog.text
+    assert await ids(feed) == []
+
+
 async def test_reports_at_once_are_written_whole(tmp_path: Path) -> None:
     feed = await feed_in(tmp_path)
     async with anyio.create_task_group() as tasks:

@@ -81,6 +81,21 @@ def test_signals_and_timers_are_afterwards_as_they_were() -> None:
     assert (signal.getitimer(signal.ITIMER_REAL)[0] > 0) == limited
 
 
+def test_where_nobody_else_has_a_time_limit_each_review_is_still_ended_and_no_signal_comes_late() -> None:
+    limit, handler = signal.getitimer(signal.ITIMER_REAL), signal.getsignal(signal.SIGALRM)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        for _ in range(3):
+            with pytest.raises(ReviewDeadlineError):
+                watched(burn, deadline=0.01)
+            assert watched(lambda: None).decision is Decision.ALLOW
+        signal.raise_signal(signal.SIGALRM)  # one that was on its way as the review ended
+        assert signal.getitimer(signal.ITIMER_REAL) == signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *limit)
+
+
 def test_the_deadline_is_each_reviews_own() -> None:
     for _ in range(5):
         watched(lambda: sum(range(100_000)), deadline=0.5)
