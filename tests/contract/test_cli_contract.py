@@ -261,6 +261,16 @@ async def test_what_a_command_in_the_background_wakes_is_refused_its_calls_once_
     assert not (workspace / "ran.txt").exists()
 
 
+async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> None:
+    """So in a run of one turn it never comes, and planning one is blocked there."""
+    later = Use("ScheduleWakeup", {"delaySeconds": 60, "reason": "wait", "prompt": "look again"})
+    async with run(later, Say("I look again later")) as (cli, model):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert "harness re-invokes you" in told(model)
+    assert len(model.conversation()) == 2
+
+
 async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_result(run: Run) -> None:
     scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
     async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, _):
