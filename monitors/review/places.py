@@ -105,6 +105,10 @@ _SECRETS = (
     ),
     (re.compile(r"^/(?:var/run|run)/secrets(?:/|$)"), "secrets given to a container"),
     (
+        re.compile(r"/\.(?:bash|zsh|psql|mysql|rediscli)_history$|/Library/(?:Messages|Mail|Safari|Cookies)/."),
+        "what the person wrote and typed",
+    ),
+    (
         re.compile(
             r"^/var/lib/(?:sss|AccountsService)/|^/etc/NetworkManager/system-connections|^/(?:var/lib|etc)/samba/private"
         ),

@@ -289,7 +289,7 @@ class Memory:
         self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
-        self.allowances.used(event.review.allowance)
+        self.allowances.reviewed(event.review)
         self.foreseen.reviewed(event)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
@@ -402,7 +402,7 @@ class Memory:
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None
-                self.allowances.adopted(event.mono)
+                self.allowances.adopted(event)
             case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
                 self.going_back.still = True
             case ResourcesSeen():

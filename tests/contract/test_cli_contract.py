@@ -315,7 +315,8 @@ async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: 
     async with run(Use("Bash", {"command": "sleep 30"}), Use("Read", {"wrong": 1})) as (cli, model):
         await cli.result()
     assert not [frame for frame in cli.out if frame["type"] == "control_request"]
-    assert all(result.is_error for result in tool_results(model.requests[-1]).values())
+    refused = {id_: result.is_error for id_, result in tool_results(model.requests[-1]).items()}
+    assert refused == {"toolu_0001": True, "toolu_0002": True}
 
 
 # ── steering ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -291,7 +291,7 @@ def test_a_failed_call_has_its_own_event_and_an_error_result() -> None:
         "PreToolUse",
         "PostToolUseFailure",
     ]
-    assert all(result["is_error"] for user in of(User, "failure") for result in user.results())
+    assert [result["is_error"] for user in of(User, "failure") for result in user.results()] == [True, True]
 
 
 @pytest.mark.parametrize("case", ["denied", "asked_permission"])
