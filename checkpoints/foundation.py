@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import replace_file, room_needed
+from checkpoints.durable import replace_file, room_needed, sync_filesystem
 from checkpoints.errors import CheckpointError, StoreDamagedError
 
 _FOLDERS = (
@@ -55,7 +55,13 @@ def lay(folder: Path, project: Path) -> None:
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "objects.git/HEAD").write_text("ref: refs/heads/none\n")
         (folder / "objects.git/config").write_text(_CONFIG)
+        (folder / "ledger.jsonl").touch(mode=0o600)
         _borrow(folder / "objects.git/objects/info/alternates", project)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            sync_filesystem(fd)  # folders, those above, and small files, at once
+        finally:
+            os.close(fd)
         replace_file(about, json.dumps({"project": str(project), "format": 1}).encode())
 
 

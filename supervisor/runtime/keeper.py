@@ -36,9 +36,9 @@ from supervisor.runtime.stores import Stores
 
 T = TypeVar("T")
 
-CAPTURE_SECONDS = 120.0
-"""How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files takes
-seconds, so what takes longer hangs on its disk."""
+CAPTURE_SECONDS = 300.0
+"""How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files on a disk
+that others kept busy took 128 s, so what takes longer hangs on it."""
 
 CLOSE_SECONDS = 30.0
 """How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and

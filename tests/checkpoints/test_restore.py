@@ -64,14 +64,22 @@ def test_the_plan_says_what_happens_and_what_is_lost(workspace: Path, capturer: 
     (workspace / "README").write_text("other")
     (workspace / "new").write_text("new")
     (workspace / "src/main.py").unlink()
+    (workspace / "src/run.sh").chmod(0o644)
+    (workspace / "src/link").unlink()
+    (workspace / "src/link").write_text("a file")
     plan = Restorer(capturer).plan(target, MOMENT)
-    assert {(one.path, one.change) for one in plan.changes} == {
+    both_ways = {
         ("README", Change.MODIFIED),
+        ("src/run.sh", Change.MODE_CHANGED),
+        ("src/link", Change.TYPE_CHANGED),
+    }
+    assert {(one.path, one.change) for one in plan.changes} == {
+        *both_ways,
         ("new", Change.DELETED),
         ("src/main.py", Change.ADDED),
     }
     assert {(one.path, one.change) for one in plan.lost} == {
-        ("README", Change.MODIFIED),
+        *both_ways,
         ("new", Change.ADDED),
         ("src/main.py", Change.DELETED),
     }

@@ -149,6 +149,18 @@ def test_8_an_edit_of_the_same_size_and_time_is_seen(store: Store, workspace: Pa
         assert store.read(found[b"README"].id)[1] == content
 
 
+def test_a_locked_index_of_the_project_stops_nothing_and_stays_locked(workspace: Path, capturer: Capturer) -> None:
+    locked = [workspace / ".git/index.lock", workspace / ".git/HEAD.lock", workspace / ".git/refs/heads/main.lock"]
+    for lock in locked:
+        lock.write_text("somebody's")
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    go_back(capturer, target, thorough=True)
+    assert (workspace / "README").read_text() == "read me\n"
+    assert capturer.scrub().missed == ()
+    assert [lock.read_text() for lock in locked] == ["somebody's"] * 3
+
+
 # ── no room ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -158,8 +170,14 @@ class FullDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
         self.failed = False
-        for name in ("write", "pwrite", "mkdir", "symlink"):
+        for name in ("write", "pwrite", "mkdir", "symlink", "rename", "replace", "fsync", "fdatasync"):
             monkeypatch.setattr(os, name, self.failing(getattr(os, name)))
+        open_, create = os.open, self.failing(os.open)
+        monkeypatch.setattr(
+            os,
+            "open",
+            lambda path, flags, *how, **more: (create if flags & os.O_CREAT else open_)(path, flags, *how, **more),
+        )
 
     def failing(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def act(*words: Any, **more: Any) -> Any:
