@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.messages import (
     Assistant,
+    BackgroundCommands,
     BackgroundTask,
     Cancelled,
     CanUseTool,
@@ -192,6 +193,19 @@ def test_content_that_is_no_text_and_no_list_of_blocks_is_refused(content: objec
 )  # fmt: skip
 def test_frames_about_tasks_are_read_leniently(frame: dict[str, Any], expected: BackgroundTask) -> None:
     assert parse(line({"type": "system", **frame})) == expected
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        ([{"task_id": "a", "task_type": "local_bash"}, {"task_id": "b", "task_type": "local_agent"}, 3], {"a"}),
+        ([], set()),
+        (None, set()),
+    ],
+)
+def test_the_commands_that_run_in_the_background_are_read_leniently(tasks: object, expected: set[str]) -> None:
+    frame = {"type": "system", "subtype": "background_tasks_changed", "tasks": tasks}
+    assert parse(line(frame)) == BackgroundCommands(frozenset(expected))
 
 
 def test_a_lone_surrogate_does_not_cost_the_frame() -> None:
