@@ -342,5 +342,5 @@ _READS_SETTINGS = frozenset(
 def _is_guard(scene: Scene, invocation: Invocation, path: str) -> bool:
     if scene.places.place(path) is not Place.PROTECTED:
         return False
-    own = any(path == top or path.startswith(top + "/") for top in scene.places.protected)
+    own = scene.places.is_own(path)
     return invocation.name not in (("ls", "stat", "test", "[", "echo", "printf") if own else _READS_SETTINGS)
