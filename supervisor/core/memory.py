@@ -27,7 +27,7 @@ from supervisor.core.requests import Requests, Unread
 from supervisor.core.retries import Retries
 from supervisor.core.stopping import Stopping
 from supervisor.core.summary import Summary
-from supervisor.core.timers import FINISH, HELLO, SETTLE, STANDSTILL
+from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.core.turns import Turns
 from supervisor.core.untold import Untold
 from supervisor.protocol import control, messages
@@ -230,6 +230,10 @@ class Memory:
                     self.turns.taken(id_)
             case messages.BackgroundTask():
                 self.turns.work(message)
+            case messages.BackgroundCommands():
+                self.turns.commands_run(message.task_ids)
+            case messages.User() if message.parent_tool_use_id is None and any(message.results()):
+                self.turns.results_told()
             case messages.Result():
                 self.turns.ended = message
                 self.stopping.turn_ended()
@@ -285,7 +289,7 @@ class Memory:
         self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
-        self.allowances.used(event.review.allowance)
+        self.allowances.reviewed(event.review)
         self.foreseen.reviewed(event)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
@@ -398,7 +402,7 @@ class Memory:
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None
-                self.allowances.adopted(event.mono)
+                self.allowances.adopted(event)
             case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
                 self.going_back.still = True
             case ResourcesSeen():
@@ -425,6 +429,8 @@ class Memory:
             self._not_still(event)
         elif event.name == SETTLE:
             self.turns.settled()
+        elif event.name == COMMANDS:
+            self.turns.forsaken()
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
         id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)
