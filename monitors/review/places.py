@@ -129,7 +129,7 @@ class Places:
         self.home = _clean(context.home)
         self.workspace = "" if strict else _clean(action.workspace)
         self.cwd = _clean(action.cwd) or self.workspace or HERE
-        self.protected = tuple(filter(None, (_clean(path) for path in context.protected)))
+        self.protected = tuple(filter(None, map(_clean, context.protected)))
         self.facts = facts
         self.tmpdir = _clean(context.environment.get("TMPDIR", "")) or TMPDIR
         self.scratch = ("/tmp", "/var/tmp", "/private/tmp", self.tmpdir)  # noqa: S108 — classified, never written

@@ -146,9 +146,10 @@ class Decider:
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
         if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
-        return next(
-            (due for request in known.requests.waiting.values() if (due := self._answer(known, request, now))), None
-        )
+        for request in known.requests.waiting.values():
+            if due := self._answer(known, request, now):
+                return due
+        return None
 
     def _answer(
         self, known: Memory, request: gate.Request, now: Event

@@ -145,12 +145,16 @@ class Memory:
         self.first_seq = self.first_seq or seq
         self.last_seq = seq
         self.captures.mono = event.mono
-        match event:  # the two that come most, and concern nothing else, first
+        match event:  # those that come most concern few parts
             case LineReceived() | LinePassedOver():
                 self.processes.remember(event)
                 self._line(seq, event)
             case InputAccepted():
                 self.outbox.accepted(event.key)
+            case ReviewMade():
+                self.controller.remember(seq, event)
+                self.captures.remember(seq, event)
+                self._review(seq, event)
             case _:
                 self._step(seq, event)
 
@@ -163,8 +167,6 @@ class Memory:
         match event:
             case FrameRejected():
                 self._rejected(event)
-            case ReviewMade():
-                self._review(seq, event)
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
             case ChangesSeen():
@@ -259,20 +261,23 @@ class Memory:
 
     def _feed(self, observations: Sequence[Observation]) -> None:
         for observation in observations:
-            if isinstance(observation, ToolReturned) and not (observation.reviewed or observation.failed):
-                self.untold.add(observation)
             if isinstance(observation, ToolReturned):
-                self.calls.returned(observation)
-                if observation.failed:
-                    self.summary.recent = self.calls.steps
-                self.foreseen.returned(observation.id)
+                self._returned(observation)
             elif isinstance(observation, TurnEnded):
                 self.foreseen.turn_ended()
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
-            self.captures.observed(observation.seq, observation)
             for failure in self.issues.observed(observation):
                 self.untold.add(failure)
+
+    def _returned(self, call: ToolReturned) -> None:
+        self.calls.returned(call)
+        self.foreseen.returned(call.id)
+        self.captures.returned(call)
+        if call.failed:
+            self.summary.recent = self.calls.steps
+        elif not call.reviewed:
+            self.untold.add(call)
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 

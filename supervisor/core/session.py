@@ -50,8 +50,11 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     IncidentOpened,
+    InputAccepted,
     InterventionChosen,
     LimitsEased,
+    LineReceived,
+    ReviewMade,
     RollbackRequested,
     RungReached,
     StateChanged,
@@ -272,6 +275,8 @@ class Session:
     def _effects(self, event: AnyEvent) -> list[Command]:
         """What one event asks for beside lines to the CLI."""
         match event:
+            case LineReceived() | InputAccepted() | ReviewMade():
+                return []  # what comes most, so that it is not held against all of these
             case TaskSubmitted():
                 return self._launch()
             case AgentLaunched():
