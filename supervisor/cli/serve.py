@@ -45,7 +45,6 @@ async def _serve_alone() -> int | None:
 async def _serve() -> None:
     gc.disable()  # until `_settle`: what a start makes stays, and looking through it for garbage is a tenth of the start
     # Here and not above: what serves takes half a second to import, which no other command should pay.
-    from supervisor.config.unread import unread
     from supervisor.runtime.heartbeat import beat, listening_socket
     from supervisor.runtime.log import log, start_log
     from supervisor.runtime.notify import Notifier
@@ -53,8 +52,8 @@ async def _serve() -> None:
 
     loaded = common.configuration()
     start_log(loaded.config.audit.log_level)
-    for key in unread(loaded.config):
-        log.warning("%s is set in the configuration, and nothing reads it yet; it changes nothing", key)
+    for key in loaded.config.hooks.never_run():
+        log.warning("hooks.%s never runs: chaperon merges no branches and knows of no discoveries", key)
     notifier = Notifier.from_environment(os.environ)
     setup = Setup(loaded.config, common.here(), listening=listening_socket(os.environ))
     asked = anyio.Event()

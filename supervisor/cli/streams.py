@@ -6,8 +6,13 @@ import click
 import orjson
 
 from supervisor.cli import common, view
+from supervisor.cli.export import INCIDENTS, JOURNAL, exported
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")
+
+export_option = click.option(
+    "--export", is_flag=True, help="Print for other programs: JSON lines or CSV, as `audit.export_format` says."
+)
 
 
 @click.command()
@@ -15,13 +20,15 @@ follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more
 @click.option("-n", "--after", default=0, help="Begin behind this event; -1 begins with what comes next.")
 @click.option("--agent", help="Only this agent's events.")
 @common.json_option
-def tail(follow: bool, after: int, agent: str | None, as_json: bool) -> None:
+@export_option
+def tail(follow: bool, after: int, agent: str | None, as_json: bool, export: bool) -> None:
     """Print the journal: for people, or with --json line by line as it is."""
 
     async def work() -> None:
         async with common.daemon() as daemon:
             query = {"after": after, "follow": follow, **({"agent": agent} if agent else {})}
-            await _print(daemon.lines("/v1/events", **query), as_json)
+            lines = daemon.lines("/v1/events", **query)
+            await (_export(lines, JOURNAL) if export else _print(lines, as_json))
 
     common.run(work)
 
@@ -38,15 +45,25 @@ async def _print(records: AsyncIterator[bytes], as_json: bool) -> None:
 @click.command()
 @follow_option
 @common.json_option
-def incidents(follow: bool, as_json: bool) -> None:
+@export_option
+def incidents(follow: bool, as_json: bool, export: bool) -> None:
     """Print the incident log: what is worth a person's eye, with the way out."""
 
     async def work() -> None:
         async with common.daemon() as daemon:
-            async for line in daemon.lines("/v1/incidents", follow=follow):
+            lines = daemon.lines("/v1/incidents", follow=follow)
+            if export:
+                await _export(lines, INCIDENTS)
+                return
+            async for line in lines:
                 click.echo(line if as_json else _incident(line))
 
     common.run(work)
+
+
+async def _export(lines: AsyncIterator[bytes], columns: tuple[str, ...]) -> None:
+    async for line in exported(lines, columns, common.configuration().config.audit.export_format):
+        click.echo(line)
 
 
 def _incident(line: bytes) -> str:

@@ -10,5 +10,4 @@ problems        what is wrong with a value, as sentences
 paths           where state, runtime files and socket are
 environment     an agent's environment, pure
 reference       the list of all keys, drawn from the model
-unread          keys that nothing reads yet
 """

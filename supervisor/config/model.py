@@ -279,7 +279,7 @@ class Audit(Section):
     retain_days: Days = 30
     """How long journal segments of ended runs are kept, in days. Nothing reads it yet: they stay until somebody moves them away."""
     export_format: Literal["json", "csv"] = "json"
-    """In what form records are exported. Nothing reads it yet: `chaperon tail --json` has them as JSON."""
+    """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or `csv` with a head."""
 
 
 class Checkpoints(Section):
@@ -323,26 +323,36 @@ class Workspaces(Section):
 
 
 class Hooks(Section):
-    """Scripts of yours for when something happens. Nothing runs them yet: the keys are checked, and the daemon says at its start that they do nothing. A relative path is below the configuration file's directory."""
+    """Scripts of yours for when something happens. They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as variables; a failure is logged and changes nothing. A relative path is below the configuration file's directory."""
 
     pre_start: FilePath | None = Field(default=None, alias="pre-start")
-    """Before an agent begins a task."""
+    """Before an agent is launched, which waits for it. TASK_ID, AGENT, WORKSPACE."""
     post_complete: FilePath | None = Field(default=None, alias="post-complete")
-    """After a task is done or failed."""
-    pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
-    """Before a branch is merged."""
-    post_merge: FilePath | None = Field(default=None, alias="post-merge")
-    """After a branch was merged."""
-    on_conflict: FilePath | None = Field(default=None, alias="on-conflict")
-    """When a merge finds a conflict."""
-    on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
-    """When an agent reports something that others should know."""
+    """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`), DURATION in seconds."""
     on_pause: FilePath | None = Field(default=None, alias="on-pause")
-    """When agents are paused."""
+    """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have not ended)."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
-    """When something fails."""
+    """After an incident. ERROR_TYPE, MESSAGE, and where it is an agent's TASK_ID, AGENT, WORKSPACE, BRANCH."""
+    pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
+    """Never runs, which the daemon says at its start: chaperon merges no branch. Run it where you merge."""
+    post_merge: FilePath | None = Field(default=None, alias="post-merge")
+    """Never runs, as `pre-merge`."""
+    on_conflict: FilePath | None = Field(default=None, alias="on-conflict")
+    """Never runs, as `pre-merge`."""
+    on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
+    """Never runs, which the daemon says at its start: agents have no way to report discoveries to one another."""
     timeout: Seconds = 30
-    """How long a script may take, in seconds, before it is ended."""
+    """How long a script may take, in seconds, before it is ended; at the daemon's end also how long those that are due may take together."""
+
+    def programs(self) -> dict[str, str]:
+        """The scripts that run, by the key that names them."""
+        named = ("pre-start", self.pre_start), ("post-complete", self.post_complete), ("on-pause", self.on_pause)
+        return {key: path for key, path in (*named, ("on-error", self.on_error)) if path is not None}
+
+    def never_run(self) -> tuple[str, ...]:
+        """The keys that are set and name what never happens here."""
+        never = {"pre-merge": self.pre_merge, "post-merge": self.post_merge, "on-conflict": self.on_conflict}
+        return tuple(key for key, path in {**never, "on-discovery": self.on_discovery}.items() if path is not None)
 
 
 class Plugins(Section):

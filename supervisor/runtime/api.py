@@ -25,8 +25,8 @@ from supervisor.runtime.allowance_api import allowance_routes
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
-from supervisor.runtime.set_up import SetUpError
 from supervisor.runtime.submission import Asked, Submission
+from supervisor.runtime.worktrees import SetUpError
 
 T = TypeVar("T")
 

@@ -30,6 +30,7 @@ from supervisor.runtime import shims
 from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.hooks import Hooks
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
@@ -75,6 +76,7 @@ class Daemon:
         defaults: What holds for tasks that do not say otherwise.
         metrics: Counts every event.
         channels: By which people are told of incidents.
+        hooks: The user's scripts for what happens.
     """
 
     def __init__(
@@ -90,9 +92,11 @@ class Daemon:
         defaults: Defaults | None = None,
         metrics: Metrics | None = None,
         channels: Sequence[ChannelSettings] = (),
+        hooks: Hooks | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
         self.notifications = Notifications(channels, self.fault, self._count_message)
+        self.hooks = hooks or Hooks({}, 0.0, {}, board.summaries)
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -149,6 +153,7 @@ class Daemon:
         self.metrics.saw(seq, event)
         if isinstance(event, events.IncidentOpened | events.FaultSeen):
             self.notifications.tell(event.incident)
+        self.hooks.saw(event)
         return seq
 
     def fault(
@@ -184,6 +189,10 @@ class Daemon:
         """Seconds on the clock that decisions use."""
         return self._clock.mono()
 
+    def boot_id(self) -> str:
+        """What names this boot of the machine; `mono` compares only within one."""
+        return self._clock.boot_id()
+
     def stamp(self, agent: str) -> dict[str, Any]:
         """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
@@ -211,6 +220,9 @@ class Daemon:
             self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
             self.board.refuse_taken(name)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
+        await self.hooks.before_start(name, task.id, workspace)
+        self._refuse_tasks_for_now()  # so did the hook
+        self.board.refuse_taken(name)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
             **self.stamp(name),
@@ -463,7 +475,7 @@ class Daemon:
             self._hand_over(event.agent, seq, self.board.recover(seq, event))
 
     def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
-        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome))
+        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome, boot_id=self.boot_id()))
 
     def _note(self, event: E) -> tuple[int, E]:
         """Journal an event and fold it in without deciding anything; returns it with its number."""

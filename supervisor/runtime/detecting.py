@@ -1,20 +1,22 @@
 """The detectors of a session as the configuration wants them: the built-in ones, the reviewer's own, and plugins.
 
 A plugin is loaded once, which may keep the daemon from starting, and makes a detector for each session. One that cannot
-make its own is switched off for that session like one that raises later: with an incident, and the run goes on.
+make its own is switched off for that session like one that raises later, or takes too long: with an incident, and the
+run goes on.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from monitors.defaults import DetectorSettings, make_detectors
-from monitors.guarded import Guarded
+from monitors.guarded import EVERYTHING, Guarded
 from monitors.review.outputs import Outputs
 from monitors.review.refusals import Refusals
 from supervisor.config.model import Config
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.tasks import Task
+from supervisor.runtime.answering import Patience
 from supervisor.runtime.plugins import DETECTORS, Plugin, PluginError, load
 from supervisor.runtime.settings import detector_settings
 
@@ -25,6 +27,7 @@ class MakeDetectors:
 
     settings: DetectorSettings
     plugins: tuple[Plugin[Detector], ...]
+    patience: Patience = field(default_factory=Patience)
 
     @classmethod
     def of(cls, config: Config) -> "MakeDetectors":
@@ -39,16 +42,30 @@ class MakeDetectors:
         self, task: Task, workspace: str = "", factors: Mapping[str, float] | None = None
     ) -> tuple[Guarded, ...]:
         """Fresh detectors for one session; see `monitors.defaults.make_detectors`."""
-        made = [_made(plugin, task) for plugin in self.plugins]
+        made = [_made(plugin, task, self.patience) for plugin in self.plugins]
         more: tuple[Detector, ...] = (Refusals(), Outputs(), *made)
         return make_detectors(self.settings, task, workspace=workspace, plugins=more, factors=factors)
 
 
-def _made(plugin: Plugin[Detector], task: Task) -> Detector:
+def _made(plugin: Plugin[Detector], task: Task, patience: Patience) -> Detector:
     try:
-        return plugin.make(task)
+        return _Watched(plugin.make(task), patience)
     except PluginError as error:
         return _Unmade(plugin.origin, error)
+
+
+class _Watched:
+    """A plugin's detector, which may not hold up all agents."""
+
+    def __init__(self, detector: Detector, patience: Patience) -> None:
+        self.name = detector.name
+        self.watches: frozenset[type] = getattr(detector, "watches", EVERYTHING)
+        self._detector = detector
+        self._patience = patience
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        with self._patience.of(self.name):
+            return self._detector.see(observation)
 
 
 class _Unmade:

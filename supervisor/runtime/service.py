@@ -42,6 +42,7 @@ from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
+from supervisor.runtime.hooks import Hooks
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
@@ -151,8 +152,12 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
                 tasks.start_soon(Judging(daemon, judge, ask).run, name="judge")
             tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
-            yield daemon
-            daemon.ending = True
+            async with anyio.create_task_group() as telling:
+                telling.start_soon(daemon.hooks.run, name="hooks")
+                yield daemon
+                daemon.ending = True
+                daemon.hooks.close()
+                telling.cancel_scope.deadline = anyio.current_time() + setup.config.hooks.timeout
         await _end(daemon, setup)
 
 
@@ -233,6 +238,7 @@ def _make_daemon(
         defaults,
         Metrics(board.record),
         channels(config),
+        Hooks(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
     )
 
 

@@ -98,9 +98,10 @@ def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -
 
 
 def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What no agent may touch: chaperon's own state, socket, configuration and plugins, and what the user named."""
+    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named."""
     own = (places.state, places.runtime, config_home(environ) / "chaperon")
-    return (*map(str, own), *config.plugins.files(), *config.protected_paths)
+    programs = (*config.hooks.programs().values(), *filter(None, [config.workspaces.set_up]))
+    return (*map(str, own), *config.plugins.files(), *programs, *config.protected_paths)
 
 
 def channels(config: Config) -> list[ChannelSettings]:

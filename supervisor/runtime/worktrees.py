@@ -22,9 +22,13 @@ from supervisor.core.summary import Summary
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.log import log
-from supervisor.runtime.set_up import SetUpError, run_set_up
+from supervisor.runtime.programs import ProgramError, run_program
 
 T = TypeVar("T")
+
+
+class SetUpError(ChaperonError):
+    """The program that prepares a workspace failed; the workspace was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +160,8 @@ class Worktrees:
         about = {"AGENT": workspace.name, "WORKSPACE": workspace.path, "REPOSITORY": workspace.project}
         environment = {**self.rules.environment, **about}
         try:
-            await run_set_up(program, workspace.path, environment, self.rules.set_up_seconds)
-        except SetUpError as error:
+            await run_program("set-up program", program, workspace.path, environment, self.rules.set_up_seconds)
+        except ProgramError as error:
             await self.keep(workspace, "its set-up failed")
             raise SetUpError(
                 f"{error.what} No agent was started; the workspace {workspace.path} was kept for a look.",

@@ -56,6 +56,17 @@ def test_calls_that_differ_in_a_word_and_show_nothing_new_are_near_duplicates() 
     assert kinds(*searches) == ["near_duplicate"]
 
 
+def test_calls_that_differ_in_a_word_and_show_a_line_in_three_that_is_new_are_none() -> None:
+    run = Run()
+    searches = [
+        run.bash(
+            f"grep -rn --include=*.py TokenError src lib tests -m {n}", f"src/a.py:3: TokenError\nlib/b.py\nlib/c{n}.py"
+        )
+        for n in range(1, 12)
+    ]
+    assert kinds(*searches) == []
+
+
 def test_it_is_raised_again_at_each_doubling_and_with_more_severity() -> None:
     run = Run()
     issues = play(Repetition(), *(run.bash("ls", "a") for _ in range(25)))

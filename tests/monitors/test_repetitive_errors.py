@@ -110,6 +110,16 @@ def test_the_streak_closes_when_the_error_is_not_seen_for_a_while_and_can_open_a
     assert len(opened(play(detector, *(run.fails("cat notes.txt", MISSING) for _ in range(3))))) == 1
 
 
+def test_an_error_is_forgotten_after_more_than_twelve_other_results() -> None:
+    def seen(others: int) -> int:
+        run = Run()
+        twice = [run.fails("cat notes.txt", MISSING) for _ in range(2)]
+        between = [run.read(f"/w/{n}") for n in range(others)]
+        return len(play(RepetitiveErrors(), *twice, *between, run.fails("cat notes.txt", MISSING)))
+
+    assert (seen(11), seen(13)) == (1, 0)
+
+
 def test_a_failure_without_a_word_is_known_by_its_call() -> None:
     run, detector = Run(), RepetitiveErrors()
     searches = [run.bash(f"grep -r {word} src", "Exit code 1", failed=True) for word in ("a", "b", "c", "d")]

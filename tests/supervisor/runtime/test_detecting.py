@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from supervisor.config.model import Config
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Task
+from supervisor.runtime.answering import Patience
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.plugins import PluginError
 from tests.monitors.steps import Run
@@ -52,6 +54,16 @@ def test_a_plugin_that_makes_none_for_a_session_is_switched_off_there_and_the_ru
         assert not any(detector.see(observation) for detector in detectors)
     (failed,) = (detector.failure for detector in detectors if detector.failure)
     assert "no prompt" in failed.sentence
+
+
+def test_a_plugin_that_does_not_come_back_is_switched_off_and_the_run_goes_on(tmp_path: Path) -> None:
+    spins = PLUGIN.replace("return ()", "\n        while True: pass")
+    make = replace(MakeDetectors.of(with_plugin(tmp_path, spins)), patience=Patience(0.05, 20.0))
+    for detectors in (make(TASK), make(TASK)):
+        for observation in Run().bash("ls"):
+            assert not any(detector.see(observation) for detector in detectors)
+        (failed,) = (detector.failure for detector in detectors if detector.failure)
+        assert "shouting took" in failed.sentence
 
 
 def test_a_pattern_that_there_is_none_of_is_refused_with_the_nearest_name() -> None:

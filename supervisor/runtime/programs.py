@@ -1,4 +1,4 @@
-"""The user's program that prepares a new workspace: run to its end, or ended with all that it started."""
+"""A program of the user's, which prepares a workspace or is told of an event: run to its end, or ended with all that it started."""
 
 import os
 import signal
@@ -14,15 +14,22 @@ TAIL_BYTES = 2_000
 """Of what the program printed, the part that its error repeats: a screen of it."""
 
 
-class SetUpError(ChaperonError):
-    """The program that prepares a workspace could not be run, failed, or took too long."""
+class ProgramError(ChaperonError):
+    """A program of the user's could not be run, failed, or took too long."""
 
 
-async def run_set_up(program: str, folder: str, environment: Mapping[str, str], seconds: float) -> None:
+async def run_program(called: str, program: str, folder: str, environment: Mapping[str, str], seconds: float) -> None:
     """Run a program in a folder to its end. Whatever happens, nothing of it runs on.
 
+    Args:
+        called: What an error calls it. Example: `set-up program`.
+        program: Its path.
+        folder: Where it runs.
+        environment: Its whole environment.
+        seconds: How long it may take.
+
     Raises:
-        SetUpError: How it failed, and the end of what it said.
+        ProgramError: How it failed, and the end of what it said.
     """
     said = bytearray()
     try:
@@ -31,13 +38,13 @@ async def run_set_up(program: str, folder: str, environment: Mapping[str, str], 
     except OSError as error:
         if isinstance(error, TimeoutError):
             raise _failure(
-                program, f"took more than {seconds:g} s and was ended with all that it had started", said
+                called, program, f"took more than {seconds:g} s and was ended with all that it had started", said
             ) from None
-        raise _failure(program, f"could not be started ({error.strerror})", said) from error
+        raise _failure(called, program, f"could not be started ({error.strerror})", said) from error
     if code < 0:
-        raise _failure(program, f"was ended by signal {-code} ({signal.Signals(-code).name})", said)
+        raise _failure(called, program, f"was ended by signal {-code} ({signal.Signals(-code).name})", said)
     if code > 0:
-        raise _failure(program, f"ended with exit code {code}", said)
+        raise _failure(called, program, f"ended with exit code {code}", said)
 
 
 async def _run(program: str, folder: str, environment: Mapping[str, str], said: bytearray) -> int:
@@ -71,8 +78,8 @@ def _end_group(leader: int) -> None:
         return
 
 
-def _failure(program: str, how: str, said: bytearray) -> SetUpError:
+def _failure(called: str, program: str, how: str, said: bytearray) -> ProgramError:
     text = said.decode(errors="replace").strip()
-    return SetUpError(
-        f"The set-up program {program} {how}." + (f" The last that it said:\n{text}\n" if text else " It said nothing.")
+    return ProgramError(
+        f"The {called} {program} {how}." + (f" The last that it said:\n{text}\n" if text else " It said nothing.")
     )
