@@ -160,7 +160,6 @@ def test_an_ignored_file_where_the_target_has_one_is_not_replaced(workspace: Pat
     result = go_back(capturer, target)
     assert [one.path for one in result.kept] == ["data"]
     assert (workspace / "data").read_text() == "ignored, and nowhere else"
-    after = capturer.capture(MOMENT)
     found = dict(files_in(capturer.store, bytes.fromhex(capturer.capture(MOMENT).tree)))
     assert capturer.store.read(found[b"data"].id)[1] == b"ignored, and nowhere else", "not taken for what was restored"
 
