@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from monitors.review import levels
@@ -20,6 +21,26 @@ RISKS = {
     "doom": levels.DOOM,
 }
 """Names of base risks for configurations; a number from 0 to 1 does as well."""
+
+CHECKS = frozenset({
+    "chaperon.self-protection", "code.connects", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
+    "files.delete", "files.delete-cache", "files.delete-device", "files.delete-elsewhere", "files.delete-empty", "files.delete-ignored",
+    "files.delete-null", "files.delete-outside", "files.delete-recursive", "files.delete-repository", "files.delete-scratch", "files.delete-secret",
+    "files.delete-system", "files.delete-top", "files.delete-unknown", "files.empty", "files.startup-handed", "files.write", "files.write-device",
+    "files.write-elsewhere", "files.write-outside", "files.write-secret", "files.write-startup", "files.write-system", "git.worktree-remove",
+    "network.fetch", "network.metadata", "network.private", "network.raw", "network.scheme", "network.search", "permissions.secret",
+    "permissions.take-away", "secrets.project", "secrets.read", "secrets.send", "secrets.sought", "secrets.written", "shell.endless",
+    "shell.fork-bomb", "shell.handed", "shell.hidden-text", "shell.in-container", "shell.interactive", "shell.look-alike", "shell.not-understood",
+    "shell.run-download", "shell.run-generated", "shell.run-hidden", "shell.run-piped", "shell.sources", "shell.too-much",
+    "shell.unknown-destructive", "shell.unknown-program", "skills.hooks", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
+    "tools.mcp", "tools.mcp-destroys", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "unknown.destroys",
+    "unknown.removes", "unknown.runs",
+})  # fmt: skip
+"""Rules that are code and no entry of the knowledge."""
+NAMES = frozenset(
+    (*(rule.name for rule in RULES), *CHECKS, *(f"program.{one.effect}" for one in PROGRAMS if one.effect))
+)
+"""Every rule that a review of the built-in reviewer can name."""
 
 _TEXTS = ("match", "yes", "no")
 _FIELDS = {"name": str, "why": str, "instead": str, "alternative": str, "effect": str}
@@ -58,6 +79,14 @@ def listed(rules: Iterable[Rule] = RULES) -> list[dict[str, Any]]:
         }
         for rule in rules
     ]
+
+
+def near(name: str) -> list[str]:
+    """The built-in rules that a name may have been meant for; none where it is one, or begins like none of them."""
+    if name in NAMES:
+        return []
+    family = name.partition(".")[0] + "."
+    return get_close_matches(name, NAMES, 3, 0.6) or sorted(one for one in NAMES if one.startswith(family))
 
 
 def matching(command: str, rules: Iterable[Rule] = RULES) -> list[str]:

@@ -9,6 +9,7 @@ from monitors.review.checks import code, environment, secrets, shells, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import Uses
+from monitors.review.places import Place
 from monitors.review.programs import outputs
 from monitors.review.programs.core import ENDLESS, MODELS, fills
 from monitors.review.programs.writing import writes
@@ -42,7 +43,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
                 yield fills(scene, invocation, redirect.target)
         if redirect.reads:
             yield secrets.secret_at(scene, invocation, redirect.target)
-        if redirect.target.startswith(("/dev/tcp/", "/dev/udp/")):
+        if _CONNECTS.match(redirect.target) and not (_PROBES.match(redirect.target) and redirect.operator == "<"):
             yield _RAW
     if invocation.assignments:
         yield from environment.check(scene, invocation)
@@ -69,6 +70,9 @@ def _empties(invocation: Invocation, redirect: Redirection) -> bool:
     return invocation.name in ("", ":", "true") or (invocation.name == "cat" and invocation.args == ["/dev/null"])
 
 
+_CONNECTS = re.compile(r"/dev/(?:tcp|udp)/")
+_PROBES = re.compile(r"/dev/tcp/(?:localhost|127\.0\.0\.1)/")
+"""Asking whether a port of this machine answers yet."""
 _RAW = Finding(
     "network.raw",
     0.8,
@@ -118,8 +122,7 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
         return
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
-        found = rule.finding(invocation)
-        yield replace(found, risk=levels.CARE) if _harmless_here(scene, invocation, rule) else found
+        yield _fitted(scene, invocation, rule)
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
@@ -140,15 +143,32 @@ def _asks(scene: Scene, invocation: Invocation) -> bool:
     )
 
 
-def _harmless_here(scene: Scene, invocation: Invocation, rule: Rule) -> bool:
-    """Whether the rule means well and there is nothing to harm: a device that cannot be, or the agent's own server."""
+def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
+    """What a rule has to say, with regard to what its words name here: a device that cannot be, the agent's own server or files."""
+    found = rule.finding(invocation)
     if rule.effect == "device":
         devices = [word for word in invocation.args if "/dev/" in word]
-        return bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
-    if rule.name == "web.delete" and scene.places.workspace:
+        nothing = bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
+        return replace(found, risk=levels.CARE) if nothing else found
+    if not scene.places.workspace or invocation.inside:
+        return found
+    if rule.name == "web.delete":
         hosts = [word for word in invocation.args if _HOST.match(word)]
-        return bool(hosts) and all(_OWN_SERVER.match(word) for word in hosts)
-    return False
+        return replace(found, risk=levels.CARE) if hosts and all(map(_OWN_SERVER.match, hosts)) else found
+    if rule.name == "rsync.delete" and "--remove-source-files" not in invocation.args:
+        target = scene.path(invocation.args[-1], invocation)
+        return replace(found, undo="files") if scene.places.place(target) is Place.WORKSPACE else found
+    if (
+        rule.name == "containers.remove-force"
+        and invocation.args[:1] == ["rm"]
+        and not _MORE.intersection(invocation.args)
+    ):
+        return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
+    return found
+
+
+_MORE = frozenset({"-v", "--volumes", "-a", "--all", "-fv", "-vf", "-af", "-fa"})
+"""Options by which `docker rm` takes more than the containers named."""
 
 
 _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")

@@ -51,7 +51,7 @@ class Rule:
                 self.effect,
                 f"{self.why or 'runs'}: `{invocation.text()}`",
                 severity=severity_of(self.risk),
-                reversible=bool(self.undo),
+                reversible=bool(self.undo) and not invocation.inside,
                 mitigation=self.instead,
             )
             if self.effect
@@ -65,7 +65,7 @@ class Rule:
             self.alternative,
             made,
             self.rewrite,
-            self.undo,
+            "" if invocation.inside else self.undo,
             elevated=invocation.elevated,
         )
 

@@ -1,9 +1,10 @@
 """What a person has let one agent do, as a fold over its events."""
 
 from monitors.review.allowances import NEVER, Allowance, allowed
+from monitors.review.catalogue import near
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import NotFoundError, UsageError
-from supervisor.protocol.events import AllowanceGiven, AllowanceRevoked
+from supervisor.protocol.events import AgentAdopted, AllowanceGiven, AllowanceRevoked
 
 
 class Allowances:
@@ -11,25 +12,36 @@ class Allowances:
 
     def __init__(self) -> None:
         self._given: dict[str, Allowance] = {}
+        self._boots: dict[str, str] = {}
+        self._decided: set[str] = set()
 
     def remember(self, event: AllowanceGiven | AllowanceRevoked) -> None:
         """Fold in that one was given or taken back."""
         if isinstance(event, AllowanceRevoked):
             self._given.pop(event.id, None)
             return
+        self._boots[event.id] = event.boot_id
         expires = None if event.seconds is None else event.mono + event.seconds
         self._given[event.id] = Allowance(
             event.id, event.by, event.rule, event.tool, event.text, event.mono, expires, event.uses
         )
 
-    def adopted(self, now: float) -> None:
-        """Fold in that another daemon took over: what was given later than now is of an earlier boot, and over for good."""
-        self._given = {id_: one for id_, one in self._given.items() if one.since <= now}
+    def adopted(self, event: AgentAdopted) -> None:
+        """Fold in that another daemon took over: what was given in an earlier boot is over for good.
 
-    def used(self, id_: str) -> None:
-        """Fold in that a review let an action pass by it; nothing where it names none."""
-        if id_ in self._given:
-            self._given[id_] = self._given[id_].used()
+        Older journals name no boot; there, what was given later than now is of an earlier one.
+        """
+        self._given = {
+            id_: one
+            for id_, one in self._given.items()
+            if one.since <= event.mono and self._boots[id_] in ("", event.boot_id)
+        }
+
+    def reviewed(self, review: Review) -> None:
+        """Fold in a review: an allowance that it names is used, and the rule that decided is one that there is."""
+        self._decided.add(review.rule)
+        if review.allowance in self._given:
+            self._given[review.allowance] = self._given[review.allowance].used()
 
     def holding(self, now: float) -> tuple[Allowance, ...]:
         """Those that are worth something at this moment."""
@@ -66,6 +78,12 @@ class Allowances:
             raise UsageError(
                 f"Nobody is excused from {wish.rule!r}. The allowance was not given.",
                 way_out="Do it yourself, outside of the agent.",
+            )
+        alike = [] if wish.rule in self._decided else near(wish.rule)
+        if alike:
+            raise UsageError(
+                f"There is no rule {wish.rule!r}. The allowance was not given.",
+                way_out=f"Did you mean {', '.join(map(repr, alike[:3]))}? Reviews name their rule, and `chaperon rules` lists them.",
             )
         if (wish.uses is not None and wish.uses < 1) or (wish.seconds is not None and wish.seconds <= 0):
             raise UsageError(f"An allowance of {wish.uses} uses for {wish.seconds} s is none. It was not given.")

@@ -165,6 +165,8 @@ class AgentAdopted(Event):
     """A new daemon found this agent and took it over."""
 
     outcome: Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
+    boot_id: str = ""
+    """The machine's boot; empty where it is not known, as in older journals."""
     kind: Literal["agent_adopted"] = "agent_adopted"
 
 
@@ -447,6 +449,8 @@ class AllowanceGiven(Event):
     """How often; None for as often as wanted."""
     seconds: float | None = None
     """For how long; None for as long as the agent lives, within one boot of the machine."""
+    boot_id: str = ""
+    """The boot in which it was given, beyond which it is worth nothing; empty in older journals."""
     from_agent: str = ""
     """The agent in whose process tree it was given; such an allowance is refused and never journalled."""
     kind: Literal["allowance_given"] = "allowance_given"

@@ -60,7 +60,15 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
         """Let the agent do something that the reviewer would block, once or for a while."""
         id_ = f"w-{uuid4().hex[:6]}"
         facts = {"rule": wanted.rule, "tool": wanted.tool, "text": wanted.text.strip(), "seconds": wanted.seconds}
-        await daemon.wish(agent, events.AllowanceGiven, id=id_, by=by, uses=1 if wanted.once else None, **facts)
+        await daemon.wish(
+            agent,
+            events.AllowanceGiven,
+            id=id_,
+            by=by,
+            uses=1 if wanted.once else None,
+            boot_id=daemon.boot_id(),
+            **facts,
+        )
         return next(
             _allowed(agent, one, daemon.mono())
             for one in daemon.board.session(agent).allowances(daemon.mono())

@@ -189,6 +189,10 @@ class Daemon:
         """Seconds on the clock that decisions use."""
         return self._clock.mono()
 
+    def boot_id(self) -> str:
+        """What names this boot of the machine; `mono` compares only within one."""
+        return self._clock.boot_id()
+
     def stamp(self, agent: str) -> dict[str, Any]:
         """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
@@ -471,7 +475,7 @@ class Daemon:
             self._hand_over(event.agent, seq, self.board.recover(seq, event))
 
     def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
-        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome))
+        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome, boot_id=self.boot_id()))
 
     def _note(self, event: E) -> tuple[int, E]:
         """Journal an event and fold it in without deciding anything; returns it with its number."""

@@ -16,6 +16,10 @@ _USUAL = re.compile(
     r"(?:/usr/bin/|/bin/)?(?:cat|less|more|most|bat|delta|diff-so-fancy|vi|vim|nvim|view|nano|emacs|emacsclient|micro|hx|helix|code|subl|gedit|kate|ed|ex|true|false|:|echo|ssh|firefox|chromium|google-chrome|w3m|lynx|xdg-open|open|sccache|ccache|"
     r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-{1,2}[\w=./:,@-]*|\s+[\w./@][\w./@-]*)*"
 )
+_CHANGES_PLAN = re.compile(
+    r"sed -i(?:\.\w+)?(?: -e)? (['\"]?)\d*,?\d*s([/|#])[^;|&`$\n]{0,100}\2[^;|&`$\n]{0,100}\2[gI]?\1"
+)
+"""How the list of a rebase is changed with nobody at the keyboard."""
 _UNUSUAL = re.compile(r"[;|&`$><(){}!]|ProxyCommand|LocalCommand|\s-c\b|-e\b|exec\b|/tmp/|\.\./|^\./")
 MAX_USUAL = 300
 """Longest value that is taken for a usual one, in characters."""
@@ -67,6 +71,8 @@ def _why(name: str, value: Arg, scene: Scene) -> str:
         )
     if name in _QUIET:
         return "makes the program load or run something else" if _NODE_LOADS.search(value) else ""
+    if name in ("GIT_SEQUENCE_EDITOR", "GIT_EDITOR") and _CHANGES_PLAN.fullmatch(value):
+        return ""
     if name in _COMMANDS and (len(value) > MAX_USUAL or _UNUSUAL.search(value) or not _USUAL.fullmatch(value)):
         return "names a command that the program will run"
     if name == "PATH" and _suspect(value, scene):

@@ -18,7 +18,7 @@ _PATH = re.compile(r"(?:^|[=:@,'\"({\[<>\s])(~?/[^\s'\",;:)}<>]+|~/?[^\s'\",;:)<
 MAX_WORD = 16_384
 """Most characters of one word that are searched for paths; code is gone through by what reads its language."""
 _MARKS = re.compile(
-    r"shadow|sudoers|\.ssh|\.aws|netrc|pgpass|\.gnupg|credential|\.docker|\.kube|gcloud|\.azure|token|hosts\.yml|rclone|password|environ|/proc/|cookies|key\d?\.db|logins|Login Data|wallet|keychain|secrets|passwd|_key|ssl/private|keytab|\.npmrc|\.pypirc|\.my\.cnf|mylogin|\.boto|\.s3cfg|\.mozilla|\.config|\.bitcoin|\.ethereum|/root|/mem|k?core|kmem|/sss/|samba|NetworkManager|wireguard|ipsec|htpasswd|\.claude",
+    r"shadow|sudoers|\.ssh|\.aws|netrc|pgpass|\.gnupg|credential|\.docker|\.kube|gcloud|\.azure|token|hosts\.yml|rclone|password|environ|/proc/|cookies|key\d?\.db|logins|Login Data|wallet|keychain|secrets|passwd|_key|ssl/private|keytab|\.npmrc|\.pypirc|\.my\.cnf|mylogin|\.boto|\.s3cfg|\.mozilla|\.config|\.bitcoin|\.ethereum|/root|/mem|k?core|kmem|/sss/|samba|NetworkManager|wireguard|ipsec|htpasswd|\.claude|_history|Library/",
     re.IGNORECASE,
 )
 """Cheap words of which every secret path has one; only then is the path worked out."""
@@ -27,7 +27,7 @@ _ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo",
 _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})
 """Programs that take names of files from their input."""
 _SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
-_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen"})
+_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
 _SHOWERS: Mapping[str, float] = {
     **dict.fromkeys(
         ("cat", "less", "more", "head", "tail", "bat", "strings", "base64", "xxd", "nl", "tac"), levels.CARE
@@ -52,8 +52,11 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
         yield secret_in(scene, invocation, settings)
-    if invocation.name in _SENDERS or invocation.name == "ssh":
+    if invocation.name in _SENDERS or invocation.name == "ssh" or "s_client" in invocation.args[:1]:
         yield from _sent(scene, invocation)
+    if invocation.name in _SERVERS:
+        yield from _served(scene, invocation)
+    yield from _sought(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
@@ -158,10 +161,11 @@ def _project_secret(scene: Scene, invocation: Invocation, word: str, risk: float
 def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
     picked = any(source.name in _PICKS for source in sources)
+    one_value = picked and any(source.name in _ONE_VALUE for source in sources)
     for source in sources:
         if (
             source.name in _ENVIRONMENT
-            and not picked
+            and not one_value
             and (source.name != "export" or "-p" in source.args)
             and not [word for word in source.args if word[:1] != "-"]
         ):
@@ -172,7 +176,12 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "Send the one value that is needed.",
                 effect=effect("network_send", f"sends the environment by {invocation.name}"),
             )
-        whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
+        raw = invocation.name in _RAW and bool(invocation.args) and not _own(invocation)
+        whole = [
+            word
+            for word in source.args
+            if source.name in _PACKERS and ((raw and word[:1] != "-") or _holds_secrets(scene, source, word))
+        ]
         if whole:
             yield Finding(
                 "secrets.send",
@@ -201,9 +210,52 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             )
         for word in source.args:
             yield _project_secret(scene, source, word, levels.HARM) if source.name in _WHOLE and not picked else None
+    for redirect in invocation.redirects:
+        yield _project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
     for word in invocation.args:
         if invocation.name in ("rsync", "scp", "rclone") and _SECRET_DIRECTORY.search(scene.path(word, invocation)):
             yield secret_at(scene, invocation, word.rstrip("/") + "/credentials")
+
+
+_SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
+"""Programs that show a directory to whoever asks."""
+
+
+def _served(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    whole = [word for word in invocation.args if scene.places.of(word, invocation.cwd) is Place.TOP]
+    if whole:
+        yield Finding(
+            "secrets.send",
+            levels.HARM,
+            f"shows all of {whole[0]} to whoever asks",
+            "Serve the one directory that is meant.",
+            effect=effect("network_listen", f"serves {whole[0]}", target=whole[0]),
+        )
+
+
+_KEY_FILES = re.compile(r"id_(?:rsa|ed25519|ecdsa|dsa)\b|\.(?:pem|key|kdbx|p12|pfx)\b|credentials|\.env\b|\.netrc")
+_FINDS = frozenset({"find", "fd", "fdfind", "locate", "mlocate", "plocate"})
+
+
+def _sought(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Keys that are looked for everywhere, and shown or sent where they are found."""
+    shown = invocation.name in _SHOWERS or invocation.name in _SENDERS
+    searches = [source for word in invocation.args for source in word.source if source.name in _FINDS] if shown else []
+    if invocation.name in _FINDS and {"-exec", "-execdir", "-x", "-X"}.intersection(invocation.args):
+        searches = [invocation]
+    for search in searches:
+        if not any(_KEY_FILES.search(word) for word in search.args):
+            continue
+        if search.name.endswith("locate") or any(
+            scene.places.of(word, search.cwd) is Place.TOP for word in search.args
+        ):
+            yield Finding(
+                "secrets.sought",
+                levels.HARM,
+                f"looks for keys everywhere: `{search.text()}`",
+                _INSTEAD,
+                effect=effect("secret_read", "looks for keys everywhere"),
+            )
 
 
 def _shows(scene: Scene, source: Invocation) -> str:
@@ -213,20 +265,27 @@ def _shows(scene: Scene, source: Invocation) -> str:
 
 
 _PICKS = frozenset({"grep", "egrep", "rg", "sed", "awk", "jq", "cut"})
-"""Programs that take one value out of many."""
+"""Programs that take something out of many lines."""
+_ONE_VALUE = _PICKS - {"grep", "egrep", "rg"}
+"""Of these, the ones that take a value out of its line."""
+_RAW = frozenset({"nc", "ncat", "netcat", "socat"})
 _WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
 """Programs that hand on a whole file."""
 _DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
 _AWAY = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "mail", "mailx", "sendmail"})
 """Programs that send to whoever is named; a store of one's own is another matter."""
-_SECRET_DIRECTORY = re.compile(r"/\.(?:aws|kube|docker|azure|config/gcloud|config/gh)/?$")
+_SECRET_DIRECTORY = re.compile(r"/\.(?:aws|kube|docker|azure|config|config/gcloud|config/gh)/?$")
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _SECRET_TREES = frozenset({"/", "/etc", "/root", "/home", "/Users", "/var/lib"})
 
 
 def _holds_secrets(scene: Scene, invocation: Invocation, word: str) -> bool:
     path = scene.places.absolute(word, invocation.cwd)
-    return path in _SECRET_TREES or path in ("~", scene.places.home)
+    return path in _SECRET_TREES or path in ("~", scene.places.home) or _SECRET_DIRECTORY.search(path) is not None
+
+
+def _own(invocation: Invocation) -> bool:
+    return any(word in ("localhost", "127.0.0.1", "::1") for word in invocation.args)
 
 
 def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

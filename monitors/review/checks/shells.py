@@ -81,7 +81,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             "Write the program's name out.",
             effect=effect("process", f"runs {invocation.program}"),
         )
-    elif not invocation.program.known and invocation.program[:1] in "$`":
+    elif not invocation.program.known and (
+        invocation.program[:1] in "$`" or ("$" in invocation.program and "/" not in invocation.program)
+    ):
         yield _unknown_program(invocation)
     elif _TYPED_SHELL.match(invocation.program):
         yield _interactive(invocation)

@@ -71,7 +71,10 @@ RULES = (
     ),
     Rule(
         "containers.all",
-        (f"{_ENGINES} stop|kill|rm|rmi /\\$\\(|`|(?:^| )--?a(?:ll)?(?: |$)/", f"{_ENGINES} rmi|rm {{-a --all}}"),
+        (
+            f"{_ENGINES} stop|kill|rm|rmi /\\$\\(|`|\\{{\\}}|(?:^| )--?a(?:ll)?(?: |$)/",
+            f"{_ENGINES} rmi|rm {{-a --all}}",
+        ),
         HARM,
         "stops or removes every container of the machine",
         "Name the ones that are yours.",
@@ -183,6 +186,8 @@ RULES = (
         (
             "kubectl|oc|k drain|replace {--force --delete-emptydir-data --delete-local-data --grace-period=0}",
             "kubectl|oc|k drain|cordon",
+            "kubectl|oc|k apply {--prune} !{--dry-run}",
+            "kubectl|oc|k patch /replicas\\W{1,4}0\\b/",
             "kubectl|oc|k taint /:NoExecute/",
             "kubectl|oc|k scale /--replicas[ =]0/",
         ),

@@ -6,19 +6,25 @@ from monitors.review.rules import Program, Rule
 _SQL = "psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|clickhouse|cockroach|sqlcmd|sqlplus|mycli|pgcli|litecli|usql|bq|snowsql|duckdb|cqlsh|trino|presto|hive|beeline|impala-shell|spark-sql|turso|wrangler|supabase|isql|osql|tsql|athenacli|iredis|vsql"
 _LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?<!['\"]truncate)(?:\s+table)?\s+\w|\bexecute\s+(?:immediate\s+)?(?:format\s*\(\s*)?['\"]\s*(?:drop|truncate|delete)\b|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b|\breset\s+(?:master|slave|replica)\b)"
 
+_FORGETS = r"\b(?:delete_all|destroy_all)\b|::truncate\(|->truncate\(|objects\.all\(\)\.delete\(|\bdrop_table\b"
+
 PROGRAMS = (
     Program("psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client cockroach sqlcmd pgcli mycli litecli usql snowsql cqlsh trino hive beeline mongo mongosh", values="-h -U -d -p -P -u -D --host --port --user --username --dbname --database --set -v", reads=("{-l --list --version --help -V}", "/\\\\(?<![^ '\"]\\\\)[dlz]|\\.(?<![^ ]\\.)(?:tables|schema|databases|indexes|headers|mode)\\b/", "!/\\b(?:insert|update|delete|drop|create|alter|truncate|grant|revoke|replace|merge|copy|call|do|vacuum|reindex|set|load|attach|import|rename|lock|begin)\\b|\\.(?:insert|update|delete|drop|remove|create|replace|save|import|restore|shell|system|output|read)/ /\\b(?:select|show|describe|explain|pragma|\\\\\\\\[dl]|find|count|\\.tables|\\.schema)/"),
             fed=True, effect="database", details="talks to a database", yes=("psql -l", "psql -c 'select 1'"), no=("psql -c 'insert into a values (1)'", "psql")),
     Program("redis-cli valkey-cli keydb-cli", values="-h -p -a -n -u", reads=("GET|KEYS|INFO|SCAN|TTL|TYPE|EXISTS|PING|DBSIZE|MGET|HGET|HGETALL|LRANGE|SMEMBERS|ZRANGE|MONITOR|LLEN|HLEN|SCARD|ZCARD|HKEYS|STRLEN|LASTSAVE|TIME", "SLOWLOG|CLIENT|MEMORY|OBJECT GET|LEN|LIST|INFO|ID|GETNAME|USAGE|STATS|DOCTOR|ENCODING|FREQ|IDLETIME|HELP"), fed=True, effect="database", details="talks to a database", yes=("redis-cli GET a", "redis-cli CLIENT LIST"), no=("redis-cli SET a b", "redis-cli CLIENT KILL ID 1")),
     Program("influx cypher-shell", fed=True, effect="database", details="talks to a database"),
     Program("pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport pg_basebackup redis-dump sqlite3-dump", effect="database_read", details="copies a database out", risk=NOTED),
-    Program("pg_restore mongorestore mongoimport mysqlimport pgloader createdb createuser mysqladmin pg_ctl pgbench initdb mysql_upgrade mysqlcheck alembic flyway liquibase prisma knex sequelize typeorm dbmate goose migrate sqitch atlas drizzle-kit", reads=("status|history|current|info|validate|heads|show|branches|version|ping|processlist|variables|extended-status|diff",), effect="database", details="changes a database", risk=MINOR, yes=("flyway info",), no=("flyway migrate",)),
+    Program("pg_restore mongorestore mongoimport mysqlimport pgloader createdb createuser mysqladmin pg_ctl pgbench initdb mysql_upgrade mysqlcheck alembic flyway liquibase prisma knex sequelize typeorm dbmate goose migrate sqitch atlas drizzle-kit", reads=("status|history|current|info|validate|heads|show|branches|version|ping|processlist|variables|extended-status|diff",), fed=True, effect="database", details="changes a database", risk=MINOR, yes=("flyway info",), no=("flyway migrate",)),
 )  # fmt: skip
 
 RULES = (
     Rule(
         "database.lose",
-        (f"{_SQL} /{_LOSES}/",),
+        (
+            f"{_SQL} /{_LOSES}/",
+            f"aws|gcloud|az|prisma|dotnet|hasura|heroku /{_LOSES}/",
+            f"rails|mix|php|manage.py|python|python3 runner|run|artisan|manage.py|shell ... /{_LOSES}|{_FORGETS}/",
+        ),
         HARM,
         "deletes what the database holds",
         "Delete by a WHERE that names the rows, inside a transaction, after a dump.",
@@ -30,6 +36,9 @@ RULES = (
             "echo 'DROP TABLE users;' | mysql db",
             "sqlite3 a.db 'delete from x;'",
             "psql -c 'DELETE FROM a'",
+            "bin/rails runner 'User.delete_all'",
+            "python manage.py shell -c 'User.objects.all().delete()'",
+            "prisma db execute --stdin <<< 'DROP TABLE x'",
         ),
         no=(
             "psql -c 'select * from users'",
@@ -51,7 +60,8 @@ RULES = (
             "drizzle-kit push {--force}",
             "prisma migrate reset",
             "prisma db push {--force-reset --accept-data-loss}",
-            "flyway clean",
+            "flyway clean|undo",
+            "hasura metadata clear",
             "liquibase drop-all|dropAll|rollback*",
             "rails|rake|bin/rails ... db:drop|db:reset|db:purge|db:truncate_all|db:migrate:reset",
             "sequelize ... db:drop",

@@ -132,6 +132,16 @@ RULES = (
         no=("git checkout main", "git checkout -b x", "git checkout --orphan x"),
     ),
     Rule(
+        "git.work-tree",
+        ("git {--work-tree} checkout|reset|clean|restore|read-tree {-f --force --hard -u -d} !{-n --dry-run}",),
+        HARM,
+        "overwrites or deletes files of another directory than the repository's",
+        "Work in a clone of its own.",
+        effect="git_discard",
+        yes=("git --work-tree=/etc checkout -f", "git --git-dir=x --work-tree=/srv reset --hard"),
+        no=("git --work-tree=x status", "git --work-tree=x clean -n"),
+    ),
+    Rule(
         "git.switch-discard",
         ("git switch {-f --force --discard-changes}",),
         HARM,
@@ -214,7 +224,7 @@ RULES = (
     ),
     Rule(
         "git.rewrite-history",
-        ("git filter-branch", "git filter-repo !{--analyze}", "bfg"),
+        ("git filter-branch", "git filter-repo !{--analyze}", "bfg", "git lfs migrate import|export"),
         HARM,
         "rewrites the whole history",
         "Let a person rewrite history.",
@@ -316,6 +326,8 @@ RULES = (
             "git rebase {--no-verify}",
             "git am {--no-verify}",
             "git cherry-pick {--no-verify}",
+            "git config {--unset --unset-all} core.hookspath",
+            "pre-commit|husky|lefthook uninstall",
             "git config ... http.sslverify|http.*.sslverify false|0|no",
         ),
         CARE,
@@ -329,6 +341,7 @@ RULES = (
         "git.config-everywhere",
         (
             "git config {--global --system} ... core.hookspath|core.fsmonitor|core.sshcommand|core.askpass|diff.external|protocol.ext.allow|init.templatedir|credential.helper|include.path /./ !{--get --get-all --unset --list -l}",
+            "git config {--global --system} ... url.*.insteadof|url.*.pushinsteadof *",
             "git config ... core.hookspath /dev\\/null|hookspath (?:\\/|~)/",
             "git config ... core.pager|core.editor|sequence.editor|core.sshcommand|diff.external|gpg.program|filter.* /[;&|`]|\\$\\(|\\bsh -c\\b/ !{--get --get-all --unset --list -l}",
         ),

@@ -159,6 +159,8 @@ RULES = (
             "gh|glab|hub|tea repo|release|gist|issue|ssh-key|gpg-key|secret|variable|label|cache|codespace|run|workflow|project|ruleset|deploy-key|environment delete|archive|rename|disable|transfer",
             "gh repo edit /--visibility|--default-branch|--delete-branch-on-merge=|--archived/",
             "gh|glab pr|mr merge {--admin}",
+            "gh repo sync {--force}",
+            "gh api /\\/git\\/refs\\/.* force=true/",
             "gh|glab api /(?:^| )graphql .*mutation.*(?:delete|remove)/",
             "gh|glab auth logout|refresh|token-delete",
             "gh|glab api {-X -XPUT -XPATCH --method} /^api +(?:-\\S+ +(?:[^-\\/\\s][^\\/\\s]* +)?)*\\S*\\/(?:protection|collaborators|hooks|rulesets|secrets|keys|members|visibility)\\b/ !{-X=GET --method=GET -XGET}",

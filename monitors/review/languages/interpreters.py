@@ -28,7 +28,7 @@ INTERPRETERS = (
     Interpreter("python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 ipython bpython sage", "-c", "-m -W -X"),
     Interpreter("perl perl5", "-e -E -ne -pe -le -lne -nle -lpe -pie -i.bak", "-I -M -m"),
     Interpreter("ruby jruby irb", "-e -ne -pe", "-I -r -C"),
-    Interpreter("node nodejs bun deno", "-e -p --eval --print -pe eval", "-r --require --import"),
+    Interpreter("node nodejs bun deno ts-node tsx esno jiti vite-node", "-e -p --eval --print -pe eval", "-r --require --import"),
     Interpreter("php php7 php8", "-r -B -R -E", "-d -c -S -t -z"),
     Interpreter("lua luajit lua5.1 lua5.3 lua5.4 texlua", "-e", "-l"),
     Interpreter("r rscript", "-e"),

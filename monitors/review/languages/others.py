@@ -28,9 +28,9 @@ _DELETES_SOMEHOW = re.compile(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
 )
 _HOME = re.compile(
-    r"Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\]"
+    r"(?:Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
 )
-_BELOW_HOME = re.compile(rf"(?:{_HOME.pattern})\s*[+.]\s*([\"'])")
+"""The home directory, with the quote of a text that is joined to it."""
 _SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
 """What expect starts."""
 _RECURSIVE = re.compile(
@@ -55,9 +55,11 @@ _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.r
 def uses_of(code: str) -> Uses:
     """What the code does."""
     found = Uses()
-    code = _put_together(_HOME.sub('"~"', _BELOW_HOME.sub(r"\1~", code)))
+    if "home" in code or "HOME" in code:
+        code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
+    code = _put_together(code)
     for match in _RUN.finditer(code):
-        found.scripts.append(_literal(match))
+        found.scripts.append(_command(match, code))
     for match in _BACKTICK.finditer(code):
         found.scripts.append(next(group for group in match.groups() if group))
     found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))
@@ -75,6 +77,24 @@ def uses_of(code: str) -> Uses:
     found.sends = found.connects and _SENDS.search(code) is not None
     found.hidden = "decodes or fetches code, and runs it" if _HIDDEN.search(code) else ""
     return found
+
+
+_MORE = re.compile(r"\s*,\s*\[?\s*" + _QUOTED)
+_ENDS = re.compile(r"\s*(?:[),;\]}\n]|or\b|\|\||&&|\Z|if\b|unless\b|:)")
+MAX_WORDS = 30
+"""Most words taken of a command that is given as a list."""
+
+
+def _command(match: re.Match[str], code: str) -> str:
+    """The command that a call runs: one text, or a list of words; `$UNKNOWN` stands for what is joined to it as it goes."""
+    first, at = _literal(match), match.end()
+    words: list[str] = []
+    while len(words) < MAX_WORDS and (more := _MORE.match(code, at)) is not None:
+        words.append(_literal(more))
+        at = more.end()
+    if not words and not _ENDS.match(code, at):
+        return f"{first} $UNKNOWN"
+    return " ".join([first, *("'" + word.replace("'", "'\\''") + "'" for word in words)])
 
 
 _JOINED = re.compile(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")

@@ -168,6 +168,33 @@ def rimraf(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield deletes(scene, invocation, word, recursive=True, forced=True)
 
 
+def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`cmake -E rm` and its like delete as `rm` does."""
+    if invocation.args[:1] == ["-E"] and invocation.args[1:2] in (["rm"], ["remove"], ["remove_directory"]):
+        for word in operands(invocation)[1:]:
+            yield deletes(scene, invocation, word, recursive=True, forced=True)
+
+
+def kill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`kill` of what a list of all processes, or of all of a user's, gives."""
+    sources = [source for word in invocation.args for source in word.source]
+    if any(source.name in _PICKERS for source in sources):
+        return
+    for source in sources:
+        every = source.name == "ps" or (source.name == "pgrep" and has(source, "-u", "-U", "--euid", "--uid"))
+        if every and not has(source, "--ppid", "-p", "-C", "-t"):
+            yield Finding(
+                "process.kill-all",
+                levels.HARM,
+                f"ends every process that `{source.text()}` names",
+                "End processes by their id.",
+                effect=effect("process_signal", "ends many processes"),
+            )
+
+
+_PICKERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "jq"})
+
+
 def _executes_rm(invocation: Invocation) -> bool:
     return any(
         before in ("-exec", "-execdir", "-ok") and word in ("rm", "/bin/rm", "unlink", "shred")
@@ -191,6 +218,7 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 MODELS: dict[str, Model] = {
+    "kill": kill, "cmake": cmake, "sponge": tee,
     "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
     "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,

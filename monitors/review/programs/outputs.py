@@ -16,6 +16,7 @@ from monitors.review.shell.invocation import Arg, Invocation, arg
 _SHORT = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
     **dict.fromkeys(("http", "https", "xh", "axel", "fetch"), ("-o", "--output", "--download-to")),
+    **dict.fromkeys(("pip", "pip3"), ("--target", "-t", "--prefix", "--root", "-d", "--dest")),
     "wget": ("-O", "--output-document", "-o", "--output-file", "-a"),
     "sort": ("-o", "--output"), "tree": ("-o",), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
     "gcc": ("-o",), "g++": ("-o",), "cc": ("-o",), "c++": ("-o",), "clang": ("-o",), "clang++": ("-o",), "ld": ("-o",), "as": ("-o",), "rustc": ("-o",), "ghc": ("-o",),
@@ -108,6 +109,8 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
     options = _SHORT.get(invocation.name)
     if options is None:
         options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()
+    if invocation.name == "ssh-keygen" and any(word[:2] in ("-l", "-y", "-F", "-B", "-L") for word in invocation.args):
+        return
     for option in options:
         word = value(invocation, option)
         if word is not None and not (invocation.name == "wget" and option == "-o" and word.startswith("-")):
@@ -148,6 +151,15 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         return None
     path = scene.path(word, invocation)
     place = scene.places.place(path)
+    if "find" in invocation.via and place is Place.TOP:
+        return Finding(
+            "permissions.system",
+            levels.DOOM,
+            f"changes the rights of all there is below {word}",
+            "Name the one file or directory.",
+            effect=effect("file_permission", f"changes rights below {word}", target=word),
+            elevated=invocation.elevated,
+        )
     scene.touch(path, "write")
     if place is Place.PROTECTED:
         return Finding(

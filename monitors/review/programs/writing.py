@@ -88,7 +88,7 @@ def writes_path(
 
 
 _VITAL = re.compile(
-    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr/bin|usr/sbin|usr/lib|usr/lib64|usr/local/bin|usr/local/sbin|usr/local/lib|root|proc|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
+    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr|root|proc|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
 )
 """The parts of the system that hold its settings and its programs."""
 

@@ -9,6 +9,8 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", 
 
 _VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _CLUSTER = re.compile(r"[-+][A-Za-z]+\Z")
+_TAKES_VALUE = re.compile(r"[-+][a-z]+[oO]\Z")
+"""A cluster that ends in an option with a value: `-euo pipefail`."""
 
 
 class ShellUse:
@@ -42,7 +44,7 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
         if at < len(args):
             use.text, use.source, use.parameters = args[at], args[at].source, args[at + 1 :]
         return use
-    if at < len(args) and "-s" not in args[:at]:
+    if at < len(args) and "-s" not in args[:at] and (args[at] != "/dev/stdin" or invocation.input.text is not None):
         use.file, use.source, use.parameters = args[at], args[at].source, args[at:]
         if args[at] in ("/dev/stdin", "-") and invocation.input.text is not None:
             use.text = invocation.input.text
@@ -67,14 +69,16 @@ def _options(args: list[Arg]) -> tuple[int, bool]:
         word = args[at]
         if word == "--":
             return at + 1, code
-        if word in ("-", "+") or word[:1] not in "-+" or not word:
+        if word in ("-", "+"):
+            return at + 1, code
+        if word[:1] not in "-+" or not word:
             break
         lowered = word.lower()
         if lowered in ("-command", "--command", "-commands", "/c") or (
             _CLUSTER.match(word) and word[0] == "-" and "c" in word and not word.startswith("--")
         ):
             code = True
-        at += 2 if word in _VALUES else 1
+        at += 2 if word in _VALUES or _TAKES_VALUE.match(word) else 1
     return at, code
 
 

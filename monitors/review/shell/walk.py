@@ -97,17 +97,20 @@ class Walk:
             self.too_much = self.too_much or script.too_much
         self._depth += 1
         output = self._nodes(script.nodes, stdin)
-        while self._depth == 1 and self._traps:
-            self._deeper(*self._traps.pop())
+        if self._depth == 1:
+            self._left_over()
         self._depth -= 1
-        if self._depth == 0:
-            self._uncalled()
         return output
 
-    def _uncalled(self) -> None:
-        for name, body in list(self._functions.items()):
-            if name not in self._called:
-                self._nodes(body, NO_INPUT)
+    def _left_over(self) -> None:
+        """Go through traps, which run last, and through functions that nobody called."""
+        while self._traps or not self._called.issuperset(self._functions):
+            if self._traps:
+                self._deeper(*self._traps.pop())
+                continue
+            name = next(name for name in self._functions if name not in self._called)
+            self._called.add(name)
+            self._nodes(self._functions[name], NO_INPUT)
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
@@ -322,7 +325,8 @@ class Walk:
             self._deeper(invocation, code)
         if "/" in invocation.program and invocation.program.known and not invocation.inside:
             text = self._file(invocation.program)
-            if text is not None and text.startswith(_SHEBANGS):
+            written = self._path(invocation.program) in self.files
+            if text is not None and (text.startswith(_SHEBANGS) or (written and text[:2] != "#!")):
                 return self._deeper(invocation, text)
         inner = started(invocation)
         return None if inner is None else self._launched(invocation, inner)
@@ -335,6 +339,7 @@ class Walk:
             return None, (invocation,)
         before = (self._cwd, dict(self._variables))
         self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
+        self._variables["@"] = self._variables["*"] = list(use.parameters[1:])
         output = self._deeper(invocation, text)
         self._cwd, self._variables = before
         return output
@@ -428,6 +433,10 @@ class Walk:
         elif invocation.name == "unset":
             for word in invocation.args:
                 self._variables.pop(word, None)
+        elif invocation.name == "set" and "--" in invocation.args:
+            words = invocation.args[invocation.args.index(arg("--")) + 1 :]
+            self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
+            self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
             self._read_into(invocation)
         elif invocation.name in ("mapfile", "readarray"):

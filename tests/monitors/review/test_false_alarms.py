@@ -16,6 +16,7 @@ DATA = [
     "test \"$a\" = 'rm -rf /'", "[[ $a == *'rm -rf'* ]]", "wc -c <<< 'rm -rf /'", "curl -d '{\"q\": \"rm -rf /\"}' https://example.com/search", "# rm -rf /\nls", "man rm", "which rm", "type git", "rm --help", "git push --help", "command -v docker", "git help reset", "ls rm -rf", "notify-send 'rm -rf /'",
 ]  # fmt: skip
 ORDINARY = [
+    "timeout 1 bash -c '</dev/tcp/localhost/5432' && echo open", "GIT_SEQUENCE_EDITOR=\"sed -i 's/^pick/edit/'\" git rebase -i HEAD~1", "ssh-keygen -l -f ~/.ssh/id_ed25519.pub",
     "t=$(mktemp -d); trap 'rm -rf \"$t\"' EXIT; ls", "trap 'rm -rf \"$t\"' EXIT; t=$(mktemp -d); ls", "kubectl delete --help", "aws s3 rm help", "rm -rf /var/folders/gz/x1/T/tmp.1", "git reflog expire --dry-run --all", "gh api repos/a/b/issues/1/comments -X POST -f body='see hooks and secrets'",
     "find . -name '*.orig' | xargs rm -rf", "ls | python3 -c 'import sys; print(eval(sys.stdin.read()))'", "git rebase -i main --exec 'make test'", "python3 -c 's.replace(\"a\", \"/etc/hosts\")'", "TOKEN=$(grep KEY .env | cut -d= -f2); curl -H \"X: $TOKEN\" https://example.com", "rm .git/index.lock",
     "vercel deploy", "alias ls='ls --color'; ls a", "cat list | parallel -j 2 gzip", "mkfs.ext4 /dev/sdXY", "head -c 100 /dev/zero > a", "dd if=/dev/zero of=a bs=1M count=1", "> build.log", "truncate -s 0 build.log",
@@ -41,6 +42,8 @@ def test_everyday_work_is_not_stopped(command: str) -> None:
 
 
 IN_A_WORKSPACE = [
+    "docker rm -f redis-test",
+    "rsync -a --delete dist/ public/",
     "curl -X DELETE http://localhost:3000/api/items/1",
     "sed -i '' s/a/b/ src/a.py",
     "rm .claude/settings.json.example",

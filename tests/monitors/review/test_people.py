@@ -1,12 +1,16 @@
 """What people are shown: explanations, the list of rules, rules of their own."""
 
+import ast
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import monitors.review
 from monitors.review import ReviewSettings, make_reviewer
-from monitors.review.catalogue import RuleError, failures, listed, matching, rule_from
+from monitors.review.catalogue import NAMES, RuleError, failures, listed, matching, near, rule_from
 from monitors.review.explain import explain
 from monitors.review.knowledge.book import RULES
 from monitors.review.rules import Rule
@@ -98,3 +102,24 @@ def test_a_rule_can_be_disabled_but_never_the_guards_own() -> None:
     assert reviewer.review(Action("Bash", {"command": "git push --mirror"}), Context()).decision is Decision.ALLOW
     assert reviewer.review(Action("Bash", {"command": "pkill chaperon"}), Context()).decision is Decision.BLOCK
     assert reviewer.review(Action("Bash", {"command": "rm .claude/settings.json"}), Context()).stop
+
+
+def test_every_rule_that_the_reviewer_can_name_is_known() -> None:
+    sources = [*Path(monitors.review.__path__[0]).glob("*.py"), *Path(monitors.review.__path__[0]).glob("*/*.py")]
+    texts = [
+        node.value
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    families = {name.partition(".")[0] for name in NAMES}
+    named = {
+        text for text in texts if re.fullmatch(r"[a-z]+\.[a-z][a-z-]+", text) and text.partition(".")[0] in families
+    }
+    assert named <= NAMES
+
+
+def test_a_name_close_to_a_rule_leads_to_it() -> None:
+    assert near("git.push-forse")[0] == "git.push-force"
+    assert "shell.fork-bomb" in near("shell.zzz")
+    assert near("git.push-force") == near("ours.release") == []

@@ -1,5 +1,6 @@
 """What a person allows, used by the gate of a session, and rebuilt from its journal."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,10 +93,35 @@ def test_what_was_given_before_a_new_boot_is_not_worth_something_again_later() -
     assert decided(play.call("git push")) == "deny"
 
 
-def test_a_new_daemon_of_the_same_boot_keeps_what_was_given() -> None:
+def test_what_was_given_in_a_shorter_boot_before_is_worth_nothing_in_this_one() -> None:
+    play = running()
+    play.feed(given(play, boot_id="first"))
+    play.now += 1_000
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached", boot_id="second"))
+    assert decided(play.call("git push")) == "deny"
+
+
+def test_a_journal_that_names_no_boot_is_read_as_before() -> None:
     play = running()
     play.feed(given(play))
-    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached"))
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached", boot_id="second"))
+    assert decided(play.call("git push")) == "allow"
+
+
+def test_a_rule_that_there_is_none_of_is_refused_with_those_that_look_like_it() -> None:
+    play = running()
+    assert play.session is not None
+    wish = given(play, rule="git.push-forse", text="")
+    with pytest.raises(UsageError, match=r"There is no rule 'git.push-forse'") as refused:
+        play.session.check(wish)
+    assert "git.push-force" in str(refused.value.way_out)
+    play.session.check(given(play, rule="ours.release", text=""))
+
+
+def test_a_new_daemon_of_the_same_boot_keeps_what_was_given() -> None:
+    play = running()
+    play.feed(given(play, boot_id="first"))
+    play.feed(events.AgentAdopted(**play.stamp(), outcome="reattached", boot_id="first"))
     assert decided(play.call("git push")) == "allow"
 
 
@@ -123,3 +149,10 @@ def test_one_that_there_is_none_of_cannot_be_taken_back() -> None:
     error: type[ChaperonError] = NotFoundError
     with pytest.raises(error, match="no allowance 'w-9'"):
         play.session.check(events.AllowanceRevoked(**play.stamp(), id="w-9", by="ann"))
+
+
+def test_a_rule_by_which_a_call_was_blocked_can_be_named_whoever_wrote_it() -> None:
+    play = Play({"push": replace(verdict(Decision.BLOCK, "ours"), rule="git.push-forse")}).running()
+    play.call("git push")
+    assert play.session is not None
+    play.session.check(given(play, rule="git.push-forse", text=""))

@@ -115,3 +115,8 @@ def test_what_runs_elsewhere_is_marked() -> None:
     assert last("docker exec web rm x").inside == "container web"
     assert last("ssh host rm x").inside == "host host"
     assert last("rm x").inside == ""
+
+
+@pytest.mark.parametrize("body", ["eval rm", "sh -c rm", "bash <<E\nrm\nE\n", "trap rm EXIT"])
+def test_a_function_that_nobody_calls_is_gone_through_once(body: str) -> None:
+    assert [one.name for one in walked(f"f() {{ {body}; }}").invocations].count("rm") == 1
