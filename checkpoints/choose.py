@@ -29,14 +29,12 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Where to go back to, or what to do instead."""
+    """Where to go back to, and why to no newer one."""
 
     checkpoint: Checkpoint | None
     """None where no checkpoint is safe."""
     passed_over: tuple[PassedOver, ...]
     """Those newer than the chosen one, newest first."""
-    recovery: tuple[str, ...] = ()
-    """What to do where there is nothing to go back to, first step first."""
 
 
 def choose(checkpoints: Iterable[Checkpoint], issue: Issue, criteria: SafeCriteria = SafeCriteria()) -> Choice:
@@ -62,7 +60,7 @@ def choose(checkpoints: Iterable[Checkpoint], issue: Issue, criteria: SafeCriter
         if not why:
             return Choice(checkpoint, tuple(passed))
         passed.append(PassedOver(checkpoint.name, why))
-    return Choice(None, tuple(passed), _recovery(issue, passed))
+    return Choice(None, tuple(passed))
 
 
 def _why_no_candidate(checkpoint: Checkpoint, began: int) -> str:
@@ -82,13 +80,3 @@ def why_unsafe(checkpoint: Checkpoint, criteria: SafeCriteria) -> str:
     if quiet is not None and quiet < criteria.no_errors_duration_seconds:
         return f"it had been without errors for {quiet:.0f} s, less than {criteria.no_errors_duration_seconds:.0f} s"
     return ""
-
-
-def _recovery(issue: Issue, passed: list[PassedOver]) -> tuple[str, ...]:
-    seen = f"{len(passed)} checkpoints were passed over" if passed else "there is no checkpoint"
-    return (
-        f"Nothing safe to go back to: {seen}. The files stay as they are.",
-        "Make a checkpoint of the present, so that whatever follows can be undone.",
-        f"Tell the agent what went wrong ({issue.sentence}) and to correct it by hand, smallest step first.",
-        "If that fails, stop the agent and start a fresh attempt from the first checkpoint or the base commit.",
-    )

@@ -1,11 +1,11 @@
 """The end of a store: all of it goes, and nothing else."""
 
-import json
 import shutil
 from pathlib import Path
 
 from checkpoints.durable import sync_folder
 from checkpoints.errors import CheckpointError
+from checkpoints.foundation import project_named
 from checkpoints.restore_journal import journals_in
 from checkpoints.store import Store
 
@@ -19,15 +19,14 @@ def delete_store(folder: Path) -> None:
     Raises:
         CheckpointError: The folder is no store, is in use, or has a restore under way; nothing was deleted.
     """
-    about = folder / "project.json"
-    if folder.is_symlink() or not about.is_file():
+    if folder.is_symlink() or not (folder / "project.json").is_file():
         raise CheckpointError(f"{folder} is no store of checkpoints; nothing was deleted.")
     if journals_in(folder):
         raise CheckpointError(
             f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
             way_out="Start chaperon, which completes it, and delete the store then.",
         )
-    store = Store(folder, Path(json.loads(about.read_bytes())["project"]))
+    store = Store(folder, project_named(folder))
     going = folder.with_name(f"{folder.name}.deleting")
     folder.rename(going)
     store.lose()

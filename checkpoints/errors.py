@@ -11,8 +11,8 @@ class StoreDamagedError(CheckpointError):
     """The store lacks an object, or holds one whose content is not what its name says."""
 
     def __init__(self, what: str, *, object_id: str = "") -> None:
-        """Say what is damaged; `doctor` lists which checkpoints that touches."""
-        super().__init__(what, way_out="Other checkpoints stay usable; run `chaperon doctor` to see which.")
+        """Say what is damaged; `chaperon checkpoints doctor` lists which checkpoints that touches."""
+        super().__init__(what, way_out="Other checkpoints stay usable; run `chaperon checkpoints doctor` to see which.")
         self.object_id = object_id
 
 

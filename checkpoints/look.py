@@ -55,14 +55,14 @@ def open_root(path: Path, identity: tuple[int, int] | None = None) -> int:
     except OSError as error:
         raise WorkspaceGoneError(
             f"The workspace {path} cannot be opened: {error.strerror}. Nothing was captured or changed.",
-            way_out="Its checkpoints are still there: go back to one with `--to-new-workspace`.",
+            way_out="Its checkpoints are still there: write one elsewhere with `chaperon rollback --to-new-workspace`.",
         ) from error
     state = os.fstat(fd)
     if identity is not None and (state.st_dev, state.st_ino) != identity:
         os.close(fd)
         raise WorkspaceGoneError(
             f"Another folder stands at {path} than the one that was watched. Nothing was captured or changed.",
-            way_out="Register the workspace again; its checkpoints are still there.",
+            way_out="Its checkpoints are still there: write one elsewhere with `chaperon rollback --to-new-workspace`.",
         )
     return fd
 

@@ -1,6 +1,6 @@
 """One capture is one pack: every new object in one file.
 
-Loose objects would be a file and a sync each. The pack holds whole objects, no deltas; `store.pack` finds those off-peak.
+Loose objects would be a file and a sync each. The pack holds whole objects, no deltas; `checkpoints.packing` finds those off-peak.
 The format is git's (gitformat-pack), versions 2 of pack and index.
 """
 
@@ -19,7 +19,7 @@ _BUFFER_BYTES = 1 << 20
 _HEADER_BYTES, _DIGEST_BYTES = 12, 20
 
 _FAST = 1
-"""zlib's level: level 6 takes three times as long for a few percent; `store.pack` compresses again."""
+"""zlib's level: level 6 takes three times as long for a few percent; packing compresses again."""
 
 
 def _header(kind: Kind, size: int) -> bytes:

@@ -159,6 +159,6 @@ def unusual(store: Store, present: Checkpoint, pairs: Sequence[Pair]) -> str:
     return f"It removes or rewrites {changed:,} of {total:,} files." if total >= _FEW else ""
 
 
-def staging_name(undo: Checkpoint) -> bytes:
-    """Return the folder in the workspace where files lie while a restore is under way."""
-    return STAGING_PREFIX + undo.name.encode()
+def staging_name(undo: str) -> bytes:
+    """Return the folder in the workspace where files lie during the restore that this checkpoint undoes."""
+    return STAGING_PREFIX + undo.encode()

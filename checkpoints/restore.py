@@ -138,7 +138,9 @@ class Restorer:
     ) -> RestoreResult:
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
         fresh = journal.phase == "staging"
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=fresh)
+        application = Application(
+            self._store, root, staging_name(undo.name), work.pairs, self._step, from_the_start=fresh
+        )
         if fresh:
             self._prepare(root, application, journal)
             journal = replace(journal, phase="applying")
@@ -182,7 +184,7 @@ class Restorer:
         if stuck:
             raise RestoreFailedError(
                 f"Going back to {journal.target} stopped: {why} {len(stuck)} files could not be put back ({_some(stuck)}); "
-                f"they lie in {text_of(staging_of(journal.undo))}/old, and in checkpoint {journal.undo}.",
+                f"they lie in {text_of(staging_name(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
         self._finish(root, application, replace(journal, phase="returned"))
@@ -255,7 +257,9 @@ class Restorer:
         if journal.phase == "applying":
             return self._carry_out(root, journal, target, undo, with_branch=False)
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
-        application = Application(self._store, root, staging_name(undo), work.pairs, self._step, from_the_start=False)
+        application = Application(
+            self._store, root, staging_name(undo.name), work.pairs, self._step, from_the_start=False
+        )
         if journal.phase == "returning":
             self._return_again(application, journal)
             journal = replace(journal, phase="returned")
@@ -269,14 +273,9 @@ class Restorer:
         if stuck:
             raise RestoreFailedError(
                 f"{len(stuck)} files of an interrupted restore could not be put back ({_some(stuck)}); they lie in "
-                f"{text_of(staging_of(journal.undo))}/old, and in checkpoint {journal.undo}.",
+                f"{text_of(staging_name(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
-
-
-def staging_of(undo: str) -> bytes:
-    """Return the name of the staging folder of the restore that this checkpoint undoes."""
-    return b".chaperon-restore-" + undo.encode()
 
 
 def _check_confirmed(plan: RestorePlan, *, confirmed: bool, unusual_confirmed: bool) -> None:

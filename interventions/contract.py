@@ -21,7 +21,7 @@ intervention of that kind does. `tests/conformance/test_interventions.py` checks
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from interventions.effectiveness import Record
 from supervisor.protocol.actions import Step
@@ -123,8 +123,7 @@ class NoCheckpoints:
         return "no checkpoint was taken"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What an agent has used so far; None where it is not measured."""
 
     file_operations: int | None = None

@@ -109,7 +109,7 @@ def _impact(facts: StopFacts) -> dict[str, Any]:
     return {
         "files_affected": sorted({step.summary for step in changing}),
         "files_are": f"those of the last {LAST_ACTIONS} actions; what shell commands changed is in the workspace's git status",
-        "resources": {name: value for name, value in asdict(facts.usage).items() if value is not None},
+        "resources": {name: value for name, value in facts.usage._asdict().items() if value is not None},
         "duration_seconds": round(facts.at - facts.started_at, 3),
         "refused": facts.counts.get("reviews", {}).get("block", 0),
     }

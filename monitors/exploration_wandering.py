@@ -69,10 +69,9 @@ class ExplorationWandering:
         """Take in a look; a change, or a person's word, starts anew."""
         match observation:
             case ToolCalled():
-                touched = self._facts.touches(observation)
-                if any(touch.access in {"write", "delete"} for touch in touched):
+                if self._facts.changes(observation):
                     return self._start_anew()
-                looks = [touch.path for touch in touched if touch.access == "read"]
+                looks = [touch.path for touch in self._facts.touches(observation) if touch.access == "read"]
                 for path in looks[:4]:
                     self._look(path.rstrip("/"), observation.seq)
                 return self._judge() if looks else ()

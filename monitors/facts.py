@@ -16,6 +16,7 @@ from supervisor.protocol.observations import ToolCalled, ToolReturned
 OUTPUT_TOOLS = frozenset({"Bash", "BashOutput", "TaskOutput"})
 """Tools whose output may be that of a test run. What `Read` shows is a file about one."""
 
+_CHANGES = frozenset({"write", "delete"})
 
 MAX_CALLS = 512
 """Calls whose results are remembered."""
@@ -77,6 +78,7 @@ class Facts:
         self._waits: bool | None = None
         self._call: ToolCalled | None = None
         self._touches: tuple[Touch, ...] = ()
+        self._changes: tuple[str, ...] = ()
         self._results: OrderedDict[bytes, _Results] = OrderedDict()
         self._texts: deque[_Results] = deque()
         self._numbers = count()
@@ -100,7 +102,13 @@ class Facts:
         """Return the paths that the call touches; see `monitors.paths`."""
         if call is not self._call:
             self._call, self._touches = call, touches(call)
+            self._changes = tuple(touch.path for touch in self._touches if touch.access in _CHANGES)
         return self._touches
+
+    def changes(self, call: ToolCalled) -> tuple[str, ...]:
+        """Return the paths that the call writes or deletes."""
+        self.touches(call)
+        return self._changes
 
     def _number(self, call: bytes, text: str) -> int:
         number = next(self._numbers)

@@ -97,8 +97,8 @@ class GoalDrift:
         found = self._words_of(call)
         if len(self._goals) < self._settings.least_words or not found:
             return ()
-        aligned = any(word in self._goals for word in found)
-        score = 1.0 if aligned else 0.5 if any(word in self._near for word in found) else 0.0
+        aligned = self._goals.has_any(found)
+        score = 1.0 if aligned else 0.5 if self._near.has_any(found) else 0.0
         if aligned:
             for word in sorted(found):
                 self._near.add(word)

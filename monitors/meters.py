@@ -1,7 +1,6 @@
 """Meters: what is looked at of one resource, how it grows from look to look, and how long its limit lasts at this pace."""
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from monitors.streaks import MAX_EVIDENCE
@@ -55,8 +54,10 @@ class Meter:
     """What one step adds, since the mark before the last."""
     growth: float = 0.0
     """1 minus first over last where each look is so many times the one before, else 0."""
-    looks: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
-    evidence: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_EVIDENCE))
+    looks: tuple[float, ...] = ()
+    """The last ones, oldest first; a deque would hold 0.7 KB for them, and each agent has ten meters."""
+    evidence: tuple[int, ...] = ()
+    """The events of the last looks."""
     pending: float = 0.0
     count: int = 0
 
@@ -67,8 +68,8 @@ class Meter:
 
     def look(self, value: float, seq: int, rate: float) -> None:
         """Finish a look, and see whether each is so many times the one before."""
-        self.looks.append(value)
-        self.evidence.append(seq)
+        self.looks = (*self.looks, value)[-LOOKS:]
+        self.evidence = (*self.evidence, seq)[-MAX_EVIDENCE:]
         self.pending, self.count = 0.0, 0
         enough = len(self.looks) == LOOKS and value >= self.kind.floor
         spirals = enough and all(later >= rate * earlier > 0 for earlier, later in pairwise(self.looks))

@@ -8,7 +8,7 @@ subagent does is new where it is to that subagent, which knows nothing of what o
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from monitors.facts import Facts
 from monitors.paths import is_scratch, is_test
@@ -45,8 +45,7 @@ class _Best:
     failed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What one step means for progress."""
 
     strong: str = ""

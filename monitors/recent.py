@@ -1,7 +1,7 @@
 """A bounded memory of what was seen."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
@@ -19,6 +19,10 @@ class Recent(Generic[Item]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def has_any(self, items: Set[Item]) -> bool:
+        """Whether one of these is among them."""
+        return not self._items.keys().isdisjoint(items)
 
     def add(self, item: Item) -> bool:
         """Remember the item and return whether it is new."""

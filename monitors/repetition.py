@@ -151,10 +151,7 @@ class _Cycles:
 
     def see(self, step: Fingerprint, seq: int, patience: int) -> _Found | None:
         found = None
-        for period in range(1, len(self._runs)):
-            if period > len(self._steps):
-                break
-            before, began, _ = self._steps[-period]
+        for period, (before, began, _) in enumerate(reversed(self._steps), 1):
             if before != step:
                 self._runs[period] = 0
                 continue

@@ -147,7 +147,7 @@ class ResourceSpiral:
             call.mono,
         )
         operations, calls = self._meters["file operations"], self._meters["calls"]
-        changed = sum(1 for touch in self._facts.touches(call) if touch.access in {"write", "delete"})
+        changed = len(self._facts.changes(call))
         self._operations += changed
         operations.pending += changed
         operations.use(self._operations, self._step)
@@ -235,7 +235,7 @@ class ResourceSpiral:
             impact_factor=self._settings.impact_factor,
             began=meter.evidence[0] if meter.evidence else seq,
             sentence=f"{meter.kind.name.capitalize()}: {', '.join(parts)}.",
-            evidence=tuple(meter.evidence) or (seq,),
+            evidence=meter.evidence or (seq,),
             details={
                 "resource": meter.kind.name,
                 "score": round(max(pressure, growth), 3),

@@ -67,7 +67,6 @@ _URL = re.compile(r"\b\w+://\S+")
 _SUFFIXES = re.compile(
     r"\.(?:py|pyi|js|jsx|ts|tsx|mjs|go|rs|java|kt|rb|php|cs|c|h|cc|cpp|hpp|swift|scala|sh|sql|html|css|scss|vue|svelte|json|ya?ml|toml|md|txt|ex|exs|lua|tf|proto)$"
 )
-_CHANGES = frozenset({"write", "delete"})
 
 
 class _Touched(NamedTuple):
@@ -107,7 +106,7 @@ class ScopeCreep:
             case UserSpoke() if observation.by != "chaperon":
                 return self._listen(observation)
             case ToolCalled() if observation.review.decision is not Decision.BLOCK:
-                changed = [touch.path for touch in self._facts.touches(observation) if touch.access in _CHANGES]
+                changed = self._facts.changes(observation)
                 return self._weigh(changed, observation.seq) if changed else ()
             case _:
                 return ()

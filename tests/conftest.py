@@ -26,5 +26,5 @@ def real_claude() -> Path:
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Chaperon runs on asyncio: watchfiles and uvicorn need it."""
+    """Chaperon runs on asyncio: the connection, the daemon and uvicorn are written for it."""
     return "asyncio"

@@ -1,7 +1,7 @@
 """After execution: did the action do what was predicted, and what is in its output?"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,9 +62,12 @@ _INSTRUCTIONS = (
 _INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
 
 
-def _kinds(text: str) -> Iterator[_Secret]:
+_WORDS = tuple((word, secret) for secret in _SECRETS for word in secret.words)
+
+
+def _kinds(text: str) -> Iterable[_Secret]:
     """The kinds of secrets that the text may have."""
-    return (secret for secret in _SECRETS if any(word in text for word in secret.words))
+    return dict.fromkeys(secret for word, secret in _WORDS if word in text)
 
 
 def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:

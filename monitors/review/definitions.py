@@ -1,8 +1,9 @@
 """Skills, commands and subagents of a project: files of text from which the CLI runs programs by itself.
 
-A skill's front matter can bring hooks, and from the moment the skill is used the CLI runs them without asking anybody
-(seen with 2.1.329; a skill that is written during a run is picked up within seconds). Shell lines in a skill's text are switched off
-where the CLI is started (`supervisor.config.environment.GATE_ARGUMENTS`); for hooks there is no such switch.
+Front matter can bring hooks, that of subagents servers (MCP) too, and from the moment the definition is used the CLI runs them
+without asking anybody (seen with 2.1.329; a skill that is written during a run is picked up within seconds, a subagent where the CLI is
+started again). Shell lines in a skill's text are switched off where the CLI is started
+(`supervisor.config.environment.GATE_ARGUMENTS`); for hooks and servers there is no such switch.
 """
 
 import re
@@ -17,44 +18,55 @@ MAX_DEFINITION = 20_000
 
 _DEFINITION = re.compile(r"/\.claude/(?:skills|commands|agents)/.*\.md$")
 _FRONT_MATTER = re.compile(r"\A\s*---[^\n]*\n(.*?)(?:^---|\Z)", re.DOTALL | re.MULTILINE)
-_HOOKS = re.compile(r"""(?:^[ \t]*|[{,]\s*)["']?hooks["']?\s*:""", re.MULTILINE)
+_KEY = r"""(?:^[ \t]*(?:- +)?|[{{,]\s*)["']?{}["']?\s*:"""
+_HOOKS = re.compile(_KEY.format("hooks"), re.MULTILINE)
+_SERVERS = re.compile(_KEY.format("mcpServers"), re.MULTILINE)
+_COMMAND = re.compile(_KEY.format("command"), re.MULTILINE)
 
 
 def written(scene: Scene, path: str, text: str) -> Iterator[Finding]:
     """What it means that this text is written to the file."""
-    if _DEFINITION.search(path) and _brings_hooks(text):
-        yield _hooks(scene, path, "writes")
+    if _DEFINITION.search(path) and (brings := _brings(text)):
+        yield _found(scene, path, "writes", brings)
 
 
-def used(scene: Scene, skill: str) -> Iterator[Finding]:
-    """What it means that this skill is used: its definition may have come by a way on which no text was seen.
+def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:
+    """What it means that this skill or command is used: its definition may have come by a way on which no text was seen.
 
     Those below the home directory are the person's own, as the settings there are; writing them is reviewed.
     """
-    for path in _files(scene, skill):
-        if _brings_hooks(scene.facts.text(path, MAX_DEFINITION) or ""):
-            yield _hooks(scene, path, "uses")
+    yield from _used(scene, f"skills/{skill}/SKILL.md", f"commands/{skill.replace(':', '/')}.md")
 
 
-def _files(scene: Scene, skill: str) -> list[str]:
-    """Where a skill of that name is defined in a project."""
-    names = (f"skills/{skill}/SKILL.md", f"commands/{skill.replace(':', '/')}.md")
+def subagent_used(scene: Scene, subagent: str) -> Iterator[Finding]:
+    """What it means that this subagent is started; looked for in the file of its name, as the CLI's own assistant calls it."""
+    yield from _used(scene, f"agents/{subagent}.md")
+
+
+def _used(scene: Scene, *names: str) -> Iterator[Finding]:
+    """The project's definitions of these names that start something by themselves."""
     tops = dict.fromkeys((scene.places.workspace or scene.places.cwd, scene.places.cwd))
-    return [scene.places.absolute(f"{top}/.claude/{name}") for top in tops for name in names]
+    for path in (scene.places.absolute(f"{top}/.claude/{name}") for top in tops for name in names):
+        if brings := _brings(scene.facts.text(path, MAX_DEFINITION) or ""):
+            yield _found(scene, path, "uses", brings)
 
 
-def _brings_hooks(text: str) -> bool:
-    """Whether a definition has hooks in its front matter, or a piece of one could be that."""
+def _brings(text: str) -> str:
+    """What a definition has in its front matter, or a piece of one could have there, that the CLI runs by itself."""
     whole = _FRONT_MATTER.match(text)
-    return _HOOKS.search(whole[1] if whole else text) is not None
+    front = whole[1] if whole else text
+    if _HOOKS.search(front):
+        return "hooks"
+    servers = _SERVERS.search(front)  # named by what starts them, and not by the name of some that are set up elsewhere
+    return "servers" if servers and _COMMAND.search(front, servers.end()) else ""
 
 
-def _hooks(scene: Scene, path: str, does: str) -> Finding:
+def _found(scene: Scene, path: str, does: str, brings: str) -> Finding:
     shown = scene.places.shown(path)
     return Finding(
-        "skills.hooks",
+        f"skills.{brings}",
         levels.HARM,
-        f"{does} {shown}, whose hooks the CLI would run without a review",
-        "Leave hooks out of it, and run by yourself what they would run.",
-        effect=effect("startup", f"{shown} brings hooks, which are not reviewed", target=shown),
+        f"{does} {shown}, whose {brings} the CLI would run without a review",
+        f"Leave {brings} out of it, and run by yourself what they would run.",
+        effect=effect("startup", f"{shown} brings {brings}, which are not reviewed", target=shown),
     )

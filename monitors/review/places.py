@@ -62,7 +62,9 @@ _HOOK_SETTINGS = re.compile(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _CACHE = re.compile(
-    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs)|claude/plans)|Library/Caches)/."
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
+    # Of the CLI, which tells its model to write there: plans, and what it is to remember of a project.
+    r"|/\.claude/(?:plans|projects/[^/]+/memory)/."
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _MAC_SCRATCH = re.compile(r"(?:/private)?/var/folders/[^/]+/[^/]+/T/.")
@@ -127,7 +129,7 @@ class Places:
         self.home = _clean(context.home)
         self.workspace = "" if strict else _clean(action.workspace)
         self.cwd = _clean(action.cwd) or self.workspace or HERE
-        self.protected = tuple(filter(None, (_clean(path) for path in context.protected)))
+        self.protected = tuple(filter(None, map(_clean, context.protected)))
         self.facts = facts
         self.tmpdir = _clean(context.environment.get("TMPDIR", "")) or TMPDIR
         self.scratch = ("/tmp", "/var/tmp", "/private/tmp", self.tmpdir)  # noqa: S108 — classified, never written

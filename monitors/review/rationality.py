@@ -58,8 +58,9 @@ def rationality(action: Action, context: Context, touches: Sequence[Touch]) -> R
 
 def summarised(action: Action) -> str:
     """What stands for an action when steps are compared: the command, path or pattern, shortened."""
+    given = _given(action.input)
     for name in ("command", "file_path", "notebook_path", "pattern", "path", "url", "query", "prompt", "description"):
-        found = _given(action.input).get(name)
+        found = given.get(name)
         if isinstance(found, str):
             return found[:200]
     return ""

@@ -22,6 +22,7 @@ class Refusals:
     """Counts blocks. Constant memory and work."""
 
     name = "refusals"
+    watches = frozenset({ToolCalled})
 
     def __init__(self, budget: RefusalBudget | None = None) -> None:
         self._budget = budget or RefusalBudget()

@@ -76,7 +76,8 @@ class StepReviewer:
 
     def _scene(self, action: Action, context: Context) -> Scene:
         places = Places(action, context, self._facts, strict=self._strict, writable=self._settings.writable)
-        return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES)
+        one_turn = context.task is not None and not context.task.keep_open
+        return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES, one_turn=one_turn)
 
     def _weighed(self, action: Action, found: Sequence[Finding], scene: Scene, context: Context, note: Note) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)

@@ -64,7 +64,7 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
         yield from (found for found in _named_paths(scene, given) if found is not None)
 
 
-QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "ListAgents", "ReportFindings", "ScheduleWakeup", "CronList", "CronDelete", "EnterWorktree"})  # fmt: skip
+QUIET = frozenset({"TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "BashOutput", "TaskOutput", "ListMcpResourcesTool", "ToolSearch", "LSP", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "ListAgents", "ReportFindings", "CronList", "CronDelete", "EnterWorktree"})  # fmt: skip
 """Tools of the CLI that touch nothing outside its own conversation."""
 
 
@@ -223,7 +223,7 @@ def _outgoing(given: Mapping[str, Any]) -> Finding | None:
     )
 
 
-def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     if given.get("isolation") == "remote":
         yield Finding(
             "tools.remote",
@@ -238,6 +238,7 @@ def _subagent(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
         "",
         effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
     )
+    yield from definitions.subagent_used(scene, text(given, "subagent_type")[:500])
 
 
 def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -247,7 +248,7 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 
 
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    yield from definitions.used(scene, text(given, "skill", "command").lstrip("/")[:500])
+    yield from definitions.skill_used(scene, text(given, "skill", "command").lstrip("/")[:500])
 
 
 def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -264,7 +265,20 @@ def _message(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None
     yield _outgoing(given)
 
 
-def _schedule(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+def _wakeup(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """The CLI says that it wakes its model later; in a run of one turn it has ended by then (seen with CLI 2.1.329)."""
+    if scene.one_turn and given.get("stop") is not True:
+        yield Finding(
+            "tools.after-the-run",
+            levels.HARM,
+            "puts off work to when this run has ended: it ends with this turn",
+            "Do it in this turn, or wait for a command in the background, whose end starts another turn.",
+            effect=effect("process", "puts off work to when the run has ended"),
+        )
+
+
+def _schedule(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield from _wakeup(scene, given)
     if given.get("durable") is True:
         yield Finding(
             "tools.durable-schedule",
@@ -368,6 +382,6 @@ _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]
     "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,
     "Read": _read, "Glob": _read, "Grep": _read, "LS": _read, "NotebookRead": _read, "ReadMcpResourceTool": _read,
     "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "Workflow": _workflow,
-    "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ExitWorktree": _leave_worktree,
+    "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ScheduleWakeup": _wakeup, "ExitWorktree": _leave_worktree,
     "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,
 }  # fmt: skip

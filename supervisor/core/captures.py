@@ -31,7 +31,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.moments import RunMoment
-from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.observations import ToolReturned
 from supervisor.protocol.words import Decision
 
 WINDOW = 20
@@ -148,18 +148,18 @@ class Captures:
             case _:
                 pass
 
-    def observed(self, seq: int, observation: Observation) -> None:
-        """Take in one observation of the run."""
-        if not isinstance(observation, ToolReturned) or observation.collateral:
+    def returned(self, call: ToolReturned) -> None:
+        """Take in what came of a call."""
+        if call.collateral:
             return
-        ok = not (observation.failed or observation.refused)
+        ok = not (call.failed or call.refused)
         self._outcomes.append(ok)
         if not ok:
-            self._failed_at = observation.mono
-        counted = tally(observation.text) if ok and observation.tool == "Bash" else None
+            self._failed_at = call.mono
+        counted = tally(call.text) if ok and call.tool == "Bash" else None
         if counted is not None and counted.green:
             self._want(
-                f"tests:{seq}", Wanted(Reason.TESTS_PASSED, note=f"{counted.framework}: {counted.passed} passed")
+                f"tests:{call.seq}", Wanted(Reason.TESTS_PASSED, note=f"{counted.framework}: {counted.passed} passed")
             )
 
     def _want(self, key: str, wanted: Wanted) -> None:

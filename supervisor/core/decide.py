@@ -58,6 +58,9 @@ class SessionSettings:
     settle_seconds: float = 10.0
     """How long a message that came as the turn ended may go untaken before the agent finishes all the same: the CLI takes
     one within milliseconds."""
+    command_seconds: float = 600.0
+    """How long a task whose turn ended with commands in the background waits for these: a test run ends and wakes the
+    model, a server never does. As long as the CLI itself waits for them."""
     finish_seconds: float = 660.0
     """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
     itself, and a minute is for the rest."""
@@ -143,9 +146,10 @@ class Decider:
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
         if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
-        return next(
-            (due for request in known.requests.waiting.values() if (due := self._answer(known, request, now))), None
-        )
+        for request in known.requests.waiting.values():
+            if due := self._answer(known, request, now):
+                return due
+        return None
 
     def _answer(
         self, known: Memory, request: gate.Request, now: Event

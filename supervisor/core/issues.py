@@ -1,6 +1,6 @@
 """What goes wrong in one agent's run: the detectors that watch it, and the issues that they raised."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from monitors.guarded import DetectorFailure, Guarded, Watchers
 from supervisor.protocol.issues import Detector, Issue
@@ -20,15 +20,17 @@ class Issues:
         self.open: dict[tuple[str, str], Issue] = {}
         """By type and key."""
         self._watchers = Watchers(detectors)
-        self._switched_off: set[str] = set()
+        self._working = [detector for detector in detectors if isinstance(detector, Guarded)]
 
-    def observed(self, observation: Observation) -> Iterator[DetectorFailure]:
-        """Show it to the detectors; yields those that failed and are not asked again."""
+    def observed(self, observation: Observation) -> list[DetectorFailure]:
+        """Show it to the detectors; returns those that failed and are not asked again."""
         for detector in self._watchers.of(observation):
-            self.fresh += detector.see(observation)
-            if isinstance(detector, Guarded) and detector.failure and detector.name not in self._switched_off:
-                self._switched_off.add(detector.name)
-                yield detector.failure
+            if issues := detector.see(observation):
+                self.fresh += issues
+        failures = [failure for one in self._working if (failure := one.failure) is not None]
+        if failures:
+            self._working = [one for one in self._working if one.failure is None]
+        return failures
 
     def raised(self, issue: Issue) -> None:
         """The journal has it."""

@@ -136,8 +136,8 @@ def asked(stop: StopRequested) -> str:
 def _turned(known: Memory, retries: RetrySettings) -> Due:
     """What a turn that began or ended means.
 
-    Input stays open while a message or background work will start another, and while the agent goes back: what follows
-    from the end of a turn that is perhaps undone is decided when that is over.
+    Input stays open while a message or background work will start another, for a while where it is a command that may, and
+    while the agent goes back: what follows from the end of a turn that is perhaps undone is decided when that is over.
     """
     if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
         return Step.BEGIN, "a turn began"
@@ -147,7 +147,8 @@ def _turned(known: Memory, retries: RetrySettings) -> Due:
     if turn.queued_turn_count or known.turns.background or known.turns.owed:
         return None
     if not known.task.keep_open:
-        return Step.FINISH, "its last turn ended"
+        waits = known.turns.commands_awaited and not known.summary.failed
+        return None if waits else (Step.FINISH, "its last turn ended")
     return (Step.FINISH if waits_out(known, retries) else Step.REST), _how_it_ended(known)
 
 

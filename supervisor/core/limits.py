@@ -74,6 +74,8 @@ def due(
     """The issue that is to be raised or closed, one at a time; None where all is said."""
     for each in LIMITED:
         part = share(each, usage, limits)
+        if part < EASED and not issues:
+            continue
         known = issues.get((LIMIT_REACHED, each.limit))
         over = each.stops and settings.stop_at is not None and part >= max(1.0, settings.stop_at)
         if over and (OVERRUN, each.limit) not in issues:

@@ -27,7 +27,7 @@ from supervisor.core.requests import Requests, Unread
 from supervisor.core.retries import Retries
 from supervisor.core.stopping import Stopping
 from supervisor.core.summary import Summary
-from supervisor.core.timers import FINISH, HELLO, SETTLE, STANDSTILL
+from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.core.turns import Turns
 from supervisor.core.untold import Untold
 from supervisor.protocol import control, messages
@@ -145,12 +145,16 @@ class Memory:
         self.first_seq = self.first_seq or seq
         self.last_seq = seq
         self.captures.mono = event.mono
-        match event:  # the two that come most, and concern nothing else, first
+        match event:  # those that come most concern few parts
             case LineReceived() | LinePassedOver():
                 self.processes.remember(event)
                 self._line(seq, event)
             case InputAccepted():
                 self.outbox.accepted(event.key)
+            case ReviewMade():
+                self.controller.remember(seq, event)
+                self.captures.remember(seq, event)
+                self._review(seq, event)
             case _:
                 self._step(seq, event)
 
@@ -163,8 +167,6 @@ class Memory:
         match event:
             case FrameRejected():
                 self._rejected(event)
-            case ReviewMade():
-                self._review(seq, event)
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
             case ChangesSeen():
@@ -230,6 +232,10 @@ class Memory:
                     self.turns.taken(id_)
             case messages.BackgroundTask():
                 self.turns.work(message)
+            case messages.BackgroundCommands():
+                self.turns.commands_run(message.task_ids)
+            case messages.User() if message.parent_tool_use_id is None and any(message.results()):
+                self.turns.results_told()
             case messages.Result():
                 self.turns.ended = message
                 self.stopping.turn_ended()
@@ -255,20 +261,23 @@ class Memory:
 
     def _feed(self, observations: Sequence[Observation]) -> None:
         for observation in observations:
-            if isinstance(observation, ToolReturned) and not (observation.reviewed or observation.failed):
-                self.untold.add(observation)
             if isinstance(observation, ToolReturned):
-                self.calls.returned(observation)
-                if observation.failed:
-                    self.summary.recent = self.calls.steps
-                self.foreseen.returned(observation.id)
+                self._returned(observation)
             elif isinstance(observation, TurnEnded):
                 self.foreseen.turn_ended()
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
-            self.captures.observed(observation.seq, observation)
             for failure in self.issues.observed(observation):
                 self.untold.add(failure)
+
+    def _returned(self, call: ToolReturned) -> None:
+        self.calls.returned(call)
+        self.foreseen.returned(call.id)
+        self.captures.returned(call)
+        if call.failed:
+            self.summary.recent = self.calls.steps
+        elif not call.reviewed:
+            self.untold.add(call)
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -425,6 +434,8 @@ class Memory:
             self._not_still(event)
         elif event.name == SETTLE:
             self.turns.settled()
+        elif event.name == COMMANDS:
+            self.turns.forsaken()
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
         id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)

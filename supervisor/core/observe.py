@@ -232,7 +232,7 @@ def shortened(text: str) -> str:
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _length(block: Json) -> int:

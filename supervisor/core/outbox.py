@@ -100,7 +100,7 @@ class Outbox:
 
     def take(self) -> list[SendLine]:
         """The lines that were not taken before."""
-        if self._sent.issuperset(self._lines):
+        if not self._lines or self._sent.issuperset(self._lines):
             return []
         due = [SendLine(key, line, key in self._hurried) for key, line in self._lines.items() if key not in self._sent]
         self._sent = set(self._lines)

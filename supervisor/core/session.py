@@ -15,7 +15,17 @@ from supervisor.core.going_back import Phase
 from supervisor.core.memory import Memory
 from supervisor.core.summary import Summary
 from supervisor.core.taking_over import TABLE, Found, Todo
-from supervisor.core.timers import APPROVAL, FINISH, HELLO, INTERVENE, LADDER, RETRY, SETTLE, STANDSTILL
+from supervisor.core.timers import (
+    APPROVAL,
+    COMMANDS,
+    FINISH,
+    HELLO,
+    INTERVENE,
+    LADDER,
+    RETRY,
+    SETTLE,
+    STANDSTILL,
+)
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
@@ -40,8 +50,11 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     IncidentOpened,
+    InputAccepted,
     InterventionChosen,
     LimitsEased,
+    LineReceived,
+    ReviewMade,
     RollbackRequested,
     RungReached,
     StateChanged,
@@ -151,14 +164,13 @@ class Session:
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
         known = self._known
-        greeted, owed, rollback = known.processes.greeted, known.turns.owed, self._rollback
+        greeted, awaited, rollback = known.processes.greeted, self._awaited(), self._rollback
         known.remember(seq, event)
         commands = self._effects(event)
         commands += self._decide(seq, event)
         if known.processes.greeted and not greeted:
             commands.append(StopTimer(HELLO))
-        if known.turns.owed and not owed:
-            commands.append(StartTimer(SETTLE, self._settings.settle_seconds))
+        commands += [StartTimer(name, seconds) for name, seconds in self._awaited().items() if name not in awaited]
         if self._rollback != rollback:
             commands += self._go_back(event.mono)
         return commands + self._wake(event.mono)
@@ -184,8 +196,8 @@ class Session:
                 return [StartTimer(RETRY, known.retries.seconds_left(event.at))]
             case Todo.AWAIT_HELLO:
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
-            case Todo.AWAIT_TURN if known.turns.owed:
-                return [StartTimer(SETTLE, self._settings.settle_seconds)]
+            case Todo.AWAIT_TURN:
+                return [StartTimer(name, seconds) for name, seconds in self._awaited().items()]
             case Todo.CLOSE:
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case Todo.CLIMB if known.stopping.rung is not None:
@@ -200,6 +212,15 @@ class Session:
                 return self._go_back(mono)
             case _:
                 return []
+
+    def _awaited(self) -> dict[str, float]:
+        """What may start another turn behind the one that ended, by its timer's name: for how long that is waited for."""
+        turns, awaited = self._known.turns, {}
+        if turns.owed:
+            awaited[SETTLE] = self._settings.settle_seconds
+        if turns.commands_awaited:
+            awaited[COMMANDS] = self._settings.command_seconds
+        return awaited
 
     def _apply_limits(self) -> ApplyLimits:
         return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)
@@ -254,6 +275,8 @@ class Session:
     def _effects(self, event: AnyEvent) -> list[Command]:
         """What one event asks for beside lines to the CLI."""
         match event:
+            case LineReceived() | InputAccepted() | ReviewMade():
+                return []  # what comes most, so that it is not held against all of these
             case TaskSubmitted():
                 return self._launch()
             case AgentLaunched():
@@ -261,7 +284,9 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
-                return [StopTimer(name) for name in (HELLO, SETTLE, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)]
+                return [
+                    StopTimer(name) for name in (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)
+                ]
             case StateChanged(before=AgentState.WAITING, after=AgentState.STARTING):
                 return [StopTimer(RETRY), *self._launch()]
             case StateChanged(after=AgentState.STARTING):

@@ -6,6 +6,9 @@ HELLO = "hello"
 SETTLE = "settle"
 """Messages that no turn has taken."""
 
+COMMANDS = "commands"
+"""Commands in the background that a turn left."""
+
 FINISH = "finish"
 """The CLI's end, once its input is closed."""
 

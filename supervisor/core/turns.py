@@ -4,8 +4,7 @@ from supervisor.protocol import messages
 from supervisor.protocol.words import AgentState
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})
-"""Background work of the CLI that wakes the model when it ends, so that its input must stay open. Background shells
-may run for ever and are left out: waiting for them would never end."""
+"""Background work of the CLI that wakes the model when it ends, so that its input must stay open."""
 
 WORK_ENDED = frozenset({"completed", "failed", "stopped", "killed"})
 
@@ -20,17 +19,25 @@ class Turns:
         """What people said and no turn has taken, by the message's id."""
         self.background: set[str] = set()
         """Work of the CLI that will start another turn when it ends."""
+        self.commands: frozenset[str] = frozenset()
+        """Background commands that run. Their end wakes the model as well, and its calls are refused where the input is closed
+        by then (seen with CLI 2.1.329); but servers never end, so that they are waited for only so long."""
         self.begun = False
         """Whether one began that the agent's state does not tell of yet."""
         self.idle = False
         """Whether nothing is under way: its last turn ended, what followed from that was decided, and none began since."""
         self._untaken: dict[str, str] = {}
-        self._settled = self._woken = False
+        self._settled = self._woken = self._forsaken = False
 
     @property
     def owed(self) -> bool:
         """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
         return self.ended is not None and not self._settled and (bool(self._untaken) or self._woken)
+
+    @property
+    def commands_awaited(self) -> bool:
+        """Whether the turn ended with commands in the background that may end soon."""
+        return self.ended is not None and not self._forsaken and bool(self.commands)
 
     def told(self, id_: str, text: str, *, by_a_person: bool = False) -> None:
         """A message is on its way to the model."""
@@ -54,7 +61,7 @@ class Turns:
         """A turn begins."""
         self.ended, self.idle = None, False
         self.begun = state in (AgentState.STARTING, AgentState.IDLE)
-        self._settled = self._woken = False
+        self._settled = self._woken = self._forsaken = False
 
     def entered(self, state: AgentState) -> None:
         """The agent took a step: what followed from a turn that began, or from the end of the last one, was decided."""
@@ -70,6 +77,19 @@ class Turns:
             self.background.remove(task.task_id)
             self._woken = True
 
+    def commands_run(self, tasks: frozenset[str]) -> None:
+        """These commands run in the background now; one that ended wakes the model."""
+        self._woken = self._woken or bool(self.commands - tasks)
+        self.commands = tasks
+
+    def results_told(self) -> None:
+        """The model is told results of its calls, and with them what ended in the background by now."""
+        self._woken = False
+
     def settled(self) -> None:
         """What was not taken up by now starts no turn."""
         self._settled = True
+
+    def forsaken(self) -> None:
+        """Commands that run in the background by now were waited for long enough."""
+        self._forsaken = self.ended is not None

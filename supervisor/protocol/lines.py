@@ -6,7 +6,7 @@ file, which has it whole, and reading resumes at the next newline.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Longest line kept whole, in bytes. The largest tool result seen from the CLI is an image of about 10 MB of base64;
@@ -18,8 +18,7 @@ HEAD_BYTES = 1024
 CLI writes within the first hundred bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One whole line, without its newline."""
 
     start: int
@@ -30,8 +29,7 @@ class Line:
     """Offset behind its newline: where reading resumes."""
 
 
-@dataclass(frozen=True, slots=True)
-class OversizedLine:
+class OversizedLine(NamedTuple):
     """A line longer than the cap; its bytes were passed over."""
 
     start: int

@@ -170,6 +170,13 @@ class BackgroundTask:
 
 
 @dataclass(frozen=True, slots=True)
+class BackgroundCommands:
+    """Which shell commands run in the background of the CLI, whenever that changes."""
+
+    task_ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class MessageProgress:
     """How far a message has come that was written with an id of its own. Versions before 2.1.329 may not tell."""
 
@@ -205,6 +212,7 @@ Message = (
     | Cancelled
     | Compacted
     | BackgroundTask
+    | BackgroundCommands
     | MessageProgress
     | Unknown
     | NotJson
@@ -276,6 +284,8 @@ def parse_frame(frame: Json) -> Message:
         subtype = _text_or_none(frame.get("subtype"))
         if subtype in _TASK_FRAMES:
             return _background_task(frame)
+        if subtype == "background_tasks_changed":
+            return _background_commands(frame)
         kind = f"system/{subtype}"
     elif kind == "control_request":
         request = frame.get("request")
@@ -311,6 +321,14 @@ def _background_task(frame: Json) -> BackgroundTask:
         str(frame.get("task_id") or ""),
         _text_or_none(frame.get("task_type")),
         "started" if frame.get("subtype") == "task_started" else _text_or_none(status),
+    )
+
+
+def _background_commands(frame: Json) -> BackgroundCommands:
+    tasks = frame.get("tasks")
+    listed = [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+    return BackgroundCommands(
+        frozenset(str(task.get("task_id")) for task in listed if task.get("task_type") == "local_bash")
     )
 
 

@@ -5,13 +5,14 @@ from typing import Any
 from fastapi import FastAPI, Query
 from pydantic import TypeAdapter
 
-from checkpoints.model import Checkpoint, Difference, RestorePlan
+from checkpoints.model import Difference, RestorePlan
+from checkpoints.records import to_data
 from supervisor.runtime import rollbacks
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.peer import By
 from supervisor.runtime.submission import Asked
 
-CHECKPOINT, PLAN = TypeAdapter(Checkpoint), TypeAdapter(RestorePlan)
+PLAN = TypeAdapter(RestorePlan)
 
 
 class Wanted(Asked):
@@ -51,7 +52,7 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
     async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> dict[str, Any]:
         """All checkpoints, oldest first, and the stores that cannot be read."""
         kept = await daemon.keeper.stores.all()
-        found = [_plain(one) for one in kept.checkpoints if agent in ("", one.facts.agent)]
+        found = [to_data(one) for one in kept.checkpoints if agent in ("", one.facts.agent)]
         return {"checkpoints": found, "problems": list(kept.problems)}
 
     @api.get("/v1/checkpoint-stores")
@@ -70,12 +71,12 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
         """Forget one checkpoint."""
         found = await daemon.keeper.stores.find(name, whose.agent if whose else "")
         await daemon.keeper.stores.forget(found)
-        return _plain(found)
+        return to_data(found)
 
     @api.get("/v1/checkpoints/{name}")
     async def show(name: str, agent: str = "") -> dict[str, Any]:
         """One checkpoint, with all that it holds."""
-        return _plain(await daemon.keeper.stores.find(name, agent))
+        return to_data(await daemon.keeper.stores.find(name, agent))
 
     @api.get("/v1/checkpoints/{name}/diff")
     async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:
@@ -113,8 +114,3 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
             "files_only": done.files_only,
             "commits_kept_as": done.commits_kept_as,
         }
-
-
-def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
-    facts: dict[str, Any] = CHECKPOINT.dump_python(checkpoint, mode="json")
-    return facts

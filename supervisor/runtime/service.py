@@ -134,7 +134,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
-        keeper = Keeper(setup.places.checkpoints, CaptureSettings(), setup.clock)
+        kept = setup.config.checkpoints
+        captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
+        keeper = Keeper(setup.places.checkpoints, captured, setup.clock)
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)

@@ -239,6 +239,38 @@ async def test_a_subagent_runs_in_the_background_and_its_end_starts_a_turn_by_it
     assert "seven-files" in told(model, step=2, script=1)
 
 
+async def test_a_command_in_the_background_is_listed_while_it_runs_and_its_end_starts_a_turn_by_itself(
+    run: Run,
+) -> None:
+    command = Use("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
+    async with run(command, Say("launched"), Say("told")) as (cli, _):
+        first, second = await cli.result(), await cli.result(2)
+    lists = [frame["tasks"] for frame in cli.out if frame.get("subtype") == "background_tasks_changed"]
+    assert [[task["task_type"] for task in tasks] for tasks in lists] == [["local_bash"], []]
+    assert (first["result"], second["result"]) == ("launched", "told")
+
+
+async def test_what_a_command_in_the_background_wakes_is_refused_its_calls_once_the_input_closed(
+    run: Run, workspace: Path
+) -> None:
+    command = Use("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
+    async with run(command, Say("launched"), MARK) as (cli, model):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert tool_results(model.requests[-1])["toolu_0002"].is_error
+    assert not (workspace / "ran.txt").exists()
+
+
+async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> None:
+    """So in a run of one turn it never comes, and planning one is blocked there."""
+    later = Use("ScheduleWakeup", {"delaySeconds": 60, "reason": "wait", "prompt": "look again"})
+    async with run(later, Say("I look again later")) as (cli, model):
+        await cli.result()
+        assert await cli.finish() == 0
+    assert "harness re-invokes you" in told(model)
+    assert len(model.conversation()) == 2
+
+
 async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_result(run: Run) -> None:
     scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
     async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, _):
@@ -283,7 +315,8 @@ async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: 
     async with run(Use("Bash", {"command": "sleep 30"}), Use("Read", {"wrong": 1})) as (cli, model):
         await cli.result()
     assert not [frame for frame in cli.out if frame["type"] == "control_request"]
-    assert all(result.is_error for result in tool_results(model.requests[-1]).values())
+    refused = {id_: result.is_error for id_, result in tool_results(model.requests[-1]).items()}
+    assert refused == {"toolu_0001": True, "toolu_0002": True}
 
 
 # ── steering ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.tasks import Task
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.rehearsal.script import Say, Script, Step, Use
 from supervisor.runtime.containment import Uncontained
 from supervisor.runtime.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
@@ -24,6 +24,12 @@ CALL = Use("Bash", {"command": "echo ran > ran.txt", "description": "leave a mar
 NO_HOOKS = {"env": {"CLAUDE_CODE_SIMPLE": "1"}}
 
 
+def trusted(tmp_path: Path) -> None:
+    """Let the CLI take the workspace for one that its user trusts, as one where they work every day is."""
+    trust = {"projects": {str(tmp_path / "workspace"): {"hasTrustDialogAccepted": True}}}
+    (tmp_path / "home/.claude.json").write_bytes(orjson.dumps(trust))
+
+
 async def runs_unreviewed(
     tmp_path: Path, *arguments: str, user: Any = None, project: Any = None, environment: Mapping[str, str] | None = None
 ) -> bool:
@@ -32,6 +38,7 @@ async def runs_unreviewed(
         (directory / ".claude").mkdir(parents=True)
         if settings is not None:
             (directory / ".claude/settings.json").write_bytes(orjson.dumps(settings))
+    trusted(tmp_path)
     asked: list[Frame] = []
 
     def deny(request: Frame) -> Mapping[str, Any]:
@@ -133,6 +140,41 @@ async def test_a_skill_runs_shell_lines_and_hooks_that_nobody_is_asked_about(tmp
 async def test_the_gates_arguments_keep_a_skills_shell_lines_from_running(tmp_path: Path, user: Any) -> None:
     """The hooks still run: using a skill that has some is what the reviewer blocks (`monitors.review.definitions`)."""
     assert await left_by_a_skill(tmp_path, *GATE_ARGUMENTS, user=user) == {"by-hook.txt"}
+
+
+SUBAGENT = """---
+name: tidy
+description: tidies
+tools: Bash
+mcpServers:
+  - mini: {type: stdio, command: sh, args: ["-c", "echo ran > by-server.txt"]}
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks: [{type: command, command: 'echo ran > "$CLAUDE_PROJECT_DIR/by-hook.txt"'}]
+---
+You tidy up.
+"""
+
+
+async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_that_nobody_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    """So starting a subagent that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    definition = tmp_path / "workspace/.claude/agents/tidy.md"
+    definition.parent.mkdir(parents=True)
+    definition.write_text(SUBAGENT)
+    trusted(tmp_path)
+    start = Use("Agent", {"description": "tidy", "prompt": "tidy-it-up", "subagent_type": "tidy"})
+    scripts = [Script((Step((CALL,)), Step((Say("done"),))), when="tidy-it-up"), Script((Step((start,)),))]
+    async with (
+        ScriptedModel(scripts) as model,
+        running_cli(tmp_path / "home", tmp_path / "workspace", model.url, arguments=GATE_ARGUMENTS) as cli,
+    ):
+        await cli.initialize("PreToolUse")
+        await cli.say("do the thing")
+        await model.wait_for_step(1, script=0)
+    assert {path.name for path in (tmp_path / "workspace").glob("by-*.txt")} == {"by-server.txt", "by-hook.txt"}
 
 
 async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Path) -> None:

@@ -30,4 +30,4 @@ def test_an_injection_is_repeatable_and_keeps_every_line_of_the_session() -> Non
 
 def test_no_place_is_between_a_call_and_its_result() -> None:
     lines = healthy(2)
-    assert all(b'"tool_use"' not in lines[place - 1] for place in resting_places(lines))
+    assert {b'"tool_use"' in lines[place - 1] for place in resting_places(lines)} == {False}

@@ -251,6 +251,19 @@ RULES = (
         no=("pkill firefox",),
     ),
     Rule(
+        "process.kill-python",
+        (
+            "pkill|killall ... python|python3|python3.*",
+            "kill /pgrep (?:-[a-z]+ )*['\"]?python3?['\"]?\\)/",
+        ),
+        HARM,
+        "ends every Python program of this user, the guard that watches this agent among them",
+        "Name the program: pkill -f with its script, or kill with its id.",
+        effect="process_signal",
+        yes=("pkill python", "pkill -9 -f python3", "killall python3", "kill -9 $(pgrep -f python)"),
+        no=("pkill -f 'python manage.py'", "pkill -f 'python.*server'", "pkill -f uvicorn", "kill $(pgrep -f app.py)"),
+    ),
+    Rule(
         "process.kill-parent",
         ("kill /\\$\\{?PPID\\b/",),
         HARM,

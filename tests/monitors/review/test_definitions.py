@@ -60,3 +60,21 @@ def test_a_skill_of_the_project_that_brings_hooks_is_not_used(skill: str, path: 
 
 def test_the_skills_of_the_person_are_theirs_to_answer_for() -> None:
     assert review("Skill", {"/home/agent/.claude/skills/tidy/SKILL.md": HOOKS}, skill="tidy").decision is Decision.ALLOW
+
+
+SERVERS = "---\nname: tidy\nmcpServers:\n  - mini:\n      command: ./tidy\n---\nTidy up.\n"
+NAMED = "---\nname: tidy\nmcpServers: [github]\n---\nTidy up.\ncommand: none\n"
+
+
+@pytest.mark.parametrize(
+    "brings", [HOOKS, SERVERS, SERVERS.replace("  - mini:\n      command: ./tidy", "  - {mini: {command: ./tidy}}")]
+)
+def test_a_subagent_of_the_project_that_brings_hooks_or_servers_is_not_started(brings: str) -> None:
+    path = f"{WORKSPACE}/.claude/agents/tidy.md"
+    assert review("Agent", {path: brings}, subagent_type="tidy", prompt="go").rule.startswith("skills.")
+    assert review("Agent", {path: NAMED}, subagent_type="tidy", prompt="go").decision is Decision.ALLOW
+
+
+def test_servers_are_not_written_into_a_subagent_but_may_be_named_there() -> None:
+    assert review("Write", file_path=".claude/agents/tidy.md", content=SERVERS).rule == "skills.servers"
+    assert review("Write", file_path=".claude/agents/tidy.md", content=NAMED).decision is Decision.ALLOW

@@ -22,8 +22,8 @@ def place(path: str, *, strict: bool = False) -> Place:
     [
         ("a.txt", Place.WORKSPACE), ("../a.txt", Place.WORKSPACE), ("../../a.txt", Place.HOME), ("/home/agent/work", Place.WORKSPACE), ("/home/agent/workshop", Place.HOME), ("~/x", Place.HOME), ("~", Place.TOP), ("~/", Place.TOP), ("~bob/x", Place.HOME), ("~bob", Place.TOP),
         ("/", Place.TOP), ("/*", Place.TOP), ("/etc", Place.TOP), ("/home/", Place.TOP), ("/etc/hosts", Place.SYSTEM), ("/usr/share/x", Place.SYSTEM), ("/etc/cron.d/x", Place.STARTUP), ("~/.bashrc", Place.STARTUP), ("~/.ssh/authorized_keys", Place.STARTUP), ("../.git/hooks/pre-commit", Place.STARTUP),
-        ("/tmp/x", Place.SCRATCH), ("/tmp", Place.TOP), ("/tmp/../etc/x", Place.SYSTEM), ("/var/tmp/x", Place.SCRATCH), ("/scratch/agent/x", Place.SCRATCH), ("/srv/cache/x", Place.WORKSPACE), ("/dev/null", Place.NOWHERE), ("/dev/sda", Place.DEVICE), ("/mnt/x", Place.OTHER), ("~/.cache/x", Place.CACHE), ("~/.claude/plans/brave-otter.md", Place.CACHE),
-        ("~/.local/state/chaperon/x", Place.PROTECTED), ("~/.claude/settings.json", Place.PROTECTED), (".claude/settings.local.json", Place.PROTECTED), ("~/.claude/projects/x", Place.HOME), ("//etc//hosts", Place.SYSTEM), ("a" * 10_000, Place.WORKSPACE),
+        ("/tmp/x", Place.SCRATCH), ("/tmp", Place.TOP), ("/tmp/../etc/x", Place.SYSTEM), ("/var/tmp/x", Place.SCRATCH), ("/scratch/agent/x", Place.SCRATCH), ("/srv/cache/x", Place.WORKSPACE), ("/dev/null", Place.NOWHERE), ("/dev/sda", Place.DEVICE), ("/mnt/x", Place.OTHER), ("~/.cache/x", Place.CACHE), ("~/.claude/plans/brave-otter.md", Place.CACHE), ("~/.claude/projects/-home-agent-work/memory/MEMORY.md", Place.CACHE),
+        ("~/.local/state/chaperon/x", Place.PROTECTED), ("~/.claude/settings.json", Place.PROTECTED), (".claude/settings.local.json", Place.PROTECTED), ("~/.claude/projects/x", Place.HOME), ("~/.claude/projects/x/memory", Place.HOME), ("~/.claude/projects/x/s.jsonl", Place.HOME), ("//etc//hosts", Place.SYSTEM), ("a" * 10_000, Place.WORKSPACE),
     ],
 )  # fmt: skip
 def test_every_path_has_its_place(path: str, expected: Place) -> None:

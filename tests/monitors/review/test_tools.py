@@ -6,6 +6,7 @@ import pytest
 
 from monitors.review import ReviewSettings, make_reviewer
 from supervisor.protocol.actions import Action, Context, Review
+from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision
 
 WORKSPACE = "/home/agent/work"
@@ -107,3 +108,15 @@ def test_a_path_allowed_beside_the_workspace_may_be_written() -> None:
         review("Write", {"file_path": "/srv/cache/x", "content": ""}, ReviewSettings(writable=("/srv/cache",))).decision
         is Decision.ALLOW
     )
+
+
+@pytest.mark.parametrize("tool", ["ScheduleWakeup", "CronCreate"])
+def test_work_is_put_off_only_where_somebody_will_be_there(tool: str) -> None:
+    def decided(task: Task | None, **given: Any) -> Decision:
+        context = Context(task=task, home="/home/agent")
+        return make_reviewer(ReviewSettings()).review(Action(tool, given, WORKSPACE, WORKSPACE), context).decision
+
+    assert decided(Task("t", "prompt", WORKSPACE)) is Decision.BLOCK
+    assert decided(Task("t", "prompt", WORKSPACE), stop=True) is Decision.ALLOW
+    assert decided(Task("t", "prompt", WORKSPACE, keep_open=True)) is Decision.ALLOW
+    assert decided(None) is Decision.ALLOW

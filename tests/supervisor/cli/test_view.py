@@ -76,7 +76,9 @@ def test_no_field_of_an_agent_can_paint_the_terminal() -> None:
         ("daemon_stopped", {"reason": bad}),
     ]  # fmt: skip
     for kind, record in records:
-        assert "\x1b]" not in "".join(shown(kind, **record)), kind
+        lines = "".join(shown(kind, **record))
+        assert "pwned" in lines, kind
+        assert "\x1b]" not in lines, kind
 
 
 @pytest.mark.parametrize("kind", ["input_accepted", "timer_fired", "a_kind_of_tomorrow"])

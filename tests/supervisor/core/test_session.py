@@ -269,6 +269,40 @@ def test_background_work_keeps_the_input_open() -> None:
     assert CloseInput() in play.result()
 
 
+def commands_run(*tasks: str) -> dict[str, object]:
+    listed = [{"task_id": task, "task_type": "local_bash"} for task in tasks]
+    return {"type": "system", "subtype": "background_tasks_changed", "tasks": listed}
+
+
+def test_a_command_in_the_background_keeps_the_input_open_until_it_ended_or_for_a_while() -> None:
+    play = Play().running()
+    play.line(commands_run("tests", "server"))
+    ended = play.result()
+    assert CloseInput() not in ended
+    assert StartTimer("commands", 600.0) in ended
+    assert CloseInput() not in play.line(commands_run("server"))
+    play.init()
+    assert CloseInput() not in play.result()
+    assert CloseInput() in play.fired("commands")
+
+
+def test_a_daemon_that_comes_back_waits_for_the_commands_of_a_turn_anew() -> None:
+    play = Play().running()
+    play.line(commands_run("tests"))
+    play.result()
+    assert play.session is not None
+    assert StartTimer("commands", 600.0) in play.session.recover(99, play.journal[-1][1])
+
+
+@pytest.mark.parametrize("how", [{"keep_open": True}, {"is_error": True}])
+def test_commands_in_the_background_hold_up_no_agent_that_is_kept_open_and_no_failure(how: dict[str, bool]) -> None:
+    play = Play(keep_open="keep_open" in how).running()
+    play.line(commands_run("server"))
+    play.result(is_error="is_error" in how)
+    assert play.session is not None
+    assert play.session.state is (AgentState.IDLE if "keep_open" in how else AgentState.FINISHING)
+
+
 def test_an_agent_that_is_kept_open_waits_to_be_told_more() -> None:
     play = Play(keep_open=True).running()
     play.result()

@@ -61,8 +61,31 @@ def test_work_that_has_ended_wakes_the_model() -> None:
 
 
 @pytest.mark.parametrize("task", [work("started", "local_bash"), work("completed")])
-def test_shells_and_work_that_never_began_are_not_waited_for(task: BackgroundTask) -> None:
+def test_commands_of_calls_and_work_that_never_began_are_not_waited_for(task: BackgroundTask) -> None:
     turns = Turns()
     turns.work(task)
     turns.ended = result()
     assert (turns.background, turns.owed) == (set(), False)
+
+
+def test_a_command_in_the_background_is_awaited_for_a_while_and_its_end_wakes_the_model() -> None:
+    turns = Turns()
+    turns.commands_run(frozenset({"b1", "b2"}))
+    turns.forsaken()
+    turns.ended = result()
+    assert turns.commands_awaited, "the time of an earlier turn does not count"
+    turns.commands_run(frozenset({"b2"}))
+    assert (turns.commands_awaited, turns.owed) == (True, True)
+    turns.began(AgentState.RUNNING)
+    turns.ended = result()
+    turns.forsaken()
+    assert (turns.commands_awaited, turns.owed) == (False, False)
+
+
+def test_what_ended_before_results_were_told_was_told_with_them() -> None:
+    turns = Turns()
+    turns.commands_run(frozenset({"b1"}))
+    turns.commands_run(frozenset())
+    turns.results_told()
+    turns.ended = result()
+    assert not turns.owed

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.messages import (
     Assistant,
+    BackgroundCommands,
     BackgroundTask,
     Cancelled,
     CanUseTool,
@@ -194,6 +195,19 @@ def test_frames_about_tasks_are_read_leniently(frame: dict[str, Any], expected: 
     assert parse(line({"type": "system", **frame})) == expected
 
 
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        ([{"task_id": "a", "task_type": "local_bash"}, {"task_id": "b", "task_type": "local_agent"}, 3], {"a"}),
+        ([], set()),
+        (None, set()),
+    ],
+)
+def test_the_commands_that_run_in_the_background_are_read_leniently(tasks: object, expected: set[str]) -> None:
+    frame = {"type": "system", "subtype": "background_tasks_changed", "tasks": tasks}
+    assert parse(line(frame)) == BackgroundCommands(frozenset(expected))
+
+
 def test_a_lone_surrogate_does_not_cost_the_frame() -> None:
     text = json.dumps(HOOK).replace('"ls"', '"echo \\ud83d"')
     message = parse(text.encode())
@@ -277,7 +291,7 @@ def test_a_failed_call_has_its_own_event_and_an_error_result() -> None:
         "PreToolUse",
         "PostToolUseFailure",
     ]
-    assert all(result["is_error"] for user in of(User, "failure") for result in user.results())
+    assert [result["is_error"] for user in of(User, "failure") for result in user.results()] == [True, True]
 
 
 @pytest.mark.parametrize("case", ["denied", "asked_permission"])
