@@ -47,6 +47,8 @@ _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
 _LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
 _COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
+_GLOB_MARK = re.compile(r"[()\n;]")
+_GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
 _PAIRS = {"(": ")", "{": "}"}
 
 
@@ -565,6 +567,7 @@ class _Reader:
         self.at += 2
         if following == "\n":
             return
+        self.count()
         into.append(Part("quoted", following or "\\", quoted=True))
 
     def single(self, into: list[Part]) -> None:
@@ -649,6 +652,7 @@ class _Reader:
         self.at = min(at + 1, self.end)
 
     def command_substitution(self, start: int, *, quoted: bool) -> Part:
+        self.count()
         self.at = start + 2
         body: list[Node] = []
         self.commands(body)
@@ -727,15 +731,12 @@ class _Reader:
     def extended_glob(self, into: list[Part]) -> None:
         depth = 0
         start = self.at
-        while self.at < self.end and self.text[self.at] not in "\n;":
-            char = self.text[self.at]
-            self.at += 1
-            if char == "(":
-                depth += 1
-            elif char == ")":
-                depth -= 1
-                if depth == 0:
-                    break
+        self.at = self.end
+        for match in _GLOB_MARK.finditer(self.text, start):
+            depth += _GLOB_DEPTH[match[0]]
+            if match[0] in "\n;" or depth == 0:
+                self.at = match.end() if match[0] == ")" else match.start()
+                break
         into.append(Part("text", self.text[start : self.at]))
 
 
