@@ -223,6 +223,13 @@ def test_names_that_are_no_text_are_captured(store: Store, workspace: Path, capt
     assert store.read(later[strange[0]].id)[1] == b"changed"
 
 
+def test_names_that_differ_in_case_alone_are_two_files(store: Store, workspace: Path, capturer: Capturer) -> None:
+    (workspace / "readme").write_text("the other")
+    checkpoint = capturer.capture(MOMENT)
+    assert content(store, checkpoint, "readme") == b"the other"
+    assert content(store, checkpoint, "README") == b"read me\n"
+
+
 def test_special_files_are_named_and_never_waited_for(store: Store, workspace: Path, capturer: Capturer) -> None:
     capturer.capture(MOMENT)
     os.mkfifo(workspace / "pipe")
