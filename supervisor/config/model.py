@@ -276,8 +276,8 @@ class Audit(Section):
 
     log_level: Literal["debug", "info", "warn", "error"] = "info"
     """What the daemon says on standard error, and all that is worse."""
-    retain_days: Days = 30
-    """How long journal segments of ended runs are kept, in days. Nothing reads it yet: they stay until somebody moves them away."""
+    retain_days: Days | None = None
+    """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every start may have to be rebuilt from them."""
     export_format: Literal["json", "csv"] = "json"
     """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or `csv` with a head."""
 
