@@ -25,6 +25,23 @@ def test_chaperons_own_places_and_the_users_are_protected() -> None:
     assert set(found) == {"/var/lib/chaperon", "/run/chaperon", "/home/ann/.config/chaperon", "/srv/precious"}
 
 
+def test_what_is_protected_is_named_by_where_its_links_lead_too(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    found = protected_paths(config(protected_paths=(f"{tmp_path}/link/precious",)), PLACES, {"HOME": "/home/ann"})
+    assert {f"{tmp_path}/link/precious", f"{tmp_path}/disk/precious"} <= set(found)
+
+
+def test_a_program_that_leads_to_the_systems_own_does_not_take_that_from_agents(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    for name, to in {"mine.link": tmp_path / "mine", "shell.link": Path("/usr/bin/env")}.items():
+        (tmp_path / name).symlink_to(to)
+    hooks = {"post-complete": f"{tmp_path}/mine.link", "on-error": f"{tmp_path}/shell.link"}
+    found = set(protected_paths(config(hooks=hooks), PLACES, {"HOME": "/home/ann"}))
+    assert {*hooks.values(), f"{tmp_path}/mine"} <= found
+    assert not any(path.startswith("/usr/") for path in found)
+
+
 def test_the_agents_home_is_the_daemons() -> None:
     assert session_settings(config(), PLACES, {"HOME": "/home/ann"}).home == "/home/ann"
 
