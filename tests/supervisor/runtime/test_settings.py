@@ -1,11 +1,22 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from checkpoints.retention import RetentionPolicy
+from interventions.settings import InterventionSettings
+from monitors.review import ReviewSettings
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
+from supervisor.core.decide import SessionSettings
 from supervisor.protocol.errors import UsageError
-from supervisor.runtime.settings import controller_settings, protected_paths, review_settings, session_settings
+from supervisor.runtime.settings import (
+    controller_settings,
+    protected_paths,
+    retention,
+    review_settings,
+    session_settings,
+)
 
 PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
@@ -18,6 +29,16 @@ def test_the_ladder_is_as_configured() -> None:
     given = config(stop={"interrupt_seconds": 1, "end_of_input_seconds": 2, "terminate_seconds": 4})
     ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).ladder
     assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
+
+
+def test_what_nobody_configures_is_what_the_pure_parts_do_by_themselves() -> None:
+    """The two are written down apart, so that the reference of settings can show its own."""
+    plain = session_settings(config(), PLACES, {})
+    same = replace(plain, home="", protected=(), captures=replace(plain.captures, enabled=False))
+    assert same == SessionSettings()
+    assert replace(retention(config()), quota_bytes=None) == RetentionPolicy()
+    assert controller_settings(config()) == InterventionSettings()
+    assert review_settings(config()) == ReviewSettings()
 
 
 def test_chaperons_own_places_and_the_users_are_protected() -> None:
