@@ -28,6 +28,8 @@ class Scene:
     """Files that the action itself writes with known text, by path."""
     background: bool = False
     """Whether the CLI does not wait for the command."""
+    heard: set[int] = field(default_factory=set)
+    """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
     downloads: set[str] = field(default_factory=set)
