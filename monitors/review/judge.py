@@ -121,6 +121,9 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     operands = scene.book.operands(invocation)
     if _asks(scene, invocation):
         return
+    if sum(map(len, invocation.args)) > MAX_SEARCHED and scene.book.rules_for(invocation.name):
+        yield _LONG
+        return
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
         yield _fitted(scene, invocation, rule)
@@ -130,6 +133,17 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
             yield _whole(program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         yield from verbs.check(invocation, operands)
+
+
+MAX_SEARCHED = 32_768
+"""Most characters of words that are held against the rules of a program that has some; 30 rules take 20 ms for as much."""
+_LONG = Finding(
+    "shell.too-much",
+    levels.HARM,
+    f"has more words than a review goes through: over {MAX_SEARCHED} characters",
+    "Give them in a file.",
+    effect=effect("process", "runs a command that was not read to its end"),
+)
 
 
 def _asks(scene: Scene, invocation: Invocation) -> bool:

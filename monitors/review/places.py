@@ -85,7 +85,7 @@ _SECRETS = (
     ),
     (
         re.compile(
-            r"/\.(?:aws/(?:credentials|sso)|netrc|_netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|vault-token|docker/config\.json|kube/config|config/gcloud|azure/|config/gh/hosts\.yml|terraform\.d/credentials|cargo/credentials|gem/credentials|boto|s3cfg|config/hub|config/rclone|password-store|htpasswd)"
+            r"/\.(?:aws/(?:credentials|sso)|netrc|_netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|vault-token|docker/config\.json|kube/config|config/gcloud|azure/|config/gh/hosts\.yml|terraform\.d/credentials|cargo/credentials|gem/credentials|boto|s3cfg|config/hub|config/rclone|password-store|htpasswd)(?!\.(?:example|sample|template))"
         ),
         "stored credentials",
     ),
@@ -205,9 +205,18 @@ class Places:
         """Whether the path is chaperon's own, or the hook settings of the CLI."""
         return any(_below(path, top) for top in self.protected) or _HOOK_SETTINGS.search(path) is not None
 
+    def guards(self, path: str) -> bool:
+        """Whether the path, or what its links lead to, is chaperon's own or the hook settings of the CLI."""
+        real = self.facts.real(path)
+        return self.is_protected(path) or (real != path and self.is_protected(real))
+
     def holds_protected(self, path: str) -> bool:
         """Whether something of chaperon's own lies below the path."""
         return any(_below(top, path) for top in self.protected)
+
+    def is_own(self, path: str) -> bool:
+        """Whether the path, or what its links lead to, is chaperon's own, which is not even read."""
+        return any(_below(one, top) for one in (path, self.facts.real(path)) for top in self.protected)
 
     def secret(self, path: str) -> str:
         """What secret the path holds, or empty: never meant to be read by an agent."""

@@ -164,6 +164,10 @@ class RuleBook:
                 found.append(word)
         return found
 
+    def rules_for(self, name: str) -> bool:
+        """Whether any rule is about the program."""
+        return name in self._rules
+
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, each once, in their order."""
         uses = _met(invocation.name, self._rules, self._uses)

@@ -70,6 +70,15 @@ def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _below(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what lies in no workspace, and git's own folder."""
+    for path in value:
+        steps = path.rstrip("/").split("/")
+        if {"", ".", "..", ".git"}.intersection(steps):
+            raise ValueError(f"{path!r} is no path below a workspace; write it relative, without `.`, `..` and `.git`")
+    return value
+
+
 def _mode(value: Any) -> Any:
     """Read `"0600"` in quotes, or from the environment, as the octal number it means."""
     return int(value, 8) if isinstance(value, str) and re.fullmatch(r"0o?[0-7]{3}", value) else value
@@ -267,8 +276,8 @@ class Audit(Section):
 
     log_level: Literal["debug", "info", "warn", "error"] = "info"
     """What the daemon says on standard error, and all that is worse."""
-    retain_days: Days = 30
-    """How long journal segments of ended runs are kept, in days. Nothing reads it yet: they stay until somebody moves them away."""
+    retain_days: Days | None = None
+    """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every start may have to be rebuilt from them."""
     export_format: Literal["json", "csv"] = "json"
     """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or `csv` with a head."""
 
@@ -284,6 +293,10 @@ class Checkpoints(Section):
     """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what that person changed."""
     spacing_seconds: Pause = 10
     """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers within 300 ms by 4 %."""
+    also: Annotated[Texts, AfterValidator(_below)] = ()
+    """What is captured although git ignores it: files, or folders with all that is in them, as paths below the workspace. Example: `.env`."""
+    max_file_mb: Count = 10
+    """How large a file may be, in MiB. Larger ones are named in the checkpoint, without their content, and a rollback leaves them as they are."""
     max_count: Count = Field(default=50, alias="maxCount")
     """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
     max_age_days: Days = Field(default=30, alias="maxAgeDays")

@@ -54,6 +54,7 @@ from supervisor.runtime.log import log
 from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.recovering import Recovering
+from supervisor.runtime.retention import forget_what_is_old
 from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
@@ -78,8 +79,6 @@ if TYPE_CHECKING:
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
-
-DAY_SECONDS = 86_400.0
 
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
@@ -134,14 +133,18 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
-        keeper = Keeper(setup.places.checkpoints, CaptureSettings(), setup.clock)
+        kept = setup.config.checkpoints
+        captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
+        keeper = Keeper(setup.places.checkpoints, captured, setup.clock)
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened)
             serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
-            tasks.start_soon(_prune_reports, daemon, setup, name="incident reports")
+            reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
+            days, agents = setup.config.audit.retain_days, setup.places.agents
+            tasks.start_soon(forget_what_is_old, daemon, agents, setup.clock, reports, days, name="retention")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
@@ -377,14 +380,6 @@ async def _watch_journal(daemon: Daemon) -> None:
             log.info("there is room again; agents go on")
         else:
             await daemon.journal.room()  # raises why nothing is written any more, which ends the daemon
-
-
-async def _prune_reports(daemon: Daemon, setup: Setup) -> None:
-    """Keep the reports of stops as long as the user wants, looked at once a day."""
-    days = setup.config.interventions.emergency_stop.preserve_incident_data_days
-    while True:
-        await daemon.incidents.prune(setup.clock.wall(), days)
-        await anyio.sleep(DAY_SECONDS)
 
 
 async def _take_snapshots(daemon: Daemon, places: Places) -> None:

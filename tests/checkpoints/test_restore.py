@@ -15,6 +15,7 @@ from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
+from checkpoints.trees import files_in
 from checkpoints.upkeep import keep_up
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -159,6 +160,8 @@ def test_an_ignored_file_where_the_target_has_one_is_not_replaced(workspace: Pat
     result = go_back(capturer, target)
     assert [one.path for one in result.kept] == ["data"]
     assert (workspace / "data").read_text() == "ignored, and nowhere else"
+    found = dict(files_in(capturer.store, bytes.fromhex(capturer.capture(MOMENT).tree)))
+    assert capturer.store.read(found[b"data"].id)[1] == b"ignored, and nowhere else", "not taken for what was restored"
 
 
 def test_a_folder_with_ignored_files_is_not_replaced_by_a_file(workspace: Path, capturer: Capturer) -> None:
@@ -240,6 +243,41 @@ def test_a_file_that_appears_in_the_middle_makes_it_return_everything(
         restorer.restore(plan, confirmed=True)
     assert done == [step]
     assert shape(workspace) == before | {"src/run.sh": ("file", b"came in the middle")}
+
+
+@pytest.mark.parametrize("step", STEPS[:2])
+def test_a_file_that_is_written_in_the_middle_keeps_what_was_written(
+    workspace: Path, capturer: Capturer, step: str
+) -> None:
+    target = prepare_every_step(workspace, capturer)
+    before = shape(workspace)
+
+    def meddle(now: str) -> None:
+        if now == step and (workspace / "zoo").exists():
+            (workspace / "zoo").write_text("written in the middle")
+
+    restorer = Restorer(capturer, step=meddle)
+    plan = restorer.plan(target, MOMENT)
+    with pytest.raises(RestoreFailedError, match=r"zoo could not be restored.*as it was before"):
+        restorer.restore(plan, confirmed=True)
+    assert shape(workspace) == before | {"zoo": ("file", b"written in the middle")}
+
+
+def test_a_file_that_is_written_once_it_was_put_back_is_found_when_all_is_compared(
+    workspace: Path, capturer: Capturer
+) -> None:
+    target = prepare_every_step(workspace, capturer)
+
+    def meddle(now: str) -> None:
+        if now == "put" and (workspace / "README").exists():
+            (workspace / "README").write_text("written behind it")
+
+    restorer = Restorer(capturer, step=meddle)
+    plan = restorer.plan(target, MOMENT)
+    with pytest.raises(RestoreFailedError, match="README could not be restored: it is not what the checkpoint has"):
+        restorer.restore(plan, confirmed=True)
+    assert (workspace / "README").read_text() == "written behind it"
+    assert (workspace / "zoo").read_text() == "zoo"
 
 
 @pytest.mark.parametrize("step", STEPS[2:])

@@ -24,6 +24,15 @@ def test_a_run_that_was_on_its_goals_and_no_longer_is_has_drifted() -> None:
     assert issue.evidence[0] > 2 * 25 - 1
 
 
+def test_only_a_run_that_was_mostly_on_its_goals_can_drift() -> None:
+    def drifts(on: int, off: int) -> int:
+        run, detector = Run(), GoalDrift(task=TASK)
+        mixed = [step for n in range(24) for step in (on_task(run, 1) if n % (on + off) < on else off_task(run, 1))]
+        return len(play(detector, *mixed, *off_task(run, 30)))
+
+    assert (drifts(3, 1), drifts(1, 1)) == (1, 0)
+
+
 def test_it_is_raised_again_when_it_goes_on_and_closes_when_the_run_comes_back() -> None:
     run, detector = Run(), GoalDrift(task=TASK)
     issues = play(detector, *on_task(run, 25), *off_task(run, 15), *on_task(run, 20))

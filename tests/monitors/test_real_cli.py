@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,17 @@ SCRIPTS: dict[str, Steps] = {
     ],
 }  # fmt: skip
 
+SCRIPTS |= {
+    "error_exploration_loop": lambda w: [*SCRIPTS["exploration_wandering"](w), *SCRIPTS["repetitive_errors"](w)],
+    "confused_state": lambda w: [*SCRIPTS["scope_creep"](w), *SCRIPTS["hallucination"](w)],
+    "runaway_execution": lambda _: [replace(step, tokens=Tokens(input=30_000)) for step in [bash("echo again")] * 4],
+}
+
 TASKS: dict[str, dict[str, Any]] = {
     "scope_creep": {"expected_paths": ("src/**",)},
+    "confused_state": {"expected_paths": ("src/**",)},
     "resource_spiral": {"limits": Limits(max_token_usage=100_000)},
+    "runaway_execution": {"limits": Limits(max_token_usage=100_000)},
 }
 
 

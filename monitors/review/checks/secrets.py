@@ -54,6 +54,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, settings)
     if invocation.name in _SENDERS or invocation.name == "ssh" or "s_client" in invocation.args[:1]:
         yield from _sent(scene, invocation)
+    if invocation.name in _COPIERS:
+        yield from _whole_stores(scene, invocation)
     if invocation.name in _SERVERS:
         yield from _served(scene, invocation)
     yield from _sought(scene, invocation)
@@ -162,6 +164,7 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
     picked = any(source.name in _PICKS for source in sources)
     one_value = picked and any(source.name in _ONE_VALUE for source in sources)
+    raw = invocation.name in _RAW and bool(invocation.args) and not _own(invocation)
     for source in sources:
         if (
             source.name in _ENVIRONMENT
@@ -176,7 +179,6 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "Send the one value that is needed.",
                 effect=effect("network_send", f"sends the environment by {invocation.name}"),
             )
-        raw = invocation.name in _RAW and bool(invocation.args) and not _own(invocation)
         whole = [
             word
             for word in source.args
@@ -208,17 +210,34 @@ def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "Keep the copy here.",
                 effect=effect("network_send", f"sends a database by {invocation.name}"),
             )
+        if raw and any(_NAMES_SECRET.search(word) for word in source.args if not word.known):
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                f"sends a secret to another machine: `{source.text()}`",
+                _INSTEAD,
+                effect=effect("network_send", f"sends a secret by {invocation.name}"),
+            )
         for word in source.args:
             yield _project_secret(scene, source, word, levels.HARM) if source.name in _WHOLE and not picked else None
     for redirect in invocation.redirects:
         yield _project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
-    for word in invocation.args:
-        if invocation.name in ("rsync", "scp", "rclone") and _SECRET_DIRECTORY.search(scene.path(word, invocation)):
-            yield secret_at(scene, invocation, word.rstrip("/") + "/credentials")
 
 
 _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
 """Programs that show a directory to whoever asks."""
+
+
+def _whole_stores(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Directories of credentials that are packed or copied as a whole."""
+    for word in invocation.args:
+        if word[:1] != "-" and _SECRET_DIRECTORY.search(scene.path(word, invocation)):
+            within = (secret_at(scene, invocation, f"{word.rstrip('/')}/{name}") for name in _STORES)
+            yield next((found for found in within if found), None)
+
+
+_STORES = ("credentials", "config", "config.json", "hosts.yml", "gh/hosts.yml", "x")
+_NAMES_SECRET = re.compile(r"\$\{?\w*(?:TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL)", re.IGNORECASE)
 
 
 def _served(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -275,6 +294,7 @@ _DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongo
 _AWAY = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "mail", "mailx", "sendmail"})
 """Programs that send to whoever is named; a store of one's own is another matter."""
 _SECRET_DIRECTORY = re.compile(r"/\.(?:aws|kube|docker|azure|config|config/gcloud|config/gh)/?$")
+_COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _SECRET_TREES = frozenset({"/", "/etc", "/root", "/home", "/Users", "/var/lib"})
 
@@ -340,7 +360,7 @@ _READS_SETTINGS = frozenset(
 
 
 def _is_guard(scene: Scene, invocation: Invocation, path: str) -> bool:
-    if scene.places.place(path) is not Place.PROTECTED:
+    if not scene.places.guards(path):
         return False
-    own = any(path == top or path.startswith(top + "/") for top in scene.places.protected)
+    own = scene.places.is_own(path)
     return invocation.name not in (("ls", "stat", "test", "[", "echo", "printf") if own else _READS_SETTINGS)

@@ -99,7 +99,7 @@ def _command(match: re.Match[str], code: str) -> str:
 
 _JOINED = re.compile(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
 _NAMED = re.compile(
-    r"(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
+    r"(?<![\w$])(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
 )
 MAX_NAMES = 50
 """Most variables whose text is put in where they are used."""

@@ -19,7 +19,7 @@ REGENERATED = frozenset(
 """Directories that a build makes again. Inside a workspace, ignored by git, they are no loss."""
 
 
-_IN_REPOSITORY = re.compile(r"/\.git/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$")
+_IN_REPOSITORY = re.compile(r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$)")
 """What makes a directory a repository; its lock files are not among it."""
 
 
@@ -96,7 +96,7 @@ def deletes_path(
             shown,
             invocation,
         )
-    if _IN_REPOSITORY.search(path):
+    if place is not Place.SCRATCH and _IN_REPOSITORY.search(path):
         return _found(
             "files.delete-repository",
             levels.HARM,

@@ -8,7 +8,7 @@ from itertools import islice
 from monitors.review import levels
 from monitors.review.findings import Finding, effect
 from monitors.review.places import Place
-from monitors.review.programs.core import MODELS, operands, value
+from monitors.review.programs.core import MODELS, has, operands, value
 from monitors.review.programs.writing import writes
 from monitors.review.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
@@ -151,7 +151,7 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         return None
     path = scene.path(word, invocation)
     place = scene.places.place(path)
-    if "find" in invocation.via and place is Place.TOP:
+    if place is Place.TOP and ("find" in invocation.via or has(invocation, "-R", "--recursive")):
         return Finding(
             "permissions.system",
             levels.DOOM,

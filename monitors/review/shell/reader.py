@@ -47,6 +47,8 @@ _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
 _LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
 _COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
+_GLOB_MARK = re.compile(r"[()\n;]")
+_GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
 _PAIRS = {"(": ")", "{": "}"}
 
 
@@ -108,6 +110,20 @@ class _Reader:
         if self.depth > MAX_DEPTH:
             raise TooMuch(f"nested deeper than {MAX_DEPTH}")
 
+    def inner(self, text: str) -> "_Reader":
+        """A reader of a text within this one, one deeper; whoever uses it takes its count back."""
+        reader = _Reader(text, self.depth)
+        reader.pieces = self.pieces
+        reader.deeper()
+        return reader
+
+    def expansions(self, text: str) -> list[Part]:
+        """Read a text in which only expansions mean something: a here-document's, or arithmetic."""
+        inner = self.inner(text)
+        parts = inner.double(until="")
+        self.pieces = inner.pieces
+        return parts
+
     # ── blanks, newlines, here-documents ──────────────────────────────────────────────────────────────────────────
 
     def blanks(self) -> None:
@@ -147,18 +163,14 @@ class _Reader:
             body = self.text[start:]
         if quoted or ("$" not in body and "`" not in body):
             return Word(body)
-        inner = _Reader(body, self.depth + 1)
-        inner.pieces = self.pieces
-        parts = inner.double(until="")
-        self.pieces = inner.pieces
-        return Word(body, parts)
+        return Word(body, self.expansions(body))
 
     # ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def whole(self) -> None:
         while self.at < self.end:
             before = self.at
-            self.commands(self.top, "")
+            self.commands(self.top)
             if self.at < self.end:
                 self.count()
                 self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].strip()}` that closes nothing"
@@ -167,8 +179,8 @@ class _Reader:
             if self.at == before:
                 self.at += 1
 
-    def commands(self, into: list[Node], close: str) -> None:
-        """Read commands until a closing word or bracket, which is left unread."""
+    def commands(self, into: list[Node], *, in_case: bool = False) -> None:
+        """Read commands until a closing word or bracket, in a `case` also `;;` and `;&`; it is left unread."""
         self.deeper()
         while True:
             self.blanks()
@@ -178,13 +190,13 @@ class _Reader:
             if char == "\n":
                 self.newlines()
             elif char == ";":
-                if close == "case" and self.text.startswith((";;", ";&"), self.at):
+                if in_case and self.text.startswith((";;", ";&"), self.at):
                     break
                 self.at += 1
             elif char == "&" and not self.text.startswith("&>", self.at):
                 self.at += 1
                 self.count()
-            elif char == ")" or self.closing_word():
+            elif char == ")" or self.peek_word() in _CLOSERS:
                 break
             elif char == "|":
                 self.problem = self.problem or "a `|` with no command before it"
@@ -193,10 +205,6 @@ class _Reader:
             else:
                 into.append(self.pipeline())
         self.depth -= 1
-
-    def closing_word(self) -> bool:
-        word = self.peek_word()
-        return word in _CLOSERS
 
     def peek_word(self) -> str:
         match = _LITERAL.match(self.text, self.at)
@@ -236,11 +244,14 @@ class _Reader:
         return reader(self)
 
     def bracketed(self, kind: str) -> Group:
-        self.at += 1
         group = Group(kind, [])
-        self.commands(group.body, kind)
-        self.close(_PAIRS[kind])
+        self.in_brackets(kind, group.body)
         return group
+
+    def in_brackets(self, opening: str, into: list[Node]) -> None:
+        self.at += 1
+        self.commands(into)
+        self.close(_PAIRS[opening])
 
     def brace(self) -> Node:
         return self.redirected(self.bracketed("{"))
@@ -285,7 +296,7 @@ class _Reader:
 
     def lists_until(self, into: list[Node], last: str) -> None:
         while self.at < self.end:
-            self.commands(into, last)
+            self.commands(into)
             word = self.peek_word()
             if word == last:
                 self.at += len(word)
@@ -315,25 +326,20 @@ class _Reader:
                 group.words = self.words_to_line_end()
         self.skip_separators()
         if self.peek_word() == "{":
-            self.bracketed_into(group)
+            self.in_brackets("{", group.body)
         else:
             self.lists_until(group.body, "done")
         return self.redirected(group)
-
-    def bracketed_into(self, group: Group) -> None:
-        self.at += 1
-        self.commands(group.body, "{")
-        self.close("}")
 
     def skip_separators(self) -> None:
         while True:
             self.blanks()
             if self.at >= self.end or self.text[self.at] not in ";\n":
                 return
-            self.newline() if self.text[self.at] == "\n" else self.skip()
-
-    def skip(self) -> None:
-        self.at += 1
+            if self.text[self.at] == "\n":
+                self.newline()
+            else:
+                self.at += 1
 
     def words_to_line_end(self) -> list[Word]:
         words: list[Word] = []
@@ -357,7 +363,7 @@ class _Reader:
             if self.at >= self.end or self.peek_word() == "esac":
                 break
             self.pattern(group.words)
-            self.commands(group.body, "case")
+            self.commands(group.body, in_case=True)
             if self.text.startswith(";", self.at):
                 self.at += 3 if self.text.startswith(";;&", self.at) else 2
             elif self.peek_word() != "esac":
@@ -434,7 +440,7 @@ class _Reader:
         return self.redirected(group)
 
     def arithmetic_command(self) -> Group:
-        part = self.arithmetic(self.at, "((")
+        part = self.arithmetic(self.at)
         if part is None:
             return self.bracketed("(")
         return Group("((", [], [Word(part.text, [part])])
@@ -561,6 +567,7 @@ class _Reader:
         self.at += 2
         if following == "\n":
             return
+        self.count()
         into.append(Part("quoted", following or "\\", quoted=True))
 
     def single(self, into: list[Part]) -> None:
@@ -619,7 +626,7 @@ class _Reader:
         text, at = self.text, self.at
         following = text[at + 1 : at + 2]
         if following == "(":
-            part = self.arithmetic(at + 1, "((") if text.startswith("((", at + 1) else None
+            part = self.arithmetic(at + 1) if text.startswith("((", at + 1) else None
             into.append(part or self.command_substitution(at, quoted=quoted))
         elif following == "{":
             into.append(self.parameter(quoted=quoted))
@@ -645,9 +652,10 @@ class _Reader:
         self.at = min(at + 1, self.end)
 
     def command_substitution(self, start: int, *, quoted: bool) -> Part:
+        self.count()
         self.at = start + 2
         body: list[Node] = []
-        self.commands(body, "(")
+        self.commands(body)
         self.close(")")
         return Part("command", self.text[start : self.at], quoted=quoted, script=body)
 
@@ -668,10 +676,7 @@ class _Reader:
             at += 2 if self.text[at] == "\\" else 1
         if at >= self.end:
             self.problem = self.problem or "a ` that is never closed"
-        inner = _Reader(re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : at]), self.depth + 1)
-        inner.pieces = self.pieces
-        if inner.depth > MAX_DEPTH:
-            raise TooMuch(f"nested deeper than {MAX_DEPTH}")
+        inner = self.inner(re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : at]))
         inner.whole()
         self.pieces = inner.pieces
         self.problem = self.problem or inner.problem
@@ -700,7 +705,7 @@ class _Reader:
             "variable", text, quoted=quoted, name=name, operator=operator, default=_word(rest, _unquoted(parts))
         )
 
-    def arithmetic(self, start: int, opening: str) -> Part | None:
+    def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None where it is a subshell in a subshell."""
         depth = 0
         at = start
@@ -713,37 +718,25 @@ class _Reader:
                 depth -= 1
                 if depth == 0:
                     break
-            elif char in "\n;" and opening == "((" and "for" not in self.text[max(0, start - 5) : start]:
+            elif char in "\n;" and "for" not in self.text[max(0, start - 5) : start]:
                 return None
             at += 1
         self.pieces += (at - start) // 50
-        if (
-            depth
-            or self.text[at - 1 : at] != ")"
-            or (opening == "((" and _LOOKS_LIKE_COMMANDS.match(self.text, start + 2))
-        ):
+        if depth or self.text[at - 1 : at] != ")" or _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):
             return None
-        inner = _Reader(self.text[start + 2 : at - 1], self.depth + 1)
-        inner.pieces = self.pieces
-        if inner.depth > MAX_DEPTH:
-            raise TooMuch(f"nested deeper than {MAX_DEPTH}")
-        parts = inner.double(until="")
-        self.pieces = inner.pieces
+        parts = self.expansions(self.text[start + 2 : at - 1])
         self.at = at + 1
         return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
 
     def extended_glob(self, into: list[Part]) -> None:
         depth = 0
         start = self.at
-        while self.at < self.end and self.text[self.at] not in "\n;":
-            char = self.text[self.at]
-            self.at += 1
-            if char == "(":
-                depth += 1
-            elif char == ")":
-                depth -= 1
-                if depth == 0:
-                    break
+        self.at = self.end
+        for match in _GLOB_MARK.finditer(self.text, start):
+            depth += _GLOB_DEPTH[match[0]]
+            if match[0] in "\n;" or depth == 0:
+                self.at = match.end() if match[0] == ")" else match.start()
+                break
         into.append(Part("text", self.text[start : self.at]))
 
 

@@ -58,6 +58,7 @@ def test_the_sockets_mode_is_read_as_the_octal_number_it_is(mode: object) -> Non
         ("audit", "retain_days", 0, "greater than or equal to 1"),
         ("audit", "log_level", "loud", "'debug', 'info', 'warn' or 'error'"),
         ("hooks", "timeout", 0, "greater than 0"),
+        *(("checkpoints", "also", [path], "is no path below a workspace") for path in ("/x", "a/../b", "", ".git/x")),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(section: str, key: str, value: object, says: str) -> None:

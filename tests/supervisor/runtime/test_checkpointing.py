@@ -15,7 +15,7 @@ from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import keeper
 from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.rollbacks import Going, preview, roll_back
+from supervisor.runtime.rollbacks import Going, make, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 pytestmark = pytest.mark.anyio
@@ -118,3 +118,33 @@ async def test_what_would_be_done_is_said_of_the_agent_that_it_would_be_done_to(
         alone = await preview(daemon, kept, "a1")
         assert (alone.agent, alone.live) == ("a1", False)
         assert {change.path for change in alone.plan.lost} >= {"one.txt"}
+
+
+async def test_what_the_configuration_lists_is_captured_although_it_is_ignored_and_what_is_too_large_is_named(
+    base: Base,
+) -> None:
+    base.config = {"checkpoints": {"also": [".env"], "max_file_mb": 1}}
+    (base.repo / ".gitignore").write_text(".env\n")
+    (base.repo / ".env").write_text("first\n")
+    (base.repo / "large").write_bytes(bytes(2**20 + 1))
+    async with idle(base) as daemon:
+        kept = (await daemon.keeper.stores.all()).checkpoints[0]
+        assert [one.path for one in kept.skipped] == ["large"]
+        (base.repo / ".env").write_text("second\n")
+        await daemon.put_down("a1", "its time is over")
+        await roll_back(daemon, "a1", Going(kept.name), "ann")
+    assert (base.repo / ".env").read_text() == "first\n"
+    assert (base.repo / "large").exists()
+
+
+async def test_a_workspace_that_cannot_be_watched_is_told_of_once(base: Base) -> None:
+    async with idle(base) as daemon:
+        daemon.keeper.places[str(base.repo)].capturer.watcher._give_up(
+            "The kernel refuses to watch more than 3 folders."
+        )
+        for name in ("one", "two"):
+            await make(daemon, "a1", name, "", "ann")
+        await until(lambda: bool(base.incidents()))
+    (told,) = base.incidents()
+    assert told["type"] == "workspace_unwatched"
+    assert "cannot be watched. The kernel refuses to watch more than 3 folders." in told["summary"]
