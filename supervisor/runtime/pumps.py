@@ -37,10 +37,9 @@ def read_pipe(fd: int) -> bytes | None:
 
 
 class OutputLog:
-    """The CLI's standard output, all of it, in a file at the offsets by which it is asked for: where somebody empties the file,
-    as who rotates logs does, what comes next is found all the same.
+    """The CLI's standard output, all of it, in a file at the offsets by which it is asked for.
 
-    Where the file cannot be written (the disk is full), the pipe is left alone until it can: the CLI waits, and nothing
+    Where somebody empties the file, as who rotates logs does, what comes next is found all the same. Where the file cannot be written (the disk is full), the pipe is left alone until it can: the CLI waits, and nothing
     is lost.
     """
 
