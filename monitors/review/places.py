@@ -214,6 +214,10 @@ class Places:
         """Whether something of chaperon's own lies below the path."""
         return any(_below(top, path) for top in self.protected)
 
+    def is_own(self, path: str) -> bool:
+        """Whether the path, or what its links lead to, is chaperon's own, which is not even read."""
+        return any(_below(one, top) for one in (path, self.facts.real(path)) for top in self.protected)
+
     def secret(self, path: str) -> str:
         """What secret the path holds, or empty: never meant to be read by an agent."""
         for pattern, what in _SECRETS:

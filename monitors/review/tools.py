@@ -109,7 +109,7 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         return
     absolute = scene.places.absolute(path)
     scene.touch(absolute, "read")
-    if any(absolute == top or absolute.startswith(top + "/") for top in scene.places.protected):
+    if scene.places.is_own(absolute):
         yield _guard(path)
     what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))
     if what:

@@ -11,9 +11,11 @@ class SoftCorrection(Switchable):
     """A word in the agent's ear."""
 
     max_attempts: Count = 3
-    """Corrections for one streak of an issue before a stronger intervention is taken; a fourth reminder of the same thing is noise."""
+    """Corrections for one streak of an issue before a stronger intervention is taken; a fourth reminder of the same
+    thing is noise."""
     custom_prompts_path: FilePath | None = None
-    """File with texts of your own for each issue type; relative to the configuration file's directory. Empty: the built-in texts."""
+    """File with texts of your own for each issue type; relative to the configuration file's directory. Empty: the
+    built-in texts."""
 
 
 class ContextReinforcement(Switchable):
@@ -43,7 +45,8 @@ class ResourceThrottling(Switchable):
     metrics_window_seconds: Seconds = 60
     """Over how long growth is measured, in seconds; a build's burst is shorter."""
     smaller_model: str | None = None
-    """The model that an agent goes down to near a limit of tokens, cost, time or file operations, by the name that the CLI takes. Example: `haiku`. Empty: its model stays."""
+    """The model that an agent goes down to near a limit of tokens, cost, time or file operations, by the name that
+    the CLI takes. Example: `haiku`. Empty: its model stays."""
 
 
 class SafeCheckpointCriteria(Section):
@@ -84,7 +87,8 @@ class Strategy(Section):
     effectiveness_threshold: Share = 0.6
     """Below this share of interventions that helped, the next one is stronger."""
     escalation_delay_seconds: Pause = 120
-    """Least time between an intervention and a stronger one for the same issue, in seconds; an agent needs a few turns to act on what it was told."""
+    """Least time between an intervention and a stronger one for the same issue, in seconds; an agent needs a few
+    turns to act on what it was told."""
 
 
 class Interventions(Section):
@@ -93,7 +97,8 @@ class Interventions(Section):
     enabled: bool = True
     """Whether anything is done about issues; where not, they are only recorded. Reviews go on."""
     max_interventions_per_execution: Count = 10
-    """Interventions in one run; after the last one a person is asked, and the agent waits at its next tool call. Emergency stops are not counted out."""
+    """Interventions in one run; after the last one a person is asked, and the agent waits at its next tool call.
+    Emergency stops are not counted out."""
     intervention_cooldown_seconds: Pause = 30
     """Least time between two interventions for one agent, in seconds. An emergency stop never waits."""
     hard_stop: bool = True

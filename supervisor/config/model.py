@@ -37,7 +37,8 @@ OWN_ARGUMENTS = frozenset(
         "--bare", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
     }
 )  # fmt: skip
-"""Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file from asking for that."""
+"""Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file
+from asking for that."""
 
 MISSION_LIMITS: Mapping[str, int] = {
     "max_file_operations": 100,
@@ -100,15 +101,18 @@ class Agent(Section):
     command: AbsolutePath | None = None
     """Path of the CLI. Empty: `claude` on PATH, then the one that the `[claude]` extra brought."""
     arguments: Annotated[Texts, AfterValidator(_arguments)] = ()
-    """Further arguments for the CLI, one a list item. Those that chaperon sets itself, and those that would take the agent out of its hands, are refused."""
+    """Further arguments for the CLI, one a list item. Those that chaperon sets itself, and those that would take the
+    agent out of its hands, are refused."""
     environment: Annotated[dict[str, str], AfterValidator(_variable_names)] = Field(default={}, repr=False)
     """Variables that agents get beside the clean environment, by name. Values are never shown."""
     permission_mode: PermissionMode = "default"
-    """The CLI's own permission mode. In `default` a call whose review failed is still asked of a second gate; under `bypassPermissions` the review is the only one."""
+    """The CLI's own permission mode. In `default` a call whose review failed is still asked of a second gate; under
+    `bypassPermissions` the review is the only one."""
     own_config_dir: bool = False
     """Whether each agent gets a CLAUDE_CONFIG_DIR of its own: no settings, memory or login of the user reach it."""
     cgroups: Literal["auto", "never"] = "auto"
-    """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process trees instead."""
+    """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
+    trees instead."""
     launcher: Texts = ()
     """Command that the CLI is started through, one a list item; the CLI's own command is appended. Room for a sandbox."""
 
@@ -126,13 +130,17 @@ class Stop(Section):
     interrupt_seconds: Pause = 3
     """After an interrupt, in seconds. The CLI ends tool and turn at once; what is left is writing the result."""
     end_of_input_seconds: Pause = 5
-    """After its input was closed, in seconds. The CLI ends by itself then; 5 s is what the agent SDK grants it to flush its session file."""
+    """After its input was closed, in seconds. The CLI ends by itself then; 5 s is what the agent SDK grants it to
+    flush its session file."""
     terminate_seconds: Pause = 5
     """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
 
 
 class KnownRule(Section):
-    """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called. `monitors/review/patterns.py` describes the language; `chaperon rules` lists the built-in ones."""
+    """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called.
+
+    `monitors/review/patterns.py` describes the language; `chaperon rules` lists the built-in ones.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     """What reviews and incidents call it. Example: `own.deploy`."""
@@ -162,13 +170,19 @@ class Reviewer(Section):
     risk_threshold: Share = 0.7
     """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
     review_mode: Literal["blocking", "async"] = "blocking"
-    """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
+    """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a
+    call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
     rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
-    """Rules that are added to the built-in knowledge, before it. Those of the section `rules` are simpler: a regular expression, and what is decided."""
+    """Rules that are added to the built-in knowledge, before it. Those of the section `rules` are simpler: a regular
+    expression, and what is decided."""
 
 
 class Rule(Section):
-    """A rule of your own for the reviewer. Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a critical built-in rule blocks."""
+    """A rule of your own for the reviewer.
+
+    Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a
+    critical built-in rule blocks.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     """What reviews and incidents call it: lower case letters, digits, dots and hyphens. Example: `own.no-terraform`."""
@@ -192,7 +206,8 @@ class Resources(Section):
     """What one task may use, unless it says otherwise. `null` lifts a limit."""
 
     profile: Literal["real", "mission"] = "real"
-    """Where limits that are not written here come from: `real` fits ordinary agents; `mission` is 100 file operations, 512 MiB, 300 s and 100,000 tokens, for small closed tasks."""
+    """Where limits that are not written here come from: `real` fits ordinary agents; `mission` is 100 file
+    operations, 512 MiB, 300 s and 100,000 tokens, for small closed tasks."""
     max_file_operations: Count | None = _REAL.max_file_operations
     """Files written, edited or deleted."""
     max_memory_mb: Count | None = _REAL.max_memory_mb
@@ -204,7 +219,8 @@ class Resources(Section):
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """What the CLI says that the run cost, in US dollars. Empty, because behind proxies that figure is wrong."""
     at_limit: Literal["block", "hold", "tell"] = "block"
-    """At a limit. `block`: calls that change something are refused. `hold`: they wait for a person. `tell`: they run, and the issue alone speaks."""
+    """At a limit. `block`: calls that change something are refused. `hold`: they wait for a person. `tell`: they run,
+    and the issue alone speaks."""
     stop_at: Annotated[float, Field(ge=1, le=1_000)] | None = 2.0
     """How many times a limit of time or cost may be used up before the run is stopped. Empty: it never is."""
 
@@ -224,9 +240,11 @@ class Approval(Section):
     """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
 
     mode: Literal["off", "risky", "ask"] = "off"
-    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the listed types."""
+    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the
+    listed types."""
     require_approval_for: Texts = ("file_write", "file_delete", "system_call", "network")
-    """Types of side effects that wait in mode `ask`; a type that begins with one of these and a dot or underscore counts as well."""
+    """Types of side effects that wait in mode `ask`; a type that begins with one of these and a dot or underscore
+    counts as well."""
     auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
     """Tools that never wait."""
     tools: Texts = ()
@@ -248,16 +266,19 @@ class Metrics(Section):
     """What Prometheus may read. The socket serves it at `/metrics` always."""
 
     listen: Annotated[str, AfterValidator(_loopback)] | None = None
-    """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example: `127.0.0.1:9464`. Empty: none. Every user of the machine can read it there."""
+    """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example:
+    `127.0.0.1:9464`. Empty: none. Every user of the machine can read it there."""
 
 
 class Channel(Section):
     """A way to tell people of incidents."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits, hyphens and underscores."""
+    """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits,
+    hyphens and underscores."""
     url: Annotated[str, Field(min_length=3)] = Field(repr=False)
-    """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples: `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
+    """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
+    `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
     min_severity: Literal["low", "medium", "high", "critical"] = "high"
     """Incidents below this are not told."""
     group_seconds: Pause = 10
@@ -277,60 +298,81 @@ class Audit(Section):
     log_level: Literal["debug", "info", "warn", "error"] = "info"
     """What the daemon says on standard error, and all that is worse."""
     retain_days: Days | None = None
-    """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every start may have to be rebuilt from them."""
+    """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
+    reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every
+    start may have to be rebuilt from them."""
     export_format: Literal["json", "csv"] = "json"
-    """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or `csv` with a head."""
+    """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or
+    `csv` with a head."""
 
 
 class Checkpoints(Section):
     """When checkpoints are made by themselves, and how many are kept."""
 
     enabled: bool = True
-    """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after tests passed."""
+    """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after
+    tests passed."""
     periodic: int = Field(default=5, ge=0, le=1_000_000)
     """A checkpoint after every so many tasks that were done in a workspace; 0 makes none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
-    """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what that person changed."""
+    """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what
+    that person changed."""
     spacing_seconds: Pause = 10
-    """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers within 300 ms by 4 %."""
+    """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a
+    rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers
+    within 300 ms by 4 %."""
     also: Annotated[Texts, AfterValidator(_below)] = ()
-    """What is captured although git ignores it: files, or folders with all that is in them, as paths below the workspace. Example: `.env`."""
+    """What is captured although git ignores it: files, or folders with all that is in them, as paths below the
+    workspace. Example: `.env`."""
     max_file_mb: Count = 10
-    """How large a file may be, in MiB. Larger ones are named in the checkpoint, without their content, and a rollback leaves them as they are."""
+    """How large a file may be, in MiB. Larger ones are named in the checkpoint, without their content, and a rollback
+    leaves them as they are."""
     max_count: Count = Field(default=50, alias="maxCount")
-    """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most cost little."""
+    """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most
+    cost little."""
     max_age_days: Days = Field(default=30, alias="maxAgeDays")
     """How long unnamed ones are kept, in days; as long as the records about them."""
     quota_mb: Count = 4_096
-    """How large the store of one project may be, in MiB, before more of the oldest are dropped; named ones and the last three stay, and where they alone are more, that is told. A hundred checkpoints of a large repository take some hundred."""
+    """How large the store of one project may be, in MiB, before more of the oldest are dropped; named ones and the
+    last three stay, and where they alone are more, that is told. A hundred checkpoints of a large repository take
+    some hundred."""
 
 
 class Workspaces(Section):
     """Where agents work."""
 
     mode: Literal["in-place", "new"] = "in-place"
-    """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run --workspace` says otherwise for one task."""
+    """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run
+    --workspace` says otherwise for one task."""
     base: str = "HEAD"
     """The commit that new ones start from."""
     folder: AbsolutePath | None = None
     """Where new ones are made; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
     set_up: FilePath | None = None
-    """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its environment. Where it fails, no agent is started and the workspace is kept."""
+    """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its
+    environment. Where it fails, no agent is started and the workspace is kept."""
     set_up_seconds: Seconds = 600
     """How long that may take, in seconds; fetching dependencies takes minutes."""
     at_end: Literal["remove", "keep"] = "remove"
-    """What becomes of one whose agent ended well: removed where all in it is committed, and its branch only where it has no commit of its own; or kept. That of any other agent is kept."""
+    """What becomes of one whose agent ended well: removed where all in it is committed, and its branch only where it
+    has no commit of its own; or kept. That of any other agent is kept."""
 
 
 class Hooks(Section):
-    """Scripts of yours for when something happens. They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as variables; a failure is logged and changes nothing. A relative path is below the configuration file's directory."""
+    """Scripts of yours for when something happens.
+
+    They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as
+    variables; a failure is logged and changes nothing. A relative path is below the configuration file's directory.
+    """
 
     pre_start: FilePath | None = Field(default=None, alias="pre-start")
     """Before an agent is launched, which waits for it. TASK_ID, AGENT, WORKSPACE."""
     post_complete: FilePath | None = Field(default=None, alias="post-complete")
-    """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`), DURATION in seconds."""
+    """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`),
+    DURATION in seconds."""
     on_pause: FilePath | None = Field(default=None, alias="on-pause")
-    """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have not ended)."""
+    """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have
+    not ended)."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
     """After an incident. ERROR_TYPE, MESSAGE, and where it is an agent's TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
@@ -342,7 +384,8 @@ class Hooks(Section):
     on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
     """Never runs, which the daemon says at its start: agents have no way to report discoveries to one another."""
     timeout: Seconds = 30
-    """How long a script may take, in seconds, before it is ended; at the daemon's end also how long those that are due may take together."""
+    """How long a script may take, in seconds, before it is ended; at the daemon's end also how long those that are
+    due may take together."""
 
     def programs(self) -> dict[str, str]:
         """The scripts that run, by the key that names them."""
@@ -356,10 +399,15 @@ class Hooks(Section):
 
 
 class Plugins(Section):
-    """Parts of yours, or of other distributions. Each is named by its entry point of the group `chaperon.KEY`, or by the path of a Python file, which ends in `.py` and may be relative to the configuration file's directory. They run within the daemon, with all its rights."""
+    """Parts of yours, or of other distributions.
+
+    Each is named by its entry point of the group `chaperon.KEY`, or by the path of a Python file, which ends in `.py`
+    and may be relative to the configuration file's directory. They run within the daemon, with all its rights.
+    """
 
     reviewers: PluginNames = ()
-    """Reviewers that are asked beside the built-in one; the strictest answer counts, and one that raises is a block that names it."""
+    """Reviewers that are asked beside the built-in one; the strictest answer counts, and one that raises is a block
+    that names it."""
     rules: PluginNames = ()
     """Rules in the language of the built-in knowledge, with examples that are checked."""
     risk: PluginName | None = None

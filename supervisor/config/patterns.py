@@ -165,7 +165,8 @@ class Learning(Section):
     step: Annotated[float, Field(gt=0, le=0.5)] = _DEFAULT.learning.step
     """How far one adjustment goes: a tenth of the threshold by default."""
     infer: bool = _DEFAULT.learning.infer
-    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly worse makes it a false alarm."""
+    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly
+    worse makes it a false alarm."""
     lowest: Annotated[float, Field(ge=0.25, le=1)] = _DEFAULT.learning.lowest
     """What thresholds may at least be multiplied with."""
     highest: Annotated[float, Field(ge=1, le=4)] = _DEFAULT.learning.highest
@@ -244,4 +245,5 @@ class Progress(Section):
     strategy_reeval_frequency: Count = 15
     """Steps without progress after which another approach is suggested."""
     test_patterns: Annotated[tuple[TestPattern, ...], Field(strict=False)] = ()
-    """Regular expressions for test output of your own, tried first, with groups `passed` and `failed`, or `total` and `failed`. Example: `(?P<passed>\\d+) ok, (?P<failed>\\d+) broken`."""
+    """Regular expressions for test output of your own, tried first, with groups `passed` and `failed`, or `total` and
+    `failed`. Example: `(?P<passed>\\d+) ok, (?P<failed>\\d+) broken`."""

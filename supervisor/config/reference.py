@@ -35,7 +35,7 @@ def reference_markdown() -> str:
 def _section(path: str, section: type[Section]) -> Iterator[str]:
     plain = {key: field for key, field in _fields(section) if not _is_section(field)}
     if path:
-        yield from (f"### `{path}`", "", inspect.getdoc(section) or "", "")
+        yield from (f"### `{path}`", "", " ".join((inspect.getdoc(section) or "").split()), "")
     if plain:
         yield from ("| key | type | default | meaning |", "| --- | --- | --- | --- |")
         for key, field in plain.items():

@@ -12,8 +12,8 @@ from supervisor.protocol.words import Rung
 class Ladder:
     """Seconds that each rung is given before the next is climbed."""
 
-    interrupt_seconds: float = 5.0
-    """The CLI answers an interrupt within milliseconds; a tool that ignores its signal for 5 s will not heed it at all."""
+    interrupt_seconds: float = 3.0
+    """The CLI answers an interrupt within milliseconds; a tool that ignores its signal for 3 s will not heed it at all."""
     end_of_input_seconds: float = 5.0
     """After its input ended the CLI flushes its session file and ends: well under a second when measured; the official
     SDK gives the same 5 s, for the same file."""

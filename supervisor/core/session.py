@@ -215,7 +215,9 @@ class Session:
 
     def _awaited(self) -> dict[str, float]:
         """What may start another turn behind the one that ended, by its timer's name: for how long that is waited for."""
-        turns, awaited = self._known.turns, {}
+        turns, awaited = self._known.turns, dict[str, float]()
+        if turns.ended is None:
+            return awaited
         if turns.owed:
             awaited[SETTLE] = self._settings.settle_seconds
         if turns.commands_awaited:

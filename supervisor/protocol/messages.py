@@ -75,10 +75,10 @@ class User:
     tool_use_result: Any = None
     tool_result_meta: list[Block] = field(default_factory=list)
 
-    def results(self) -> Iterator[Json]:
+    def results(self) -> list[Json]:
         """The `tool_result` blocks, in order."""
-        if isinstance(self.content, list):
-            yield from (block for block in self.content if block.get("type") == "tool_result")
+        blocks = self.content if isinstance(self.content, list) else []
+        return [block for block in blocks if block.get("type") == "tool_result"]
 
 
 @dataclass(frozen=True, slots=True)

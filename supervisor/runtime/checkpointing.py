@@ -45,6 +45,8 @@ class Checkpointing:
         self._fault = fault
         self._beside = beside
         self._told_of: set[str] = set()
+        self._unwatched: set[str] = set()
+        """Workspaces of which it was told that they cannot be watched."""
         self._restoring: set[str] = set()
 
     def capture(self, agent: str, wanted: Capture) -> None:
@@ -84,6 +86,7 @@ class Checkpointing:
             self._tell(agent, events.CaptureFailed, **about, error=str(error))
             return
         self._told_of.discard(wanted.workspace)
+        self._look_whether_watched(agent, wanted.workspace)
         facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
         micros = round((self._clock.mono() - started) * 1e6)
         self._tell(agent, events.CheckpointMade, **about, **facts, micros=micros)
@@ -95,6 +98,16 @@ class Checkpointing:
             what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
             way_out = "Actions that could not be undone are blocked meanwhile."
             self._fault(agent, "capture_failed", what, Severity.HIGH, way_out)
+
+    def _look_whether_watched(self, agent: str, workspace: str) -> None:
+        """Tell a person once that a workspace's captures are slow, and why."""
+        problem = self._keeper.unwatched(workspace)
+        if problem and workspace not in self._unwatched:
+            self._unwatched.add(workspace)
+            what = f"Changes in the workspace {workspace} of agent {agent} cannot be watched. {problem}"
+            self._fault(
+                agent, "workspace_unwatched", what, Severity.MEDIUM, "Start chaperon again once that is mended."
+            )
 
     async def _restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
         which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}

@@ -30,6 +30,15 @@ CPU_PERIOD_MICROS = 100_000
 """The kernel's own default period of `cpu.max`."""
 
 
+_GROUP = "cgroup:"
+"""How `AgentLaunched.containment` begins where a group holds the tree; the group's path follows."""
+
+
+def group_in(containment: str) -> str | None:
+    """The path of the group that holds an agent's tree, as `AgentLaunched.containment` says; None without one."""
+    return containment.removeprefix(_GROUP) if containment.startswith(_GROUP) else None
+
+
 class ContainmentError(ChaperonError):
     """A group could not be made or given its limits."""
 

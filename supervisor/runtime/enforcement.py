@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from supervisor.protocol.interventions import LimitsInForce
-from supervisor.runtime.containment import Ceiling
+from supervisor.runtime.containment import Ceiling, group_in
 from supervisor.runtime.priorities import Priorities
 from supervisor.runtime.trees import Tree
 
@@ -70,8 +70,7 @@ class Enforcer:
         self._shim = shim
         self._limit = limit
         self._answers_due = answers_due
-        group = shim.containment.partition("cgroup:")[2] or None
-        self._priorities = Priorities(Tree(shim.pid, group), frozenset({shim.cli_pid}))
+        self._priorities = Priorities(Tree(shim.pid, group_in(shim.containment)), frozenset({shim.cli_pid}))
         self._share = 1.0
         self._memory_bytes: int | None = None
         self._over = False

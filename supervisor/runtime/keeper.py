@@ -251,6 +251,11 @@ class Keeper:
         place = self.places.get(workspace)
         return place.capturer.watcher.operations if place else 0
 
+    def unwatched(self, workspace: str) -> str:
+        """Why every capture of a workspace has to read all of it; empty where changes are told of."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.problem if place else ""
+
     async def complete_interrupted(self) -> list[str]:
         """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
 

@@ -11,7 +11,7 @@ from supervisor.protocol.commands import Launch
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.tasks import Limits
 from supervisor.runtime import shims
-from supervisor.runtime.containment import Ceiling, Containment, Uncontained, remove
+from supervisor.runtime.containment import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.find_cli import find_cli
 
 WIRE = (
@@ -66,15 +66,15 @@ class ProcessLauncher:
 
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
         """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
-        _, _, group = containment.partition("cgroup:")
-        if not group or not isinstance(self._containment, Containment):
+        group = group_in(containment)
+        if group is None or not isinstance(self._containment, Containment):
             return tuple(ceiling.settings())
         return self._containment.limit(Path(group), ceiling)
 
     def clear(self, containment: str) -> None:
         """Give back the control group of an agent that has ended, where it had one."""
-        _, _, group = containment.partition("cgroup:")
-        if group:
+        group = group_in(containment)
+        if group is not None:
             remove(Path(group))
 
     def sweep(self, living: Collection[str]) -> None:

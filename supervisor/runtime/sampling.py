@@ -13,6 +13,7 @@ import anyio.to_thread
 import psutil
 
 from supervisor.protocol.events import ResourcesSeen
+from supervisor.runtime.containment import group_in
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.log import log
 from supervisor.runtime.sampler import Figures, Sampler
@@ -99,7 +100,7 @@ class Sampling:
             weigh = agent == stalest and now - self._watched[agent].disk_at >= DISK_EVERY_SECONDS
             if weigh:
                 self._watched[agent].disk_at = now
-            _, _, group = summary.containment.partition("cgroup:")
+            group = group_in(summary.containment)
             workspace = Path(summary.workspace) if weigh else None
             targets.append(Target(agent, summary.shim_pid, Path(group) if group else None, workspace))
         return targets

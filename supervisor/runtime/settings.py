@@ -98,10 +98,16 @@ def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -
 
 
 def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named."""
+    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named.
+
+    Each is named as it is given and, where links lead elsewhere, by where it is: an agent may come by either way. A program
+    that is a link into /usr is named as given only, for what it leads to may be the shell or busybox. Blocks.
+    """
     own = (places.state, places.runtime, config_home(environ) / "chaperon")
     programs = (*config.hooks.programs().values(), *filter(None, [config.workspaces.set_up]))
-    return (*map(str, own), *config.plugins.files(), *programs, *config.protected_paths)
+    given = (*map(str, own), *config.plugins.files(), *config.protected_paths)
+    led_to = [path for path in map(os.path.realpath, programs) if not path.startswith("/usr/")]
+    return tuple(dict.fromkeys((*given, *map(os.path.realpath, given), *programs, *led_to)))
 
 
 def channels(config: Config) -> list[ChannelSettings]:

@@ -230,6 +230,39 @@ def test_names_that_differ_in_case_alone_are_two_files(store: Store, workspace: 
     assert content(store, checkpoint, "README") == b"read me\n"
 
 
+@pytest.mark.parametrize(("writes", "unsettled"), [(1, ()), (99, ("README",))])
+def test_a_file_that_is_written_while_it_is_read_is_read_again_and_one_that_never_rests_is_named(
+    store: Store,
+    workspace: Path,
+    capturer: Capturer,
+    monkeypatch: pytest.MonkeyPatch,
+    writes: int,
+    unsettled: tuple[str, ...],
+) -> None:
+    capturer.capture(MOMENT)
+    read, left = os.pread, [writes]
+
+    def read_as_it_is_written(fd: int, size: int, at: int) -> bytes:
+        data = read(fd, size, at)
+        if left[0] and Path(f"/proc/self/fd/{fd}").readlink() == workspace / "README":
+            left[0] -= 1
+            with (workspace / "README").open("a") as file:
+                file.write("more\n")
+        return data
+
+    (workspace / "README").write_text("begun\n")
+    monkeypatch.setattr(os, "pread", read_as_it_is_written)
+    checkpoint = capturer.capture(MOMENT)
+    monkeypatch.undo()
+    assert checkpoint.unsettled == unsettled
+    if not unsettled:
+        assert content(store, checkpoint, "README") == (workspace / "README").read_bytes()
+    capturer.watcher.take()  # without a note too: what never rested is looked at again
+    after = capturer.capture(MOMENT)
+    assert after.unsettled == ()
+    assert content(store, after, "README") == (workspace / "README").read_bytes()
+
+
 def test_special_files_are_named_and_never_waited_for(store: Store, workspace: Path, capturer: Capturer) -> None:
     capturer.capture(MOMENT)
     os.mkfifo(workspace / "pipe")

@@ -235,5 +235,5 @@ _READS_SETTINGS = frozenset(
 def _is_guard(scene: Scene, invocation: Invocation, path: str) -> bool:
     if not scene.places.guards(path):
         return False
-    own = any(path == top or path.startswith(top + "/") for top in scene.places.protected)
+    own = scene.places.is_own(path)
     return invocation.name not in (("ls", "stat", "test", "[", "echo", "printf") if own else _READS_SETTINGS)

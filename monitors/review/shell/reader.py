@@ -96,18 +96,14 @@ class _Reader(Words):
             body = self.text[start:]
         if quoted or ("$" not in body and "`" not in body):
             return Word(body)
-        inner = _Reader(body, self.depth + 1)
-        inner.pieces = self.pieces
-        parts = inner.double(until="")
-        self.pieces = inner.pieces
-        return Word(body, parts)
+        return Word(body, self.expansions(body))
 
     # ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def whole(self) -> None:
         while self.at < self.end:
             before = self.at
-            self.commands(self.top, "")
+            self.commands(self.top)
             if self.at < self.end:
                 self.count()
                 self.problem = self.problem or f"a `{self.text[self.at : self.at + 8].strip()}` that closes nothing"
@@ -116,8 +112,8 @@ class _Reader(Words):
             if self.at == before:
                 self.at += 1
 
-    def commands(self, into: list[Node], close: str) -> None:
-        """Read commands until a closing word or bracket, which is left unread."""
+    def commands(self, into: list[Node], *, in_case: bool = False) -> None:
+        """Read commands until a closing word or bracket, in a `case` also `;;` and `;&`; it is left unread."""
         self.deeper()
         while True:
             self.blanks()
@@ -127,13 +123,13 @@ class _Reader(Words):
             if char == "\n":
                 self.newlines()
             elif char == ";":
-                if close == "case" and self.text.startswith((";;", ";&"), self.at):
+                if in_case and self.text.startswith((";;", ";&"), self.at):
                     break
                 self.at += 1
             elif char == "&" and not self.text.startswith("&>", self.at):
                 self.at += 1
                 self.count()
-            elif char == ")" or self.closing_word():
+            elif char == ")" or self.peek_word() in _CLOSERS:
                 break
             elif char == "|":
                 self.problem = self.problem or "a `|` with no command before it"
@@ -142,10 +138,6 @@ class _Reader(Words):
             else:
                 into.append(self.pipeline())
         self.depth -= 1
-
-    def closing_word(self) -> bool:
-        word = self.peek_word()
-        return word in _CLOSERS
 
     def peek_word(self) -> str:
         match = LITERAL.match(self.text, self.at)
@@ -185,11 +177,14 @@ class _Reader(Words):
         return reader(self)
 
     def bracketed(self, kind: str) -> Group:
-        self.at += 1
         group = Group(kind, [])
-        self.commands(group.body, kind)
-        self.close(_PAIRS[kind])
+        self.in_brackets(kind, group.body)
         return group
+
+    def in_brackets(self, opening: str, into: list[Node]) -> None:
+        self.at += 1
+        self.commands(into)
+        self.close(_PAIRS[opening])
 
     def brace(self) -> Node:
         return self.redirected(self.bracketed("{"))
@@ -234,7 +229,7 @@ class _Reader(Words):
 
     def lists_until(self, into: list[Node], last: str) -> None:
         while self.at < self.end:
-            self.commands(into, last)
+            self.commands(into)
             word = self.peek_word()
             if word == last:
                 self.at += len(word)
@@ -264,25 +259,20 @@ class _Reader(Words):
                 group.words = self.words_to_line_end()
         self.skip_separators()
         if self.peek_word() == "{":
-            self.bracketed_into(group)
+            self.in_brackets("{", group.body)
         else:
             self.lists_until(group.body, "done")
         return self.redirected(group)
-
-    def bracketed_into(self, group: Group) -> None:
-        self.at += 1
-        self.commands(group.body, "{")
-        self.close("}")
 
     def skip_separators(self) -> None:
         while True:
             self.blanks()
             if self.at >= self.end or self.text[self.at] not in ";\n":
                 return
-            self.newline() if self.text[self.at] == "\n" else self.skip()
-
-    def skip(self) -> None:
-        self.at += 1
+            if self.text[self.at] == "\n":
+                self.newline()
+            else:
+                self.at += 1
 
     def words_to_line_end(self) -> list[Word]:
         words: list[Word] = []
@@ -306,7 +296,7 @@ class _Reader(Words):
             if self.at >= self.end or self.peek_word() == "esac":
                 break
             self.pattern(group.words)
-            self.commands(group.body, "case")
+            self.commands(group.body, in_case=True)
             if self.text.startswith(";", self.at):
                 self.at += 3 if self.text.startswith(";;&", self.at) else 2
             elif self.peek_word() != "esac":
@@ -383,7 +373,7 @@ class _Reader(Words):
         return self.redirected(group)
 
     def arithmetic_command(self) -> Group:
-        part = self.arithmetic(self.at, "((")
+        part = self.arithmetic(self.at)
         if part is None:
             return self.bracketed("(")
         return Group("((", [], [Word(part.text, [part])])

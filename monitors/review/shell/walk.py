@@ -79,7 +79,6 @@ class Walk:
         self._depth = 0
         self._expanded = 0
         self._calls = 0
-        self._via: tuple[str, ...] = ()
         self._elevated = False
         self._inside = ""
 
@@ -197,7 +196,7 @@ class Walk:
                 self._variables[name] = value
 
     def _setting(self) -> Setting:
-        return Setting(self._cwd, self._via, self._elevated, self._inside, self._depth - 1)
+        return Setting(self._cwd, (), self._elevated, self._inside, self._depth - 1)
 
     def _assigned(self, made: Assignment) -> Value:
         if len(made.values) == 1:
@@ -350,10 +349,11 @@ class Walk:
         known = self.files.get(path)
         return known if known is not None or not word.known else self._text(path)
 
-    def _deeper(self, invocation: Invocation, text: str) -> Output:
+    def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
+        """Go through a script inside the script, as whoever starts it runs."""
         before = (self._elevated, self._inside)
-        self._elevated, self._inside = invocation.elevated, invocation.inside
-        output = self.script(text)
+        self._elevated, self._inside = where.elevated, where.inside
+        output = self.script(text, stdin)
         self._elevated, self._inside = before
         return output
 
@@ -390,11 +390,7 @@ class Walk:
             self._add(Invocation(arg("sh"), [], setting))
             return None, (invocation,)
         if inner.script is not None:
-            before = (self._elevated, self._inside, self._via)
-            self._elevated, self._inside = setting.elevated, setting.inside
-            output = self.script(inner.script, invocation.input)
-            self._elevated, self._inside, self._via = before
-            return output
+            return self._deeper(setting, inner.script, invocation.input)
         words = list(inner.words)
         if not words:
             return None, (invocation,)

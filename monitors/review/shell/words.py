@@ -5,6 +5,7 @@ Work is counted here for both: past a cap, reading stops.
 
 import re
 from abc import ABC, abstractmethod
+from typing import Self
 
 from monitors.review.shell.tree import Node, Part, Word
 
@@ -70,17 +71,27 @@ class Words(ABC):
         if self.depth > MAX_DEPTH:
             raise TooMuch(f"nested deeper than {MAX_DEPTH}")
 
+    def inner(self, text: str) -> Self:
+        """A reader of a text within this one, one deeper; whoever uses it takes its count back."""
+        reader = type(self)(text, self.depth)
+        reader.pieces = self.pieces
+        reader.deeper()
+        return reader
+
+    def expansions(self, text: str) -> list[Part]:
+        """Read a text in which only expansions mean something: a here-document's, or arithmetic."""
+        inner = self.inner(text)
+        parts = inner.double(until="")
+        self.pieces = inner.pieces
+        return parts
+
     @abstractmethod
     def whole(self) -> None:
         """Read all of the text as commands, into `top`."""
 
     @abstractmethod
-    def commands(self, into: list[Node], close: str) -> None:
-        """Read commands up to what closes them."""
-
-    @abstractmethod
-    def close(self, word: str) -> None:
-        """Step over what closes the commands that were read."""
+    def in_brackets(self, opening: str, into: list[Node]) -> None:
+        """Read the commands behind an opening bracket, up to the one that closes it."""
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -188,7 +199,7 @@ class Words(ABC):
         text, at = self.text, self.at
         following = text[at + 1 : at + 2]
         if following == "(":
-            part = self.arithmetic(at + 1, "((") if text.startswith("((", at + 1) else None
+            part = self.arithmetic(at + 1) if text.startswith("((", at + 1) else None
             into.append(part or self.command_substitution(at, quoted=quoted))
         elif following == "{":
             into.append(self.parameter(quoted=quoted))
@@ -217,10 +228,9 @@ class Words(ABC):
     def command_substitution(self, start: int, *, quoted: bool) -> Part:
         """The commands of `$(…)` or `<(…)`."""
         self.count()
-        self.at = start + 2
+        self.at = start + 1
         body: list[Node] = []
-        self.commands(body, "(")
-        self.close(")")
+        self.in_brackets("(", body)
         return Part("command", self.text[start : self.at], quoted=quoted, script=body)
 
     def process_substitution(self, into: list[Part]) -> None:
@@ -243,10 +253,7 @@ class Words(ABC):
             at += 2 if self.text[at] == "\\" else 1
         if at >= self.end:
             self.problem = self.problem or "a ` that is never closed"
-        inner = type(self)(re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : at]), self.depth + 1)
-        inner.pieces = self.pieces
-        if inner.depth > MAX_DEPTH:
-            raise TooMuch(f"nested deeper than {MAX_DEPTH}")
+        inner = self.inner(re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : at]))
         inner.whole()
         self.pieces = inner.pieces
         self.problem = self.problem or inner.problem
@@ -276,7 +283,7 @@ class Words(ABC):
             "variable", text, quoted=quoted, name=name, operator=operator, default=_word(rest, _unquoted(parts))
         )
 
-    def arithmetic(self, start: int, opening: str) -> Part | None:
+    def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None where it is a subshell in a subshell."""
         depth = 0
         at = start
@@ -289,22 +296,13 @@ class Words(ABC):
                 depth -= 1
                 if depth == 0:
                     break
-            elif char in "\n;" and opening == "((" and "for" not in self.text[max(0, start - 5) : start]:
+            elif char in "\n;" and "for" not in self.text[max(0, start - 5) : start]:
                 return None
             at += 1
         self.pieces += (at - start) // 50
-        if (
-            depth
-            or self.text[at - 1 : at] != ")"
-            or (opening == "((" and _LOOKS_LIKE_COMMANDS.match(self.text, start + 2))
-        ):
+        if depth or self.text[at - 1 : at] != ")" or _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):
             return None
-        inner = type(self)(self.text[start + 2 : at - 1], self.depth + 1)
-        inner.pieces = self.pieces
-        if inner.depth > MAX_DEPTH:
-            raise TooMuch(f"nested deeper than {MAX_DEPTH}")
-        parts = inner.double(until="")
-        self.pieces = inner.pieces
+        parts = self.expansions(self.text[start + 2 : at - 1])
         self.at = at + 1
         return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from monitors.review import ReviewSettings, make_reviewer
+from monitors.review.facts import NoFacts
 from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision
@@ -73,6 +74,19 @@ def review(tool: str, given: dict[str, Any], settings: ReviewSettings | None = N
 )  # fmt: skip
 def test_each_tool_is_reviewed_by_what_it_would_do(tool: str, given: dict[str, Any], decision: Decision) -> None:
     assert review(tool, given).decision is decision
+
+
+class Linked(NoFacts):
+    def real(self, path: str) -> str:
+        return path.replace(f"{WORKSPACE}/link", "/home/agent/.local/state/chaperon")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("Read", {"file_path": f"{WORKSPACE}/link/journal"}), ("Bash", {"command": "cat link/journal"})],
+)
+def test_chaperons_own_files_are_not_read_by_a_link_either(tool: str, given: dict[str, Any]) -> None:
+    assert make_reviewer(facts=Linked()).review(Action(tool, given, WORKSPACE, WORKSPACE), CONTEXT).stop
 
 
 def test_reading_changes_nothing_and_writing_says_where() -> None:

@@ -15,7 +15,7 @@ from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import keeper
 from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.rollbacks import Going, preview, roll_back
+from supervisor.runtime.rollbacks import Going, make, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 pytestmark = pytest.mark.anyio
@@ -135,3 +135,16 @@ async def test_what_the_configuration_lists_is_captured_although_it_is_ignored_a
         await roll_back(daemon, "a1", Going(kept.name), "ann")
     assert (base.repo / ".env").read_text() == "first\n"
     assert (base.repo / "large").exists()
+
+
+async def test_a_workspace_that_cannot_be_watched_is_told_of_once(base: Base) -> None:
+    async with idle(base) as daemon:
+        daemon.keeper.places[str(base.repo)].capturer.watcher._give_up(
+            "The kernel refuses to watch more than 3 folders."
+        )
+        for name in ("one", "two"):
+            await make(daemon, "a1", name, "", "ann")
+        await until(lambda: bool(base.incidents()))
+    (told,) = base.incidents()
+    assert told["type"] == "workspace_unwatched"
+    assert "cannot be watched. The kernel refuses to watch more than 3 folders." in told["summary"]

@@ -1,11 +1,22 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from checkpoints.retention import RetentionPolicy
+from interventions.settings import InterventionSettings
+from monitors.review import ReviewSettings
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
+from supervisor.core.decide import SessionSettings
 from supervisor.protocol.errors import UsageError
-from supervisor.runtime.settings import controller_settings, protected_paths, review_settings, session_settings
+from supervisor.runtime.settings import (
+    controller_settings,
+    protected_paths,
+    retention,
+    review_settings,
+    session_settings,
+)
 
 PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
@@ -20,9 +31,36 @@ def test_the_ladder_is_as_configured() -> None:
     assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
 
 
+def test_what_nobody_configures_is_what_the_pure_parts_do_by_themselves() -> None:
+    """The two are written down apart, so that the reference of settings can show its own."""
+    plain = session_settings(config(), PLACES, {})
+    same = replace(plain, home="", protected=(), captures=replace(plain.captures, enabled=False))
+    assert same == SessionSettings()
+    assert replace(retention(config()), quota_bytes=None) == RetentionPolicy()
+    assert controller_settings(config()) == InterventionSettings()
+    assert review_settings(config()) == ReviewSettings()
+
+
 def test_chaperons_own_places_and_the_users_are_protected() -> None:
     found = protected_paths(config(protected_paths=("/srv/precious",)), PLACES, {"HOME": "/home/ann"})
     assert set(found) == {"/var/lib/chaperon", "/run/chaperon", "/home/ann/.config/chaperon", "/srv/precious"}
+
+
+def test_what_is_protected_is_named_by_where_its_links_lead_too(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    found = protected_paths(config(protected_paths=(f"{tmp_path}/link/precious",)), PLACES, {"HOME": "/home/ann"})
+    assert {f"{tmp_path}/link/precious", f"{tmp_path}/disk/precious"} <= set(found)
+
+
+def test_a_program_that_leads_to_the_systems_own_does_not_take_that_from_agents(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    for name, to in {"mine.link": tmp_path / "mine", "shell.link": Path("/usr/bin/env")}.items():
+        (tmp_path / name).symlink_to(to)
+    hooks = {"post-complete": f"{tmp_path}/mine.link", "on-error": f"{tmp_path}/shell.link"}
+    found = set(protected_paths(config(hooks=hooks), PLACES, {"HOME": "/home/ann"}))
+    assert {*hooks.values(), f"{tmp_path}/mine"} <= found
+    assert not any(path.startswith("/usr/") for path in found)
 
 
 def test_the_agents_home_is_the_daemons() -> None:
