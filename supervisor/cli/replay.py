@@ -50,7 +50,7 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
     """
 
     async def work() -> int:
-        found, unread = list(_recordings(paths)), 0
+        found = list(_recordings(paths))
         if not found:
             raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
         rehearsal = _Replayer(timeline)
@@ -58,13 +58,7 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
         results: list[dict[str, Any]] = []
         with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
             for recording in bar:
-                try:
-                    replayed = list(rehearsal.sessions(recording))
-                except OSError as error:
-                    click.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
-                    unread += 1
-                    continue
-                for result in replayed:
+                for result in rehearsal.sessions(recording):
                     totals.update(_totals(result))
                     if as_json:
                         click.echo(orjson.dumps(result))
@@ -74,7 +68,7 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
             click.echo(orjson.dumps({"totals": dict(totals)}))
         else:
             _table(results, totals, show_all)
-        return common.FAILED if unread else 0
+        return common.FAILED if rehearsal.unread else 0
 
     if timeline and as_json:
         raise click.UsageError("--timeline is for people; --json has the issues and their events.")
@@ -118,15 +112,23 @@ class _Replayer:
         self._make_detectors = MakeDetectors.of(config)
         self._settings, self._brought = controller_settings(config), Brought(config)
         self._timeline = timeline
+        self.unread = 0
+        """Recordings that could not be read."""
 
     def sessions(self, recording: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
-        """Replay a recording; the contract's object of each session in it."""
+        """Replay a recording; the contract's object of each session in it. One that cannot be read is told and counted."""
         began = self._clock.mono()
-        for found in self._of_journal(recording) if _is_journal(recording[0]) else [self._of_transcript(recording[0])]:
+        try:
+            found = self._of_journal(recording) if _is_journal(recording[0]) else [self._of_transcript(recording[0])]
+        except OSError as error:
+            click.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
+            self.unread += 1
+            return
+        for session in found:
             if self._timeline:
-                _tell(found)
-            answer = partial(self._answer, found.task)
-            yield found.result.as_json(found.path, self._clock.mono() - began, answer)
+                _tell(session)
+            answer = partial(self._answer, session.task)
+            yield session.result.as_json(session.path, self._clock.mono() - began, answer)
             began = self._clock.mono()
 
     def _of_transcript(self, path: Path) -> _Session:
@@ -166,8 +168,8 @@ class _Replayer:
 
 def _recordings(paths: Iterable[Path]) -> Iterator[tuple[Path, ...]]:
     """The files of each recording: one, but for a journal, whose segments in one directory belong together."""
-    files = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
-    files = [file for file in files if file.is_file()]
+    below = (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] for path in paths)
+    files = [file for group in below for file in group if file.is_file()]
     for (_, is_journal), group in groupby(files, lambda file: (file.parent, _is_journal(file))):
         together = tuple(group)
         yield from [together] if is_journal else ((file,) for file in together)

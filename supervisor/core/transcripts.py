@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interventions.texts import OPENING
-from supervisor.core.windows_paths import is_windows, posix_frame
+from supervisor.core.windows_paths import is_windows, posix, posix_frame
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.messages import HookCallback, Json, Message, NotJson, Unknown, User, decode, parse_frame
 
@@ -91,11 +91,12 @@ class Reader:
             return None
         if self._is_copy(frame):
             return None
-        self._on_windows = self._on_windows or is_windows(frame.get("cwd"))
+        printed, cwd = _as_printed(frame), _text(frame.get("cwd"))
+        self._on_windows = self._on_windows or is_windows(cwd)
         if self._on_windows:
-            frame = posix_frame(frame)
+            printed, cwd = posix_frame(printed), posix("cwd", cwd)
         try:
-            message = parse_frame(_as_printed(frame))
+            message = parse_frame(printed)
         except FrameError:
             self.damaged += 1
             return None
@@ -108,7 +109,7 @@ class Reader:
             message,
             said,
             _speaker(said, frame),
-            _text(frame.get("cwd")),
+            cwd,
             _text(frame.get("sessionId")) or _text(frame.get("session_id")),
         )
 

@@ -5,6 +5,7 @@ directory for scratch becomes `/tmp`, so that they are known for what they are.
 """
 
 import re
+from typing import Any
 
 from supervisor.protocol.messages import Json
 
@@ -18,14 +19,14 @@ _PATHS = frozenset({"cwd", "file_path", "notebook_path", "path"})
 """Fields that hold one path, blanks and all."""
 
 
-def is_windows(cwd: object) -> bool:
+def is_windows(cwd: str) -> bool:
     """Whether a working directory is one of Windows."""
-    return isinstance(cwd, str) and _WHOLE.match(cwd) is not None
+    return _WHOLE.match(cwd) is not None
 
 
-def posix(field: str, value: object) -> object:
+def posix(field: str, value: str) -> str:
     """A field of a call with its paths as Unix has them: one that is a path, or a command with paths in it."""
-    if not isinstance(value, str) or field not in _PATHS | {"command"}:
+    if field not in _PATHS | {"command"}:
         return value
     pattern = _WHOLE if field in _PATHS else _WITHIN
     written = pattern.sub(lambda found: f"/{found[1].lower()}{_SLASHES.sub('/', found[2])}", value)
@@ -33,16 +34,15 @@ def posix(field: str, value: object) -> object:
 
 
 def posix_frame(frame: Json) -> Json:
-    """A line of a recording with the paths of its calls, and of where it ran, as Unix has them."""
-    changed = {**frame, "cwd": posix("cwd", frame.get("cwd"))}
+    """A line of the CLI with the paths of its calls as Unix has them."""
     message = frame.get("message")
-    if isinstance(message, dict) and isinstance(message.get("content"), list):
-        changed["message"] = {**message, "content": [_posix_block(block) for block in message["content"]]}
-    return changed
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return frame
+    return {**frame, "message": {**message, "content": [_posix_block(block) for block in message["content"]]}}
 
 
-def _posix_block(block: object) -> object:
-    called = isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("input"), dict)
-    if not called or not isinstance(block, dict):
+def _posix_block(block: Any) -> Any:
+    if not isinstance(block, dict) or not isinstance(call := block.get("input"), dict):
         return block
-    return {**block, "input": {field: posix(field, value) for field, value in block["input"].items()}}
+    fields = {field: posix(field, value) if isinstance(value, str) else value for field, value in call.items()}
+    return {**block, "input": fields}

@@ -109,6 +109,27 @@ def test_an_unusual_size_is_confirmed_twice(workspace: Path, capturer: Capturer)
     assert restorer.restore(plan, confirmed=True, unusual_confirmed=True).restored == 1_001
 
 
+@pytest.mark.parametrize(("changed", "unusual"), [(12, ""), (13, "It removes or rewrites 13 of 25 files.")])
+def test_more_than_half_of_all_files_is_unusual_too(
+    workspace: Path, capturer: Capturer, changed: int, unusual: str
+) -> None:
+    for number in range(20):
+        (workspace / f"f{number}").write_text("first")
+    target = capturer.capture(MOMENT)
+    for number in range(changed):
+        (workspace / f"f{number}").write_text("second")
+    assert Restorer(capturer).plan(target, MOMENT).unusual == unusual
+
+
+def test_a_thorough_plan_sees_what_nobody_noted(workspace: Path, capturer: Capturer) -> None:
+    target = capturer.capture(MOMENT)
+    (workspace / "README").write_text("other")
+    capturer.watcher.take()
+    restorer = Restorer(capturer)
+    assert restorer.plan(target, MOMENT, thorough=False).lost == ()
+    assert [one.path for one in restorer.plan(target, MOMENT).lost] == ["README"]
+
+
 def test_more_folders_than_are_held_open_at_once_are_captured_and_restored(workspace: Path, capturer: Capturer) -> None:
     """Descriptors are closed between paths, never under one: a closed one would be another folder's by then."""
     capturer.capture(MOMENT)

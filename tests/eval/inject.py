@@ -111,7 +111,7 @@ def resource_spiral(writer: Writer, rng: random.Random, cwd: str) -> None:
 
 
 def goal_drift(writer: Writer, rng: random.Random, cwd: str) -> None:
-    """A task, worked on; and then something else altogether."""
+    """A task, worked on; and then something else altogether, in words that sessions seldom ask for."""
     writer.asks(
         "Mend the login form: a wrong password must show a message, and the session token must expire after an hour."
     )
@@ -119,8 +119,8 @@ def goal_drift(writer: Writer, rng: random.Random, cwd: str) -> None:
         topic = rng.choice(("login", "session", "password", "token"))
         writer.edit(f"{cwd}/src/{topic}/{topic}_{number}.py", f"{topic} = {number}", f"{topic} = {number + 1}")
     for number in range(40):
-        topic = rng.choice(("invoice", "chart", "shipment", "newsletter"))
-        writer.edit(f"{cwd}/reports/{topic}_{number}.sql", f"{topic} = {number}", f"{topic} = {number + 1}")
+        topic = rng.choice(("invoice", "carrier", "shipment", "newsletter"))
+        writer.edit(f"{cwd}/warehouse/{topic}_{number}.sql", f"{topic} = {number}", f"{topic} = {number + 1}")
 
 
 def exploration_wandering(writer: Writer, rng: random.Random, cwd: str) -> None:

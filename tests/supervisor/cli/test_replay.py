@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from supervisor.protocol import events, records
 from tests.eval.inject import inject
 from tests.eval.sessions import Writer, healthy
@@ -135,11 +137,17 @@ def test_plugins_and_rules_of_ones_own_are_asked_as_by_the_daemon(tmp_path: Path
     assert [issue["type"] for issue in found["issues"]] == ["curiosity"]
 
 
-def test_a_path_that_is_not_there_is_wrong_usage_and_so_is_a_folder_without_recordings(tmp_path: Path) -> None:
-    assert chaperon(str(tmp_path / "none.jsonl"), home=tmp_path).returncode == 2
-    empty = chaperon(str(tmp_path), home=tmp_path)
-    assert (empty.returncode, "no .jsonl file below these paths" in empty.stderr) == (2, True)
-    assert chaperon("--timeline", "--json", str(tmp_path), home=tmp_path).returncode == 2
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.jsonl"], "does not exist"),
+        (["."], "no .jsonl file below these paths"),
+        (["--timeline", "--json", "."], "--timeline is for people"),
+    ],
+)
+def test_what_cannot_be_replayed_is_wrong_usage(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = chaperon(*arguments[:-1], str(tmp_path / arguments[-1]), home=tmp_path)
+    assert (done.returncode, said in done.stderr) == (2, True)
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_replayed(tmp_path: Path) -> None:
