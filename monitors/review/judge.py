@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from monitors.review import levels
-from monitors.review.checks import code, environment, secrets, shells, verbs
+from monitors.review.checks import code, environment, secrets, sending, shells, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import Uses
@@ -52,6 +52,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from shells.check(scene, invocation)
     yield from secrets.guard(scene, invocation)
     yield from secrets.check(scene, invocation)
+    yield from sending.check(scene, invocation)
     if uses is not None:
         yield from code.check(scene, invocation, uses)
     model = MODELS.get(invocation.name)
@@ -91,6 +92,7 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
         or scene.background
         or invocation.via
         or invocation.depth
+        or (invocation.name == "yes" and id(invocation) in scene.heard)
         or not endless.search(" ".join(invocation.args))
     ):
         return None
@@ -112,7 +114,7 @@ _ENDLESS = {
     "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
     "yes": re.compile(r""),
 }
-"""Programs that go on until they are stopped, by the options that make them so. `yes` in a pipe is left to whoever reads it."""
+"""Programs that go on until they are stopped, by the options that make them so. `yes` ends with whoever reads it."""
 
 
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:
