@@ -57,10 +57,8 @@ past every hook and, where the skill says so itself, past every permission; swit
 GATE_ARGUMENTS = ("--settings", orjson.dumps(GATE_SETTINGS).decode())
 """Arguments that every agent's CLI must be started with; the last ones win."""
 
-ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
-"""An agent that replaced its own program in the middle of a run would be another one than was checked. And one that is told to
-keep notes below the home directory, as the CLI's prompt says otherwise, is blocked there, for no rollback takes them back: of 210
-real sessions 14 wrote such notes."""
+ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
+"""An agent that replaced its own program in the middle of a run would be another one than was checked."""
 
 
 def agent_environment(

@@ -15,7 +15,6 @@ import orjson
 import pytest
 
 from monitors.review import tools
-from supervisor.config.environment import ALWAYS
 from supervisor.protocol import control
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Use
@@ -217,16 +216,6 @@ async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Ru
 
 
 TASK = Use("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
-
-
-@pytest.mark.parametrize(("environment", "told"), [({}, True), (ALWAYS, False)])
-async def test_an_agent_is_not_told_to_keep_notes_where_the_gate_blocks_them(
-    run: Run, environment: Mapping[str, str], told: bool
-) -> None:
-    async with run(Say("done"), environment=environment) as (cli, model):
-        await cli.result()
-        (request,) = model.conversation()
-    assert ("MEMORY.md" in orjson.dumps(request.body).decode()) is told
 
 
 async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run) -> None:

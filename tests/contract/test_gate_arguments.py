@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from supervisor.config.environment import ALWAYS, AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment
+from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.tasks import Task
@@ -67,7 +67,7 @@ async def runs_unreviewed(
 async def test_simple_mode_calls_no_hooks_so_it_never_reaches_an_agent(tmp_path: Path) -> None:
     assert await runs_unreviewed(tmp_path, environment={"CLAUDE_CODE_SIMPLE": "1"})
     assert "CLAUDE_CODE_SIMPLE" in AROUND_THE_GATE
-    assert agent_environment({"CLAUDE_CODE_SIMPLE": "1"}, {"CLAUDE_CODE_SIMPLE": "1"}).keys() == ALWAYS.keys()
+    assert agent_environment({"CLAUDE_CODE_SIMPLE": "1"}, {"CLAUDE_CODE_SIMPLE": "1"}).keys() == {"DISABLE_AUTOUPDATER"}
 
 
 async def test_a_users_settings_can_ask_for_simple_mode_and_win_over_the_environment(tmp_path: Path) -> None:

@@ -9,12 +9,8 @@ DAEMON = {
 }  # fmt: skip
 
 
-def test_what_an_agent_needs_is_passed_on_and_updates_and_notes_for_later_are_off() -> None:
-    assert agent_environment(DAEMON, {}) == {
-        **DAEMON,
-        "DISABLE_AUTOUPDATER": "1",
-        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    }
+def test_what_an_agent_needs_is_passed_on_and_updates_are_off() -> None:
+    assert agent_environment(DAEMON, {}) == {**DAEMON, "DISABLE_AUTOUPDATER": "1"}
 
 
 @pytest.mark.parametrize(
