@@ -18,6 +18,10 @@ Seen = tuple[Finding, Invocation]
 """A finding and the command in which it was found."""
 
 
+READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xargs"})
+"""Programs that read until there is no more, and so end no program that writes to them for ever."""
+
+
 def command_findings(
     command: str, scene: Scene, context: Context, note: Callable[[str, Callable[[], list[str]]], None]
 ) -> tuple[list[Finding], list[Seen]]:
@@ -36,6 +40,7 @@ def command_findings(
         ),
     )
     scene.files = walk.files
+    scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     defined = [found for path, text in walk.files.items() for found in definitions.written(scene, path, text)]
     whole = [found for found in (*_understood(walk), hidden_text(command), *defined) if found is not None]

@@ -91,6 +91,7 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
         or scene.background
         or invocation.via
         or invocation.depth
+        or (invocation.name == "yes" and id(invocation) in scene.heard)
         or not endless.search(" ".join(invocation.args))
     ):
         return None
@@ -112,7 +113,7 @@ _ENDLESS = {
     "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
     "yes": re.compile(r""),
 }
-"""Programs that go on until they are stopped, by the options that make them so. `yes` in a pipe is left to whoever reads it."""
+"""Programs that go on until they are stopped, by the options that make them so. `yes` ends with whoever reads it."""
 
 
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:

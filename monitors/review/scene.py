@@ -28,15 +28,19 @@ class Scene:
     """Files that the action itself writes with known text, by path."""
     background: bool = False
     """Whether the CLI does not wait for the command."""
+    heard: set[int] = field(default_factory=set)
+    """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
     downloads: set[str] = field(default_factory=set)
     """Files that the action itself downloads."""
 
     def touch(self, path: str, access: str) -> None:
-        """Note that the action would reach a path."""
-        if len(self.touches) < MAX_TOUCHES:
-            self.touches.setdefault((path, access), Touch(self.places.shown(path), access))
+        """Note that the action would reach a path; where it changes what is there, also by where links lead."""
+        real = path if access == "read" else self.facts.real(path)
+        for each in (path,) if real == path else (path, real):
+            if len(self.touches) < MAX_TOUCHES:
+                self.touches.setdefault((each, access), Touch(self.places.shown(each), access))
 
     def path(self, word: Arg, invocation: Invocation) -> str:
         """The absolute path that a word of the invocation names."""

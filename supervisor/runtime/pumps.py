@@ -37,9 +37,9 @@ def read_pipe(fd: int) -> bytes | None:
 
 
 class OutputLog:
-    """The CLI's standard output, all of it, appended to a file whose size is the offset of what comes next.
+    """The CLI's standard output, all of it, in a file at the offsets by which it is asked for.
 
-    Where the file cannot be written (the disk is full), the pipe is left alone until it can: the CLI waits, and nothing
+    Where somebody empties the file, as who rotates logs does, what comes next is found all the same. Where the file cannot be written (the disk is full), the pipe is left alone until it can: the CLI waits, and nothing
     is lost.
     """
 
@@ -51,7 +51,7 @@ class OutputLog:
         self.retry_at = 0.0
         self._pause = RETRY_FIRST_SECONDS
         self._pending = b""
-        self._file = os.open(path, LOG_FLAGS, 0o600)
+        self._file = os.open(path, LOG_FLAGS & ~os.O_APPEND, 0o600)
         self._reading = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.size = os.fstat(self._file).st_size
 
@@ -70,7 +70,7 @@ class OutputLog:
         """Write what waits; False where the file still cannot be written."""
         while self._pending:
             try:
-                written = os.write(self._file, self._pending)
+                written = os.pwrite(self._file, self._pending, self.size)
             except OSError as error:
                 self.problem = error.strerror or repr(error)
                 self.retry_at = now() + self._pause

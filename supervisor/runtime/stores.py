@@ -19,6 +19,7 @@ from checkpoints.plan import compare
 from checkpoints.restore_journal import in_use, journals_in
 from checkpoints.store import Store
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.runtime.log import log
 
 T = TypeVar("T")
 
@@ -62,9 +63,13 @@ class Stores:
             return self.opened[folder]
 
     async def close(self, store: Store) -> None:
-        """Write everything to its own place and let go."""
+        """Write everything to its own place and let go; where the disk takes nothing more, what was written ahead answers for it."""
         self.opened.pop(store.folder, None)
-        await self.in_thread(store.close)
+        try:
+            await self.in_thread(store.close)
+        except (CheckpointError, OSError) as error:
+            log.warning("The store %s was closed as it is: %s", store.folder, error)
+            await self.in_thread(store.lose)
 
     async def interrupted(self) -> list[Path]:
         """The folders of stores with a restore that a crash cut."""

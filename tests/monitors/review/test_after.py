@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review import make_reviewer
+from monitors.review import NoFacts, ReviewSettings, make_reviewer
 from monitors.review.after import in_changes, in_output, masked
 from supervisor.protocol.actions import Action, Context
 
@@ -83,3 +83,16 @@ def test_a_change_that_was_not_foreseen_is_noticed() -> None:
 def test_what_may_change_anything_surprises_nobody() -> None:
     review = make_reviewer().review(Action("Bash", {"command": "make all"}, "/w", "/w"), Context())
     assert in_changes(review, ["/w/b.o"]) == []
+
+
+@pytest.mark.parametrize("command", ["echo x > link/a.txt", "rm link/a.txt"])
+def test_what_changes_where_a_link_leads_was_foreseen(command: str) -> None:
+    class Linked(NoFacts):
+        def real(self, path: str) -> str:
+            return path.replace("/w/link", "/w/there")
+
+    review = make_reviewer(ReviewSettings(), Linked()).review(
+        Action("Bash", {"command": command}, "/w", "/w"), Context()
+    )
+    assert in_changes(review, ["/w/there/a.txt"]) == []
+    assert in_changes(review, ["/w/link"]) != []

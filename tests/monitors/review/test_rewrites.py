@@ -108,3 +108,13 @@ def test_a_rewrite_that_would_not_be_allowed_is_not_made() -> None:
 def test_a_background_command_may_go_on_for_ever() -> None:
     review = STANDARD.review(Action("Bash", {"command": "tail -f a", "run_in_background": True}, "/w", "/w"), CONTEXT)
     assert review.decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["yes | head -n 5", "yes '' | make oldconfig", "yes | sdkmanager --licenses"])
+def test_yes_ends_with_the_program_that_it_answers(command: str) -> None:
+    assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["yes", "yes > /dev/null", "yes | cat > a"])
+def test_yes_that_nobody_ends_is_not_waited_for(command: str) -> None:
+    assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).rule == "shell.endless"

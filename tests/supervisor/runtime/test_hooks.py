@@ -81,7 +81,7 @@ async def test_a_storm_of_incidents_does_not_make_a_storm_of_hooks(
     async with run_daemon(base.setup()) as daemon:
         for number in range(10):
             daemon.fault("", "torn_journal", f"Number {number}.")
-    assert said.read_text() == "x\n" * 2
+    assert said.read_text() in ("x\n" * 2, "x\n" * 3), "two wait, and one may be under way"
     assert "hook on-error was passed over" in caplog.text
 
 

@@ -35,6 +35,18 @@ def test_output_is_appended_and_read_back_by_offset(pipe: tuple[int, int], tmp_p
     assert log.at_end
 
 
+def test_what_comes_after_somebody_emptied_the_file_is_found_at_its_offset(
+    pipe: tuple[int, int], tmp_path: Path
+) -> None:
+    log = OutputLog(pipe[0], str(tmp_path / "out.log"))
+    os.write(pipe[1], b"one\ntwo\n")
+    assert log.pump()
+    os.truncate(tmp_path / "out.log", 0)
+    os.write(pipe[1], b"three\n")
+    assert log.pump()
+    assert (log.read(8), log.size) == (b"three\n", 14)
+
+
 def test_a_full_disk_leaves_the_pipe_alone(pipe: tuple[int, int]) -> None:
     log = OutputLog(pipe[0], "/dev/full")
     os.write(pipe[1], b"x" * 10)

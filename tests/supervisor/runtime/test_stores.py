@@ -1,13 +1,17 @@
 """All stores of a daemon, by its commands: a checkpoint is forgotten, a project's checkpoints are deleted, and nothing else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from checkpoints.capture import Capturer, CaptureSettings
 from supervisor.protocol.errors import NotFoundError
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
+from supervisor.runtime.stores import Stores
+from tests.checkpoints.support import MOMENT
 from tests.live import Live, files_of, live, make_repository
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(180)]
@@ -54,3 +58,18 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         with pytest.raises(NotFoundError):
             await stage.daemon.keeper.forget_project(str(stage.repo))
     assert list((tmp_path / "state/checkpoints").iterdir()) == []
+
+
+async def test_a_store_whose_folder_somebody_removed_is_closed_and_said_to_be(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_repository(tmp_path / "repo", {"a.txt": "a\n"})
+    stores = Stores(tmp_path / "stores")
+    store = await stores.of(tmp_path / "repo")
+    capturer = Capturer(store, tmp_path / "repo", CaptureSettings())
+    capturer.capture(MOMENT)
+    capturer.close()
+    shutil.rmtree(stores.folder)
+    await stores.close(store)
+    assert not stores.opened
+    assert "was closed as it is" in caplog.text
