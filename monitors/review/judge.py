@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from monitors.review import levels
-from monitors.review.checks import code, environment, secrets, shells, verbs
+from monitors.review.checks import code, environment, secrets, sending, shells, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import Uses
@@ -52,6 +52,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from shells.check(scene, invocation)
     yield from secrets.guard(scene, invocation)
     yield from secrets.check(scene, invocation)
+    yield from sending.check(scene, invocation)
     if uses is not None:
         yield from code.check(scene, invocation, uses)
     model = MODELS.get(invocation.name)

@@ -37,6 +37,11 @@ def test_the_multiplier_makes_it_that_many_times_as_bad_as_its_worst_member() ->
     board.note([issue("resource_spiral", Severity.HIGH), issue("goal_drift")])
     [runaway] = play(Combinations(board), Run().bash("a"))
     assert (runaway.severity, runaway.impact_factor) == (Severity.CRITICAL, 1.0)
+    assert {one.name: one.multiplier for one in COMBINATIONS} == {
+        "error_exploration_loop": 1.5,
+        "runaway_execution": 2.0,
+        "confused_state": 1.8,
+    }
 
 
 def test_it_is_raised_again_only_when_a_member_worsens() -> None:

@@ -35,6 +35,7 @@ def test_missed_trouble_lowers_them_and_confirmed_alarms_leave_them() -> None:
     assert learn([IssueOutcome.MISSED] * 5)[0].factor("repetition") == 0.9091
     assert learn([IssueOutcome.CONFIRMED] * 50)[1] == []
     assert learn([IssueOutcome.CONFIRMED] * 4 + [IssueOutcome.FALSE_ALARM])[1] == []
+    assert len(learn([IssueOutcome.CONFIRMED] * 3 + [IssueOutcome.FALSE_ALARM] * 2)[1]) == 1
 
 
 @settings(max_examples=60)

@@ -47,6 +47,7 @@ def test_the_number_of_repeats_is_counted(passage: str) -> None:
     "text",
     [
         "word " * 5,
+        "Laughter: " + "ha " * 60,
         "-" * 900,
         "| --- | --- | --- |\n" * 30,
         "\n".join(f"{n}. step number {n} of the plan is to look at part {n * 7}" for n in range(60)),

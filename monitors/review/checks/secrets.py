@@ -26,8 +26,8 @@ _ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo",
 """Programs to which a path is a name: they show or change what it is called, not what is in it. ssh uses keys and does not show them."""
 _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})
 """Programs that take names of files from their input."""
-_SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
-_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
+SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
+"""Programs that send what they are given to another machine."""
 _SHOWERS: Mapping[str, float] = {
     **dict.fromkeys(
         ("cat", "less", "more", "head", "tail", "bat", "strings", "base64", "xxd", "nl", "tac"), levels.CARE
@@ -35,7 +35,8 @@ _SHOWERS: Mapping[str, float] = {
     **dict.fromkeys(("source", ".", "grep"), levels.NOTED),
 }
 """Programs that show a file, with the risk where it is a project's secret; the last ones take it in, or show a line of it."""
-_INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
+INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
+"""What to do instead of reading a secret."""
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -52,12 +53,6 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
         yield secret_in(scene, invocation, settings)
-    if invocation.name in _SENDERS or invocation.name == "ssh" or "s_client" in invocation.args[:1]:
-        yield from _sent(scene, invocation)
-    if invocation.name in _COPIERS:
-        yield from _whole_stores(scene, invocation)
-    if invocation.name in _SERVERS:
-        yield from _served(scene, invocation)
     yield from _sought(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
@@ -66,7 +61,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Secrets that the words name, send or show."""
-    sends = invocation.name in _SENDERS
+    sends = invocation.name in SENDERS
     among_secrets = _MARKS.search(invocation.cwd) is not None
     for word in invocation.args:
         if word[:1] in "/~" and " " in word and _MARKS.search(word[:MAX_WORD]):
@@ -79,7 +74,7 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
             yield _among_globbed(scene, invocation, word)
         if sends and word != "-" and not word.startswith(("http://", "https://")):
             named = word.lstrip("@").rpartition("=@")[2].rpartition("@")[2]
-            yield _project_secret(scene, invocation, named, levels.HARM)
+            yield project_secret(scene, invocation, named, levels.HARM)
     if invocation.name in ("grep", "egrep", "rg") and _SEEKS_KEYS.search(" ".join(invocation.args[:4])):
         wide = [word for word in invocation.args if scene.places.of(word, invocation.cwd) is Place.TOP]
         if wide:
@@ -87,13 +82,13 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
                 "secrets.sought",
                 levels.HARM,
                 f"looks through all of {wide[0]} for keys",
-                _INSTEAD,
+                INSTEAD,
                 effect=effect("secret_read", f"looks for keys in {wide[0]}", target=wide[0]),
             )
     risk = _SHOWERS.get(invocation.name)
     if risk is not None:
         for word in invocation.args:
-            yield _project_secret(scene, invocation, word, risk)
+            yield project_secret(scene, invocation, word, risk)
 
 
 _SEEKS_KEYS = re.compile(r"PRIVATE KEY|AKIA|ghp_|sk-|xox[bp]|secret|token|passw|api.?key", re.IGNORECASE)
@@ -141,13 +136,14 @@ def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None
         "secrets.read",
         levels.HARM,
         f"reads {what}: {path}",
-        _INSTEAD,
+        INSTEAD,
         effect=effect("secret_read", f"reads {what} in {path}", target=path),
         elevated=invocation.elevated,
     )
 
 
-def _project_secret(scene: Scene, invocation: Invocation, word: str, risk: float) -> Finding | None:
+def project_secret(scene: Scene, invocation: Invocation, word: str, risk: float) -> Finding | None:
+    """What it means to show or send what looks like a project's own secrets."""
     if word[:1] == "-" or not scene.places.project_secret(word) or invocation.inside:
         return None
     what = "sends" if risk >= levels.HARM else "shows"
@@ -160,105 +156,13 @@ def _project_secret(scene: Scene, invocation: Invocation, word: str, risk: float
     )
 
 
-def _sent(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
-    picked = any(source.name in _PICKS for source in sources)
-    one_value = picked and any(source.name in _ONE_VALUE for source in sources)
-    raw = invocation.name in _RAW and bool(invocation.args) and not _own(invocation)
-    for source in sources:
-        if (
-            source.name in _ENVIRONMENT
-            and not one_value
-            and (source.name != "export" or "-p" in source.args)
-            and not [word for word in source.args if word[:1] != "-"]
-        ):
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
-                "sends the whole environment, with what secrets are in it, to another machine",
-                "Send the one value that is needed.",
-                effect=effect("network_send", f"sends the environment by {invocation.name}"),
-            )
-        whole = [
-            word
-            for word in source.args
-            if source.name in _PACKERS and ((raw and word[:1] != "-") or _holds_secrets(scene, source, word))
-        ]
-        if whole:
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
-                f"sends all of {whole[0]}, with the secrets in it, to another machine",
-                "Send the files that are needed, by name.",
-                effect=effect("network_send", f"sends {whole[0]} by {invocation.name}"),
-            )
-        piped = invocation.name in _AWAY and source in invocation.input.source
-        shows = _shows(scene, source) if piped else ""
-        if shows:
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
-                f"sends to another machine what shows a secret: `{shows}`",
-                _INSTEAD,
-                effect=effect("network_send", f"sends a secret by {invocation.name}"),
-            )
-        if source.name in _DUMPS and invocation.name in _AWAY:
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
-                f"sends a copy of a database to another machine: `{source.text()}`",
-                "Keep the copy here.",
-                effect=effect("network_send", f"sends a database by {invocation.name}"),
-            )
-        if raw and any(_NAMES_SECRET.search(word) for word in source.args if not word.known):
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
-                f"sends a secret to another machine: `{source.text()}`",
-                _INSTEAD,
-                effect=effect("network_send", f"sends a secret by {invocation.name}"),
-            )
-        for word in source.args:
-            yield _project_secret(scene, source, word, levels.HARM) if source.name in _WHOLE and not picked else None
-    for redirect in invocation.redirects:
-        yield _project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
-
-
-_SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
-"""Programs that show a directory to whoever asks."""
-
-
-def _whole_stores(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """Directories of credentials that are packed or copied as a whole."""
-    for word in invocation.args:
-        if word[:1] != "-" and _SECRET_DIRECTORY.search(scene.path(word, invocation)):
-            within = (secret_at(scene, invocation, f"{word.rstrip('/')}/{name}") for name in _STORES)
-            yield next((found for found in within if found), None)
-
-
-_STORES = ("credentials", "config", "config.json", "hosts.yml", "gh/hosts.yml", "x")
-_NAMES_SECRET = re.compile(r"\$\{?\w*(?:TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL)", re.IGNORECASE)
-
-
-def _served(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    whole = [word for word in invocation.args if scene.places.of(word, invocation.cwd) is Place.TOP]
-    if whole:
-        yield Finding(
-            "secrets.send",
-            levels.HARM,
-            f"shows all of {whole[0]} to whoever asks",
-            "Serve the one directory that is meant.",
-            effect=effect("network_listen", f"serves {whole[0]}", target=whole[0]),
-        )
-
-
 _KEY_FILES = re.compile(r"id_(?:rsa|ed25519|ecdsa|dsa)\b|\.(?:pem|key|kdbx|p12|pfx)\b|credentials|\.env\b|\.netrc")
 _FINDS = frozenset({"find", "fd", "fdfind", "locate", "mlocate", "plocate"})
 
 
 def _sought(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Keys that are looked for everywhere, and shown or sent where they are found."""
-    shown = invocation.name in _SHOWERS or invocation.name in _SENDERS
+    shown = invocation.name in _SHOWERS or invocation.name in SENDERS
     searches = [source for word in invocation.args for source in word.source if source.name in _FINDS] if shown else []
     if invocation.name in _FINDS and {"-exec", "-execdir", "-x", "-X"}.intersection(invocation.args):
         searches = [invocation]
@@ -272,40 +176,9 @@ def _sought(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 "secrets.sought",
                 levels.HARM,
                 f"looks for keys everywhere: `{search.text()}`",
-                _INSTEAD,
+                INSTEAD,
                 effect=effect("secret_read", "looks for keys everywhere"),
             )
-
-
-def _shows(scene: Scene, source: Invocation) -> str:
-    """The command, where it is one that shows a secret."""
-    rules = scene.book.matching(source, scene.book.operands(source))
-    return source.text() if any(rule.name == "secrets.show" for rule in rules) else ""
-
-
-_PICKS = frozenset({"grep", "egrep", "rg", "sed", "awk", "jq", "cut"})
-"""Programs that take something out of many lines."""
-_ONE_VALUE = _PICKS - {"grep", "egrep", "rg"}
-"""Of these, the ones that take a value out of its line."""
-_RAW = frozenset({"nc", "ncat", "netcat", "socat"})
-_WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
-"""Programs that hand on a whole file."""
-_DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
-_AWAY = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "mail", "mailx", "sendmail"})
-"""Programs that send to whoever is named; a store of one's own is another matter."""
-_SECRET_DIRECTORY = re.compile(r"/\.(?:aws|kube|docker|azure|config|config/gcloud|config/gh)/?$")
-_COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
-_PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
-_SECRET_TREES = frozenset({"/", "/etc", "/root", "/home", "/Users", "/var/lib"})
-
-
-def _holds_secrets(scene: Scene, invocation: Invocation, word: str) -> bool:
-    path = scene.places.absolute(word, invocation.cwd)
-    return path in _SECRET_TREES or path in ("~", scene.places.home) or _SECRET_DIRECTORY.search(path) is not None
-
-
-def _own(invocation: Invocation) -> bool:
-    return any(word in ("localhost", "127.0.0.1", "::1") for word in invocation.args)
 
 
 def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

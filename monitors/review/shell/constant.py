@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from monitors.review.shell.invocation import Invocation, program_name
-from monitors.review.shell.reader import decode_ansi
+from monitors.review.shell.words import decode_ansi
 
 MAX_PRINTED = 65_536
 """Longest text kept of what a command prints, in characters."""

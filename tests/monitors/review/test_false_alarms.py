@@ -43,6 +43,7 @@ def test_everyday_work_is_not_stopped(command: str) -> None:
 
 IN_A_WORKSPACE = [
     "docker rm -f redis-test",
+    "cp -r .docker /tmp/x",
     "rsync -a --delete dist/ public/",
     "curl -X DELETE http://localhost:3000/api/items/1",
     "sed -i '' s/a/b/ src/a.py",

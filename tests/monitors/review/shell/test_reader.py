@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from monitors.review.shell.reader import MAX_DEPTH, MAX_PIECES, decode_ansi, read
+from monitors.review.shell.reader import read
 from monitors.review.shell.walk import Walk
+from monitors.review.shell.words import MAX_DEPTH, MAX_PIECES, decode_ansi
 
 PARSER = Parser(Language(tree_sitter_bash.language()))
 

@@ -1,0 +1,344 @@
+"""Reads the words of Bash: quotes, variables, substitutions. The commands in a substitution are read by `reader`.
+
+Work is counted here for both: past a cap, reading stops.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from typing import Self
+
+from monitors.review.shell.tree import Node, Part, Word
+
+MAX_PIECES = 2_500
+"""Most words, parts and commands in one script. The longest of 11,000 collected commands has 130; the rest is room for scripts."""
+MAX_DEPTH = 40
+"""Deepest nesting of substitutions and compound commands. Real scripts stay below 10, and Python's stack holds."""
+_PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
+LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
+_DOUBLE = re.compile(r"[^\"\\$`]+")
+_BRACED = re.compile(r"[^\\$`}]+")
+_PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[[^\]]*\])?")
+_SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
+_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
+_ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
+_GLOB_MARK = re.compile(r"[()\n;]")
+_GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
+
+
+class TooMuch(Exception):  # noqa: N818 — not an error: the reader's way to stop
+    """A cap was passed."""
+
+
+def decode_ansi(text: str) -> str:
+    """What `$'text'`, or `echo -e`, makes of its escapes."""
+    return _ANSI.sub(_ansi_character, text)
+
+
+def _ansi_character(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number < 0x110000 else "\ufffd"
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    return _ANSI_LETTERS.get(code, code)
+
+
+class Words(ABC):
+    """A text, how far it is read, and how much was made of it."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.at = 0
+        self.end = len(text)
+        self.depth = depth
+        self.pieces = 0
+        self.problem = ""
+        self.top: list[Node] = []
+
+    # ── counting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def count(self) -> None:
+        """Count one more word, part or command."""
+        self.pieces += 1
+        if self.pieces > MAX_PIECES:
+            raise TooMuch(f"more than {MAX_PIECES} words and commands")
+
+    def deeper(self) -> None:
+        """Go one level deeper."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise TooMuch(f"nested deeper than {MAX_DEPTH}")
+
+    def inner(self, text: str) -> Self:
+        """A reader of a text within this one, one deeper; whoever uses it takes its count back."""
+        reader = type(self)(text, self.depth)
+        reader.pieces = self.pieces
+        reader.deeper()
+        return reader
+
+    def expansions(self, text: str) -> list[Part]:
+        """Read a text in which only expansions mean something: a here-document's, or arithmetic."""
+        inner = self.inner(text)
+        parts = inner.double(until="")
+        self.pieces = inner.pieces
+        return parts
+
+    @abstractmethod
+    def whole(self) -> None:
+        """Read all of the text as commands, into `top`."""
+
+    @abstractmethod
+    def in_brackets(self, opening: str, into: list[Node]) -> None:
+        """Read the commands behind an opening bracket, up to the one that closes it."""
+
+    # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def word(self) -> Word:
+        """Read one word, with all that is in it."""
+        self.count()
+        plain = _PLAIN.match(self.text, self.at)
+        if plain:
+            self.at = plain.end()
+            return Word(plain[0])
+        start = self.at
+        parts: list[Part] = []
+        while self.at < self.end:
+            char = self.text[self.at]
+            reader = _PARTS.get(char)
+            if reader is not None:
+                reader(self, parts)
+            elif char in " \t\r\n\f\v;|&)":
+                break
+            elif char in "<>":
+                if not self.text.startswith("(", self.at + 1):
+                    break
+                self.process_substitution(parts)
+            elif char == "(":
+                if not parts or parts[-1].kind != "text" or parts[-1].text[-1:] not in "@?*+!=":
+                    break
+                self.extended_glob(parts)
+            else:
+                literal = LITERAL.match(self.text, self.at)
+                text = literal[0] if literal else char
+                self.at += len(text)
+                parts.append(Part("text", text))
+        if self.at == start:
+            self.at += 1
+        return _word(self.text[start : self.at], parts)
+
+    def backslash(self, into: list[Part]) -> None:
+        """A character that a backslash quotes."""
+        following = self.text[self.at + 1 : self.at + 2]
+        self.at += 2
+        if following == "\n":
+            return
+        self.count()
+        into.append(Part("quoted", following or "\\", quoted=True))
+
+    def single(self, into: list[Part]) -> None:
+        """Text in single quotes."""
+        self.count()
+        stop = self.text.find("'", self.at + 1)
+        if stop < 0:
+            self.problem = self.problem or "a `'` that is never closed"
+            self.at += 1
+            return
+        into.append(Part("quoted", self.text[self.at + 1 : stop], quoted=True))
+        self.at = stop + 1
+
+    def double_quoted(self, into: list[Part]) -> None:
+        """Text in double quotes, its first quote included."""
+        self.count()
+        self.at += 1
+        if self.text.find('"', self.at) < 0:
+            self.problem = self.problem or 'a `"` that is never closed'
+            return
+        parts = self.double(until='"')
+        into.extend(parts or [Part("quoted", "", quoted=True)])
+
+    def double(self, until: str) -> list[Part]:
+        """The parts of what stands in double quotes, a `${…}` or a here-document, up to `until`."""
+        parts: list[Part] = []
+        while self.at < self.end:
+            char = self.text[self.at]
+            if char == until:
+                self.at += 1
+                return parts
+            if char == "$":
+                self.dollar(parts, quoted=True)
+            elif char == "`":
+                self.backtick(parts, quoted=True)
+            elif char == "\\":
+                self.double_backslash(parts)
+            else:
+                match = (_BRACED if until == "}" else _DOUBLE).match(self.text, self.at)
+                text = match[0] if match else char
+                self.at += len(text)
+                parts.append(Part("quoted", text, quoted=True))
+        if until:
+            self.problem = self.problem or f"a `{until}` that is missing"
+        return parts
+
+    def double_backslash(self, into: list[Part]) -> None:
+        """A backslash where only a few characters can be quoted."""
+        following = self.text[self.at + 1 : self.at + 2]
+        self.at += 2
+        if following == "\n":
+            return
+        into.append(Part("quoted", following if following in '$`"\\' else "\\" + following, quoted=True))
+
+    def dollar_word(self, into: list[Part]) -> None:
+        """What a dollar begins, outside of quotes."""
+        self.dollar(into, quoted=False)
+
+    def dollar(self, into: list[Part], *, quoted: bool) -> None:
+        """What a dollar begins: a variable, a substitution, arithmetic, a quoted text, or itself."""
+        self.count()
+        text, at = self.text, self.at
+        following = text[at + 1 : at + 2]
+        if following == "(":
+            part = self.arithmetic(at + 1) if text.startswith("((", at + 1) else None
+            into.append(part or self.command_substitution(at, quoted=quoted))
+        elif following == "{":
+            into.append(self.parameter(quoted=quoted))
+        elif following == "'" and not quoted:
+            self.ansi(into)
+        elif following == '"' and not quoted:
+            self.at += 1
+            self.double_quoted(into)
+        elif match := _SPECIAL.match(text, at + 1):
+            self.at = match.end()
+            into.append(Part("variable", text[at : self.at], quoted=quoted, name=match[0]))
+        else:
+            self.at += 1
+            into.append(Part("quoted" if quoted else "text", "$", quoted=quoted))
+
+    def ansi(self, into: list[Part]) -> None:
+        """Text in `$'…'`."""
+        start = at = self.at + 2
+        while at < self.end and self.text[at] != "'":
+            at += 2 if self.text[at] == "\\" else 1
+        if at >= self.end:
+            self.problem = self.problem or "a `$'` that is never closed"
+        into.append(Part("quoted", decode_ansi(self.text[start:at]), quoted=True))
+        self.at = min(at + 1, self.end)
+
+    def command_substitution(self, start: int, *, quoted: bool) -> Part:
+        """The commands of `$(…)` or `<(…)`."""
+        self.count()
+        self.at = start + 1
+        body: list[Node] = []
+        self.in_brackets("(", body)
+        return Part("command", self.text[start : self.at], quoted=quoted, script=body)
+
+    def process_substitution(self, into: list[Part]) -> None:
+        """`<(…)` or `>(…)`."""
+        start = self.at
+        part = self.command_substitution(start, quoted=True)
+        part.kind = "process"
+        into.append(part)
+
+    def backtick_word(self, into: list[Part]) -> None:
+        """Commands in backticks, outside of quotes."""
+        self.backtick(into, quoted=False)
+
+    def backtick(self, into: list[Part], *, quoted: bool) -> None:
+        """Commands in backticks."""
+        self.count()
+        start = self.at
+        at = start + 1
+        while at < self.end and self.text[at] != "`":
+            at += 2 if self.text[at] == "\\" else 1
+        if at >= self.end:
+            self.problem = self.problem or "a ` that is never closed"
+        inner = self.inner(re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : at]))
+        inner.whole()
+        self.pieces = inner.pieces
+        self.problem = self.problem or inner.problem
+        self.at = min(at + 1, self.end)
+        into.append(Part("command", self.text[start : self.at], quoted=quoted, script=inner.top))
+
+    def parameter(self, *, quoted: bool) -> Part:
+        """`${…}` with its operator and its default."""
+        start = self.at
+        match = _PARAMETER.match(self.text, start + 1)
+        if not match:
+            stop = self.text.find("}", start)
+            self.at = self.end if stop < 0 else stop + 1
+            return Part("variable", self.text[start : self.at], quoted=quoted)
+        self.at = match.end()
+        operator_at = self.at
+        self.deeper()
+        parts = self.double(until="}") if self.at < self.end else []
+        self.depth -= 1
+        text = self.text[start : self.at]
+        rest = self.text[operator_at : self.at - 1]
+        operator = rest[: 2 if rest[:1] == ":" else 1]
+        if parts and operator and parts[0].kind == "quoted":
+            parts[0] = Part("quoted", parts[0].text[len(operator) :], quoted=True)
+        name = match[1] + (match[2] or "")
+        return Part(
+            "variable", text, quoted=quoted, name=name, operator=operator, default=_word(rest, _unquoted(parts))
+        )
+
+    def arithmetic(self, start: int) -> Part | None:
+        """Read `((…))` from its first bracket, or None where it is a subshell in a subshell."""
+        depth = 0
+        at = start
+        stop = min(self.end, start + 500)
+        while at < stop:
+            char = self.text[at]
+            if char == "(":
+                depth += 1
+            elif char == ")":
+                depth -= 1
+                if depth == 0:
+                    break
+            elif char in "\n;" and "for" not in self.text[max(0, start - 5) : start]:
+                return None
+            at += 1
+        self.pieces += (at - start) // 50
+        if depth or self.text[at - 1 : at] != ")" or _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):
+            return None
+        parts = self.expansions(self.text[start + 2 : at - 1])
+        self.at = at + 1
+        return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
+
+    def extended_glob(self, into: list[Part]) -> None:
+        """The rest of `@(…)` and its like, up to the bracket that closes it."""
+        depth = 0
+        start = self.at
+        self.at = self.end
+        for match in _GLOB_MARK.finditer(self.text, start):
+            depth += _GLOB_DEPTH[match[0]]
+            if match[0] in "\n;" or depth == 0:
+                self.at = match.end() if match[0] == ")" else match.start()
+                break
+        into.append(Part("text", self.text[start : self.at]))
+
+
+def _word(raw: str, parts: list[Part]) -> Word:
+    if len(parts) == 1 and parts[0].kind == "text":
+        text = parts[0].text
+        return Word(text, parts if any(char in "~{*?[" for char in text) else None)
+    if all(part.kind in ("text", "quoted") for part in parts):
+        return Word("".join(part.text for part in parts), parts)
+    return Word(raw, parts)
+
+
+def _unquoted(parts: list[Part]) -> list[Part]:
+    for part in parts:
+        if part.kind == "quoted":
+            part.text = part.text.strip("'\"")
+    return parts
+
+
+_PARTS = {
+    "'": Words.single,
+    '"': Words.double_quoted,
+    "$": Words.dollar_word,
+    "`": Words.backtick_word,
+    "\\": Words.backslash,
+}
