@@ -115,17 +115,17 @@ class Daemon:
         self._runners: dict[str, Runner] = {}
         self.checkpointing = Checkpointing(keeper, clock, tasks, self.happened, self.fault, self.beside)
         self._tools = Tools(
-            journal,
-            incidents,
-            launcher,
-            clock,
-            self.happened,
-            self.checkpointing.capture,
-            self.checkpointing.look,
-            self.checkpointing.restore,
-            self.fault,
-            self._answers_due,
-            self._reattached,
+            journal=journal,
+            incidents=incidents,
+            launcher=launcher,
+            clock=clock,
+            happened=self.happened,
+            capture=self.checkpointing.capture,
+            look=self.checkpointing.look,
+            restore=self.checkpointing.restore,
+            fault=self.fault,
+            answers_due=self._answers_due,
+            reattached=self._reattached,
         )
         self._numbers = itertools.count(1)
 
