@@ -22,6 +22,8 @@ MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
 MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""
+MAX_READ = 262_144
+"""Most characters of scripts in scripts, all together: a here-document that is never closed is in each of those in it."""
 MAX_SOURCES = 20
 """Most commands remembered as having fed a pipe."""
 MAX_SCRIPTS = 12
@@ -77,6 +79,7 @@ class Walk:
         self._code = code
         self._text = text or (lambda _path: None)
         self._depth = 0
+        self._read = 0
         self._expanded = 0
         self._calls = 0
         self._elevated = False
@@ -88,6 +91,10 @@ class Walk:
         """Go through a script given as text."""
         if self._depth >= MAX_SCRIPTS:
             self.too_much = self.too_much or f"scripts nested deeper than {MAX_SCRIPTS}"
+            return None, ()
+        self._read += len(text)
+        if self._depth and self._read > MAX_READ:
+            self.too_much = self.too_much or f"scripts in scripts of more than {MAX_READ} characters"
             return None, ()
         script = read(text, self._depth)
         if script.problem:

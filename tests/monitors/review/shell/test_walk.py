@@ -120,3 +120,7 @@ def test_what_runs_elsewhere_is_marked() -> None:
 @pytest.mark.parametrize("body", ["eval rm", "sh -c rm", "bash <<E\nrm\nE\n", "trap rm EXIT"])
 def test_a_function_that_nobody_calls_is_gone_through_once(body: str) -> None:
     assert [one.name for one in walked(f"f() {{ {body}; }}").invocations].count("rm") == 1
+
+
+def test_scripts_in_scripts_are_bounded_in_all_they_hold() -> None:
+    assert "characters" in walked("ssh h <<E\n" * 6_000).too_much
