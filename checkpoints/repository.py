@@ -148,10 +148,10 @@ def ignore_sources(folders: GitFolders | None) -> IgnoreSources:
 
 
 def _excludes_file(config: Path) -> str | None:
-    if not config.is_file():
-        return None
     try:
+        if not config.is_file():
+            return None
         values = pygit2.Config(str(config))
         return str(values["core.excludesfile"]) if "core.excludesfile" in values else None
-    except (pygit2.GitError, KeyError, ValueError, UnicodeError):
+    except (OSError, pygit2.GitError, KeyError, ValueError, UnicodeError):
         return None

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -462,7 +463,7 @@ def test_a_restore_needs_no_repository_and_no_git(
     assert (folder / "a").read_text() == "a"
 
 
-def test_a_file_that_the_daemon_may_not_read_is_named_and_not_touched(tmp_path: Path) -> None:
+def test_a_file_that_the_daemon_may_not_read_is_named_and_not_touched() -> None:
     """Root may read everything, so this runs in a child with another user id where the test is root."""
     script = """
 import json, os, sys
@@ -493,11 +494,10 @@ result = Restorer(capturer).restore(plan, confirmed=True)
 print(json.dumps([[one.path for one in now.skipped], [one.path for one in result.kept], (work / "closed/inner").read_text()]))
 """
     root = Path(__file__).parent.parent.parent
-    for folder in (tmp_path, *tmp_path.parents):
-        if not os.access(folder, os.X_OK) or (folder.stat().st_mode & 0o001) == 0:
-            folder.chmod(folder.stat().st_mode | 0o011) if folder.stat().st_uid == os.getuid() else None
-    words = [sys.executable, "-c", script, str(tmp_path)]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    # Not below pytest's own folder: each session that starts closes that one to other users again.
+    with tempfile.TemporaryDirectory() as base:
+        words = [sys.executable, "-c", script, base]
+        done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [["closed", "secret"], ["closed", "secret"], "x"]
 

@@ -215,6 +215,9 @@ async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Ru
     assert (workspace / "ran.txt").exists()
 
 
+SLOW_COUNT = Script((Step((Say("seven-files"),), first_byte_seconds=4),), when="count-the-files")
+"""A subagent that ends after the turn that started it, on a busy machine too."""
+
 TASK = Use("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
 
 
@@ -229,7 +232,7 @@ async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run)
 
 async def test_a_subagent_runs_in_the_background_and_its_end_starts_a_turn_by_itself(run: Run) -> None:
     """So a result is not the end of the work while a task is under way: closing the input must wait."""
-    scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
+    scripts = (SLOW_COUNT,)
     async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, model):
         first, second = await cli.result(), await cli.result(2)
     kinds = [kind(frame) for frame in cli.out]
@@ -272,7 +275,7 @@ async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> No
 
 
 async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_result(run: Run) -> None:
-    scripts = (Script((Step((Say("seven-files"),), first_byte_seconds=0.5),), when="count-the-files"),)
+    scripts = (SLOW_COUNT,)
     async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, _):
         await cli.result()
         assert await cli.finish() == 0
