@@ -60,7 +60,7 @@ class SessionSettings:
     one within milliseconds."""
     command_seconds: float = 600.0
     """How long a task whose turn ended with commands in the background waits for these: a test run ends and wakes the
-    model, a server never does. As long as the CLI itself waits for them."""
+    model, a server never does, and is ended then. As long as the CLI itself waits for them."""
     finish_seconds: float = 660.0
     """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
     itself, and a minute is for the rest."""

@@ -435,7 +435,8 @@ class Memory:
         elif event.name == SETTLE:
             self.turns.settled()
         elif event.name == COMMANDS:
-            self.turns.forsaken()
+            for task in sorted(self.turns.forsake()):
+                self.outbox.stop_task(task)
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
         id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)

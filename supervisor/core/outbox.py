@@ -55,6 +55,10 @@ class Outbox:
         """End the turn."""
         self._lines[f"interrupt:{id_}"] = control.interrupt(f"interrupt-{id_}")
 
+    def stop_task(self, task_id: str) -> None:
+        """End a command in the background."""
+        self._lines[f"task:{task_id}"] = control.stop_task(f"stop-{task_id}", task_id)
+
     def pace(self, id_: str, limits: LimitsInForce, usual_model: str | None) -> None:
         """Have the CLI go to the effort, from the next turn on, and the model, from the next request on, where they changed.
 

@@ -284,7 +284,8 @@ class Session:
             case AgentLaunched():
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case StateChanged(after=AgentState.FINISHING):
-                return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
+                # What is to be said is said while there is an input.
+                return [*self._known.outbox.take(), CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
             case StateChanged(after=after) if after.ended:
                 return [
                     StopTimer(name) for name in (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)

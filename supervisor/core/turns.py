@@ -90,6 +90,7 @@ class Turns:
         """What was not taken up by now starts no turn."""
         self._settled = True
 
-    def forsaken(self) -> None:
-        """Commands that run in the background by now were waited for long enough."""
+    def forsake(self) -> frozenset[str]:
+        """What runs in the background by now was waited for long enough; returns what is to be ended."""
         self._forsaken = self.ended is not None
+        return self.commands if self._forsaken else frozenset()

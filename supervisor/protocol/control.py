@@ -44,6 +44,11 @@ def interrupt(request_id: str) -> bytes:
     return request(request_id, {"subtype": "interrupt"})
 
 
+def stop_task(request_id: str, task_id: str) -> bytes:
+    """End one command in the background; the CLI that would have waited for it ends at once when its input closes (2.1.329)."""
+    return request(request_id, {"subtype": "stop_task", "task_id": task_id})
+
+
 def set_model(request_id: str, model: str | None) -> bytes:
     """Change the model from the next request on; None means the CLI's default."""
     return request(request_id, {"subtype": "set_model", "model": model})

@@ -274,6 +274,19 @@ async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> No
     assert len(model.conversation()) == 2
 
 
+async def test_a_cli_told_to_end_its_background_commands_ends_as_its_input_closes(run: Run, workspace: Path) -> None:
+    """It would give them ten minutes of its own otherwise."""
+    server = Use("Bash", {"command": "sleep 900", "description": "serve", "run_in_background": True})
+    async with run(server, Say("it is up")) as (cli, model):
+        await cli.result()
+        listed = [frame for frame in cli.out if frame.get("subtype") == "background_tasks_changed"]
+        for task in listed[-1]["tasks"]:
+            await cli.send_line(control.stop_task("stop", task["task_id"]).rstrip())
+        assert await cli.finish() == 0
+    assert len(model.conversation()) == 2
+    assert not processes_in(workspace)
+
+
 async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_result(run: Run) -> None:
     scripts = (SLOW_COUNT,)
     async with run(TASK, Say("launched"), Say("told"), scripts=scripts) as (cli, _):

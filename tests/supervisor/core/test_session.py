@@ -15,6 +15,7 @@ from supervisor.protocol.commands import (
     Launch,
     Record,
     ReportIncident,
+    SendLine,
     StartTimer,
     Terminate,
     Thaw,
@@ -283,7 +284,11 @@ def test_a_command_in_the_background_keeps_the_input_open_until_it_ended_or_for_
     assert CloseInput() not in play.line(commands_run("server"))
     play.init()
     assert CloseInput() not in play.result()
-    assert CloseInput() in play.fired("commands")
+    given_up = play.fired("commands")
+    (stop,) = lines(given_up)
+    assert stop["request"] == {"subtype": "stop_task", "task_id": "server"}
+    sent = next(command for command in given_up if isinstance(command, SendLine))
+    assert given_up.index(sent) < given_up.index(CloseInput())
 
 
 def test_a_daemon_that_comes_back_waits_for_the_commands_of_a_turn_anew() -> None:

@@ -71,14 +71,14 @@ def test_commands_of_calls_and_work_that_never_began_are_not_waited_for(task: Ba
 def test_a_command_in_the_background_is_awaited_for_a_while_and_its_end_wakes_the_model() -> None:
     turns = Turns()
     turns.commands_run(frozenset({"b1", "b2"}))
-    turns.forsaken()
+    turns.forsake()
     turns.ended = result()
     assert turns.commands_awaited, "the time of an earlier turn does not count"
     turns.commands_run(frozenset({"b2"}))
     assert (turns.commands_awaited, turns.owed) == (True, True)
     turns.began(AgentState.RUNNING)
     turns.ended = result()
-    turns.forsaken()
+    turns.forsake()
     assert (turns.commands_awaited, turns.owed) == (False, False)
 
 
