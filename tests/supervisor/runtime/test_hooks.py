@@ -45,7 +45,11 @@ async def test_one_runs_before_the_agent_starts_and_one_after_it_has_ended_whate
     assert 0 <= float(after.read_text().split()[3]) < 600
 
 
-async def test_a_pause_and_an_incident_are_told_with_what_they_are_about(base: Base) -> None:
+async def test_a_pause_and_an_incident_are_told_with_what_they_are_about(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is logged goes into the report of the test, and xdist cannot send half a character from its worker.
+    monkeypatch.setattr(logging.getLogger("chaperon"), "propagate", False)
     paused = hook(base, "on-pause", 'echo "$AGENT: $REASON: $RUNNING_TASKS" > $SAID')
     failed = hook(base, "on-error", 'echo "$AGENT $ERROR_TYPE $MESSAGE" >> $SAID')
     base.cli(WAITS)
