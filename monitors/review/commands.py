@@ -40,6 +40,7 @@ def command_findings(
         ),
     )
     scene.files = walk.files
+    scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     defined = [found for path, text in walk.files.items() for found in definitions.written(scene, path, text)]

@@ -90,6 +90,7 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
         endless is None
         or not scene.places.workspace
         or scene.background
+        or id(invocation) in scene.beside
         or invocation.via
         or invocation.depth
         or (invocation.name == "yes" and id(invocation) in scene.heard)

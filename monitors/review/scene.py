@@ -28,6 +28,8 @@ class Scene:
     """Files that the action itself writes with known text, by path."""
     background: bool = False
     """Whether the CLI does not wait for the command."""
+    beside: set[int] = field(default_factory=set)
+    """Commands that the shell does not wait for, by identity."""
     heard: set[int] = field(default_factory=set)
     """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
     one_turn: bool = False

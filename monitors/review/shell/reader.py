@@ -129,6 +129,8 @@ class _Reader(Words):
             elif char == "&" and not self.text.startswith("&>", self.at):
                 self.at += 1
                 self.count()
+                if into and not (isinstance(into[-1], Group) and into[-1].kind == "&"):
+                    into[-1] = Group("&", [into[-1]])
             elif char == ")" or self.peek_word() in _CLOSERS:
                 break
             elif char == "|":

@@ -95,7 +95,7 @@ class Group:
 
     def __init__(self, kind: str, body: "list[Node]", words: list[Word] | None = None, variable: str = "") -> None:
         self.kind = kind
-        """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`."""
+        """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`; `&` for what the shell does not wait for."""
         self.body = body
         self.words = words or []
         self.variable = variable

@@ -59,6 +59,8 @@ class Walk:
     ) -> None:
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
+        self.beside: set[int] = set()
+        """The identities of those that the shell does not wait for."""
         self.unclear: list[str] = []
         """What was not understood, as phrases."""
         self.too_much = ""
@@ -152,8 +154,11 @@ class Walk:
         redirects, opened = self._redirects(group.redirects)
         if group.variable:
             self._loop_variable(group.variable, words)
-        before = (self._cwd, dict(self._variables)) if group.kind == "(" else None
+        before = (self._cwd, dict(self._variables)) if group.kind in ("(", "&") else None
+        first = len(self.invocations)
         text, source = self._nodes(group.body, opened or stdin)
+        if group.kind == "&":
+            self.beside.update(map(id, self.invocations[first:]))
         if before:
             self._cwd, self._variables = before
         if redirects:

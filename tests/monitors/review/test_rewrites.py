@@ -110,6 +110,23 @@ def test_a_background_command_may_go_on_for_ever() -> None:
     assert review.decision is Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    "command", ["tail -f a > b &", "(tail -f a | grep x) & sleep 3; kill %1", "cd logs && tail -f a > b & ls"]
+)
+def test_what_the_shell_does_not_wait_for_may_go_on_for_ever(command: str) -> None:
+    assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["ls & tail -f a", "{ ls & }; tail -f a", "ls &\ntail -f a"])
+def test_what_the_shell_waits_for_beside_it_must_end(command: str) -> None:
+    assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).rule == "shell.endless"
+
+
+def test_what_runs_in_the_background_is_reviewed_as_all_else() -> None:
+    for command in ("rm -rf ~ &", "cd / & rm -rf ../notes &", "(rm -rf ~ &)", "x=~; rm -rf $x & wait", "& " * 30_000):
+        assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).decision is Decision.BLOCK
+
+
 @pytest.mark.parametrize("command", ["yes | head -n 5", "yes '' | make oldconfig", "yes | sdkmanager --licenses"])
 def test_yes_ends_with_the_program_that_it_answers(command: str) -> None:
     assert STANDARD.review(Action("Bash", {"command": command}, "/w", "/w"), CONTEXT).decision is Decision.ALLOW
