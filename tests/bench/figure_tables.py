@@ -17,7 +17,8 @@ SUBJECTS: Mapping[str, str] = {
     "core": "The core",
     "checkpoints": "Checkpoints",
     "checkpoints_large": "Checkpoints of half a million files",
-    "eval": "The step reviewer",
+    "review": "One review",
+    "eval": "The step reviewer on collected commands",
 }
 """What each benchmark is about, in the order of the page."""
 
