@@ -207,8 +207,7 @@ class Places:
 
     def guards(self, path: str) -> bool:
         """Whether the path, or what its links lead to, is chaperon's own or the hook settings of the CLI."""
-        real = self.facts.real(path)
-        return self.is_protected(path) or (real != path and self.is_protected(real))
+        return any(map(self.is_protected, self._both(path)))
 
     def holds_protected(self, path: str) -> bool:
         """Whether something of chaperon's own lies below the path."""
@@ -216,7 +215,11 @@ class Places:
 
     def is_own(self, path: str) -> bool:
         """Whether the path, or what its links lead to, is chaperon's own, which is not even read."""
-        return any(_below(one, top) for one in (path, self.facts.real(path)) for top in self.protected)
+        return any(_below(one, top) for one in self._both(path) for top in self.protected)
+
+    def _both(self, path: str) -> set[str]:
+        """The path, and where its links lead."""
+        return {path, self.facts.real(path)}
 
     def secret(self, path: str) -> str:
         """What secret the path holds, or empty: never meant to be read by an agent."""

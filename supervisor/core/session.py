@@ -199,7 +199,7 @@ class Session:
             case Todo.AWAIT_TURN:
                 return [StartTimer(name, seconds) for name, seconds in self._awaited().items()]
             case Todo.CLOSE:
-                return [CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
+                return self._close()
             case Todo.CLIMB if known.stopping.rung is not None:
                 return self._climb(known.stopping.rung)
             case Todo.WATCH:
@@ -284,8 +284,7 @@ class Session:
             case AgentLaunched():
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case StateChanged(after=AgentState.FINISHING):
-                # What is to be said is said while there is an input.
-                return [*self._known.outbox.take(), CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
+                return self._close()
             case StateChanged(after=after) if after.ended:
                 return [
                     StopTimer(name) for name in (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)
@@ -309,6 +308,10 @@ class Session:
                 return [ReportIncident(event.incident, event.report)]
             case _:
                 return []
+
+    def _close(self) -> list[Command]:
+        """Have the CLI end by itself; what is to be said to it is said while there is an input."""
+        return [*self._known.outbox.take(), CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
 
     def _launch(self) -> list[Command]:
         """Start the processes, once for each time that the agent begins."""

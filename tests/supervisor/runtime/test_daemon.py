@@ -218,15 +218,22 @@ def no_session_for_bad(submitted: events.TaskSubmitted, *parts: Any) -> Session:
     return Session(submitted, *parts)
 
 
-async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_told_of(
-    base: Base, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def left_running(base: Base) -> int:
+    """Leave the agents `bad` and `good` running without a daemon; the process of the first one's CLI."""
     base.cli(WAITS)
     async with run_daemon(base.setup()) as daemon:
         for name in ("bad", "good"):
             await daemon.submit(base.submission(name=name), by="test")
             await reached(daemon, AgentState.RUNNING, name)
         cli = daemon.board.summary("bad").cli_pid
+    assert cli is not None
+    return cli
+
+
+async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_told_of(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = await left_running(base)
     with monkeypatch.context() as patched:
         patched.setattr(service, "Session", no_session_for_bad)
         async with run_daemon(base.setup()) as daemon:
@@ -320,12 +327,7 @@ async def test_a_task_whose_session_cannot_be_made_is_refused_and_leaves_no_trac
 async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopted(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base.cli(WAITS)
-    async with run_daemon(base.setup()) as daemon:
-        for name in ("bad", "good"):
-            await daemon.submit(base.submission(name=name), by="test")
-            await reached(daemon, AgentState.RUNNING, name)
-        cli = daemon.board.summary("bad").cli_pid
+    cli = await left_running(base)
     real = Session.remember
 
     def remember(self: Session, seq: int, event: events.AnyEvent) -> None:
