@@ -2,9 +2,18 @@
 
 import posixpath
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+TRUTH_VALUES: Mapping[str, bool] = {"yes": True, "on": True, "no": False, "off": False}
+"""The words of YAML 1.1 for truth values, which a key that is true or false takes in any case of letters."""
+
+
+def truth_value(value: Any) -> Any:
+    """Return the truth value that a word stands for; anything else as it is."""
+    return TRUTH_VALUES.get(value.lower(), value) if isinstance(value, str) else value
 
 
 class Section(BaseModel):
@@ -19,6 +28,17 @@ class Section(BaseModel):
         """Take a section whose every line is commented out, which YAML reads as nothing, for one without keys."""
         return {} if value is None else value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        """Take `yes`, `no`, `on` and `off` for the truth values that they are, at the keys that have one."""
+        if not isinstance(value, Mapping):
+            return value
+        flags = {
+            name for key, field in cls.model_fields.items() if field.annotation is bool for name in (key, field.alias)
+        }
+        return {key: truth_value(each) if key in flags else each for key, each in value.items()}
+
 
 class Switchable(Section):
     """A section that can be written as `true` or `false` alone, which stands for its `enabled`."""
@@ -29,8 +49,8 @@ class Switchable(Section):
     @model_validator(mode="before")
     @classmethod
     def _switch(cls, value: Any) -> Any:
-        """Take `soft_correction: false` for `soft_correction: {enabled: false}`."""
-        return {"enabled": value} if isinstance(value, bool) else value
+        """Take `soft_correction: false`, or `off`, for `soft_correction: {enabled: false}`."""
+        return {"enabled": truth} if isinstance(truth := truth_value(value), bool) else value
 
 
 Share = Annotated[float, Field(ge=0, le=1)]

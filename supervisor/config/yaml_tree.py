@@ -1,9 +1,15 @@
 """YAML to plain values that know the line and column they came from.
 
 What is refused beside broken YAML: a key written twice (the second would silently win), a value that contains itself,
-and nesting beyond what any configuration has. Dates stay text. Anchors, aliases and `<<` work.
+and nesting beyond what any configuration has. Anchors, aliases and `<<` work.
+
+Scalars are those of YAML 1.2's core schema: `on`, `off`, `yes`, `no`, dates and `12:30` are text. YAML 1.1 reads them as
+truth values, dates and numbers in base 60, so that a key `no` would be the key `false`. Where a key of the configuration
+is true or false, `supervisor.config.base` still takes these words. Of YAML 1.1, `0600` (octal) and `1_000` are kept, and
+a number with an exponent needs its dot: `123e456` may be a commit.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,13 +61,25 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader without dates: a configuration has none, and a wrong one would fail without a place."""
+    """The safe loader with the scalars that the module describes."""
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in pairs if tag != "tag:yaml.org,2002:timestamp"]
-    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+_SCALARS = (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
+    ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    ("merge", "<<", "<"),
+)
+"""Which plain scalars are no text: the name of the tag, the pattern of the whole scalar, and how it may begin. The first match counts."""
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _firsts in _SCALARS:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), list(_firsts))
 
 
 def parse(text: str) -> Document:

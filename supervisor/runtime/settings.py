@@ -8,7 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter
 
 from checkpoints.choose import SafeCriteria
@@ -24,6 +23,7 @@ from monitors.sensitivity import PatternSettings
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, config_home, data_home, home
+from supervisor.config.yaml_tree import YamlError, parse
 from supervisor.core.captures import CaptureRules
 from supervisor.core.decide import SessionSettings
 from supervisor.core.ladder import Ladder
@@ -149,8 +149,8 @@ def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
         return {}
     types = sorted({*LADDERS, *(field.name for field in fields(DetectorSettings)), "refusals"})
     try:
-        return texts.load(yaml.safe_load(Path(path).read_text(encoding="utf-8")), types)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return texts.load(parse(Path(path).read_text(encoding="utf-8")).value, types)
+    except (OSError, UnicodeDecodeError, YamlError) as error:
         raise UsageError(
             f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
             way_out="Mend the file, or take interventions.soft_correction.custom_prompts_path out of the configuration.",

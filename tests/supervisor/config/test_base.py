@@ -37,12 +37,17 @@ CONTEXT = {"home": "/home/ann", "directory": "/etc/chaperon"}
     [
         {"share": 1.1}, {"share": -0.1}, {"share": float("nan")}, {"count": 0}, {"count": "3"}, {"count": True},
         {"seconds": 0}, {"seconds": 86_401}, {"pause": -1}, {"days": 0}, {"texts": "word"}, {"texts": [1]},
-        {"path": "relative"}, {"flag": "yes"}, {"unknown": 1},
+        {"path": "relative"}, {"flag": "perhaps"}, {"flag": 1}, {"unknown": 1},
     ],
 )  # fmt: skip
 def test_a_slip_is_refused_and_not_guessed_at(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Example.model_validate(wrong, context=CONTEXT)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("yes", True), ("On", True), ("NO", False), ("off", False), (True, True)])
+def test_a_truth_value_may_be_a_word_of_older_yaml(word: object, meant: bool) -> None:
+    assert Example.model_validate({"flag": word}).flag is meant
 
 
 def test_a_section_whose_lines_are_all_commented_out_has_its_defaults() -> None:

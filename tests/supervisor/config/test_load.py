@@ -1,14 +1,21 @@
 import os
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from supervisor.config.base import Section
 from supervisor.config.load import MAX_BYTES, ConfigError, Problem, load, variable_path
 from supervisor.config.model import Config
+from supervisor.config.problems import keys, section_in
+from supervisor.config.yaml_tree import parse
 from supervisor.protocol.words import Decision
+from supervisor.rehearsal.scenario import Scenario
 
 
 @pytest.fixture
@@ -63,6 +70,72 @@ def test_a_later_layer_wins_key_by_key_and_lists_are_replaced_whole(tmp_path: Pa
     assert loaded.sources == (str(system), str(user), str(file), "CHAPERON_REVIEWER__RISK_THRESHOLD")
 
 
+def sections(section: type[Section]) -> Iterator[type[Section]]:
+    yield section
+    for field in section.model_fields.values():
+        if below := section_in(field.annotation):
+            yield from sections(below)
+
+
+EVERY_SECTION = sorted({*sections(Config), *sections(Scenario)}, key=lambda each: each.__name__)
+
+
+def words(annotation: Any) -> Iterator[Any]:
+    """The values that an annotation lists."""
+    if typing.get_origin(annotation) is typing.Literal:
+        yield from typing.get_args(annotation)
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from (each.value for each in annotation)
+    else:
+        for part in typing.get_args(annotation):
+            yield from words(part)
+
+
+@pytest.mark.parametrize("section", EVERY_SECTION)
+def test_every_key_and_every_listed_value_can_be_written_without_quotes(section: type[Section]) -> None:
+    for key, name in keys(section).items():
+        for word in (*words(section.model_fields[name].annotation), "x"):
+            assert parse(f"{key}: {word}").value == {key: word}
+
+
+def needed(section: type[Section]) -> dict[str, str]:
+    """A value for each key that must be given."""
+    fields = section.model_fields.items()
+    return {name: next(words(field.annotation), "x") for name, field in fields if field.is_required()}
+
+
+@pytest.mark.parametrize("section", EVERY_SECTION)
+def test_every_key_that_is_true_or_false_takes_the_words_of_older_yaml(section: type[Section]) -> None:
+    for key, name in keys(section).items():
+        if section.model_fields[name].annotation is bool:
+            for word, meant in {
+                "on": True,
+                "Yes": True,
+                "OFF": False,
+                "no": False,
+                "true": True,
+                "false": False,
+            }.items():
+                read = section.model_validate({**parse(f"{key}: {word}").value, **needed(section)})
+                assert getattr(read, name) is meant
+
+
+def test_what_the_documentation_writes_without_quotes_is_taken(tmp_path: Path) -> None:
+    text = """
+    approval: {mode: off}
+    reviewer:
+      rules:
+        - {name: own.deploy, match: [deploy prod], why: changes what customers use, yes: [deploy prod], no: [deploy test]}
+    patterns: {repetition: off, scope_creep: {infer: no}}
+    """
+    config = read(tmp_path, text, CHAPERON_APPROVAL__MODE="off", CHAPERON_REVIEWER__ENABLED="off")
+    assert config.approval.mode == "off"
+    assert (config.reviewer.rules[0].yes, config.reviewer.rules[0].no) == (("deploy prod",), ("deploy test",))
+    assert (config.patterns.repetition.enabled, config.patterns.scope_creep.infer, config.reviewer.enabled) == (
+        False,
+    ) * 3
+
+
 def test_the_users_file_is_below_xdg_config_home(tmp_path: Path) -> None:
     write(tmp_path / "xdg/chaperon/chaperon.yaml", "audit: {log_level: debug}")
     environ = {"HOME": "/nowhere", "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
@@ -74,7 +147,7 @@ def test_all_that_is_wrong_is_told_at_once_with_place_expectation_and_nearest_na
         tmp_path,
         "reviewer:\n"
         "  risk_treshold: 0.5\n"
-        "  enabled: 'yes'\n"
+        "  enabled: perhaps\n"
         "  review_mode: blockin\n"
         "resources: {max_memory_mb: -3, max_cost_usd: .inf}\n"
         "intervention: {}\n"
@@ -83,7 +156,7 @@ def test_all_that_is_wrong_is_told_at_once_with_place_expectation_and_nearest_na
     )
     assert said == [
         "c.yaml:2:3: unknown key 'risk_treshold' in reviewer; did you mean 'risk_threshold'?",
-        "c.yaml:3:12: reviewer.enabled: expected true or false, found the text 'yes'",
+        "c.yaml:3:12: reviewer.enabled: expected true or false, found the text 'perhaps'",
         "c.yaml:4:16: reviewer.review_mode: expected one of 'blocking' or 'async', found the text 'blockin'; did you mean 'blocking'?",
         "c.yaml:5:28: resources.max_memory_mb: expected 1 or more, found -3",
         "c.yaml:5:46: resources.max_cost_usd: expected a finite number, found inf",

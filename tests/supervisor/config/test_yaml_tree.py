@@ -32,8 +32,23 @@ def test_every_value_and_key_knows_where_it_stands(
 
 def test_the_value_is_plain() -> None:
     assert parse(TEXT).value == {"a": {"x": 1}, "b": {"x": 1, "y": [10, {"z": "deep"}]}}
-    assert parse("when: 2026-13-45").value == {"when": "2026-13-45"}
     assert parse("").value is None
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        *((word, word) for word in ("on", "Off", "YES", "no", "y", "n", "2026-13-45", "12:30", "1:30.5", "=", "123e456", "08")),
+        ("true", True), ("False", False), ("TRUE", True), ("null", None), ("~", None), ("", None), ("NULL", None),
+        ("0", 0), ("-7", -7), ("1_000", 1_000), ("0600", 0o600), ("0x1F", 31), ("0b11", 3),
+        ("0.5", 0.5), (".5", 0.5), ("1.", 1.0), ("-1.5e3", -1_500.0), (".inf", float("inf")),
+    ],
+)  # fmt: skip
+def test_a_plain_scalar_is_what_yaml_1_2_reads_and_as_a_key_too(scalar: str, value: object) -> None:
+    read = parse(f"a: {scalar}").value["a"]
+    assert (read, type(read)) == (value, type(value))
+    if isinstance(value, str):
+        assert parse(f"{scalar}: 1").value == {value: 1}
 
 
 def test_every_doubled_key_is_told_with_the_line_of_the_first() -> None:
