@@ -7,6 +7,7 @@ forbids. The agent cannot answer its own: `refuse_agent` is what every way of an
 from dataclasses import dataclass, replace
 
 from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.effects import ASK_FOR, is_one_of
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import Decision
 
@@ -20,8 +21,8 @@ class ApprovalSettings:
 
     mode: str = "off"
     """`off`: never. `risky`: for what the reviewer warns of. `ask`: for each action with a side effect of the listed types."""
-    require_approval_for: tuple[str, ...] = ("file_write", "file_delete", "system_call", "network")
-    """Side effects' types; one that begins with a listed type and a dot or underscore counts as well."""
+    require_approval_for: tuple[str, ...] = ASK_FOR
+    """Types of side effects, their groups and families; see `supervisor.protocol.effects`."""
     auto_approve: tuple[str, ...] = ("Read", "Glob", "Grep", "LS", "TodoWrite")
     """Tools that never wait."""
     tools: tuple[str, ...] = ()
@@ -42,10 +43,7 @@ def needs_person(action: Action, review: Review, settings: ApprovalSettings) -> 
     if not review.side_effects and action.tool.startswith("mcp__"):
         return "what a tool of an MCP server does cannot be told"
     for effect in review.side_effects:
-        if any(
-            effect.type == type_ or effect.type.startswith((f"{type_}_", f"{type_}."))
-            for type_ in settings.require_approval_for
-        ):
+        if is_one_of(effect.type, settings.require_approval_for):
             return f"{effect.type}: {effect.details}"
     return ""
 

@@ -12,6 +12,7 @@ from typing import Any
 from interventions.approval import ApprovalSettings
 from interventions.contract import Usage
 from interventions.texts import OPENING
+from supervisor.protocol.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits, Task
 
@@ -21,7 +22,7 @@ OPTIONS = (RESUME, ROLLBACK, APPROVE, ABORT)
 STRICT = 0.5
 """What is left of each limit when a stopped task is resumed: what remained of it, halved."""
 
-STRICT_TOOLS = ("Bash", "WebFetch", "WebSearch", "Task")
+STRICT_TOOLS = tuple(sorted(SHELL_TOOLS | WEB_TOOLS | AGENT_TOOLS))
 """Tools whose every call waits for a person after a resume with limits: what they do is bounded by their input alone."""
 
 LEAST = {
@@ -58,7 +59,7 @@ def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[di
     rows: list[dict[str, Any]] = [
         {
             "option": RESUME,
-            "description": "Go on in the same session with stricter limits; shell and network wait for a person.",
+            "description": "Go on in the same session with stricter limits; shell, web and subagents wait for a person.",
             "changes": {"limits": strict_limits(task.limits, usage), "ask_for_tools": list(STRICT_TOOLS)},
         },
         {

@@ -29,6 +29,7 @@ SECTIONS = (
     Section("README.md", "headlines", figure_tables.headlines),
     Section("tests/bench/README.md", "figures", figure_tables.all_figures),
     Section("supervisor/config/README.md", "keys", reference_markdown),
+    Section("supervisor/config/README.md", "effects", drawings.effects_as_table),
     Section("supervisor/protocol/README.md", "adoption", drawings.taking_over_as_table),
     Section("supervisor/protocol/README.md", "events", drawings.events_as_table),
 )

@@ -11,7 +11,7 @@ import click
 
 from supervisor.cli.__main__ import COMMANDS, SAYS, main
 from supervisor.core import states, taking_over
-from supervisor.protocol import events
+from supervisor.protocol import effects, events
 from supervisor.runtime.api import make_api
 from supervisor.runtime.metrics_api import metrics_routes
 from supervisor.runtime.outcome_api import outcome_routes
@@ -80,6 +80,14 @@ def _usage(name: str) -> str:
     positional = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
     shown = [f"[{flag}]" for flag in flags if flag not in ("--help", "--json")]
     return " ".join(["chaperon", name, *positional, *shown]).replace("|", "\\|")
+
+
+def effects_as_table() -> str:
+    """Every type of side effect and every group, as the configuration names them."""
+    groups = [f"| `{name}` | {says} |" for name, says in effects.GROUPS.items()]
+    types = [f"| `{name}` | `{effect.group}` | {effect.says} |" for name, effect in effects.EFFECTS.items()]
+    head = ["| group | stands for |", "| --- | --- |", *groups, ""]
+    return "\n".join([*head, "| type | group | an action of this type |", "| --- | --- | --- |", *types])
 
 
 def api_as_table() -> str:

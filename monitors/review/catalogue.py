@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from monitors.review import levels
 from monitors.review.knowledge.book import PROGRAMS, RULES
 from monitors.review.patterns import PatternError, compiled
 from monitors.review.rules import Rule, RuleBook
 from monitors.review.shell.walk import Walk
+from supervisor.protocol.effects import EffectType, as_effect_type
 
 RISKS = {
     "reads": levels.READS,
@@ -145,7 +146,7 @@ def rule_from(given: Mapping[str, Any], place: str) -> Rule:
         why=words["why"],
         instead=words.get("instead", ""),
         alternative=words.get("alternative", ""),
-        effect=words.get("effect", "system_call"),
+        effect=_effect(words.get("effect", "system_call"), place),
         yes=texts["yes"],
         no=texts["no"],
     )
@@ -167,6 +168,13 @@ def _word(given: Mapping[str, Any], name: str, place: str) -> str:
     if not isinstance(given[name], str):
         raise RuleError(f"{place}.{name}: expected a text, got {given[name]!r}")
     return str(given[name])
+
+
+def _effect(name: str, place: str) -> EffectType | Literal[""]:
+    try:
+        return as_effect_type(name) if name else ""
+    except ValueError as error:
+        raise RuleError(f"{place}.effect: {error}") from None
 
 
 def _risk(value: object, place: str) -> float:

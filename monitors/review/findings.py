@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from supervisor.protocol.actions import SideEffect
+from supervisor.protocol.effects import EffectType
 from supervisor.protocol.words import Severity
 
 
@@ -33,7 +34,7 @@ class Finding:
 
 
 def effect(
-    kind: str,
+    kind: EffectType,
     details: str,
     *,
     severity: Severity = Severity.LOW,

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.patterns import Pattern, compiled, programs
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from supervisor.protocol.effects import EffectType
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Rule:
     """What to do instead."""
     alternative: str = ""
     """A command to run instead; reviewed as allow, which the tests check."""
-    effect: str = "system_call"
+    effect: EffectType | Literal[""] = "system_call"
     """Type of the side effect; empty where nothing changes."""
     rewrite: str = ""
     """Name of a rewrite; see `rewrites`."""
@@ -80,7 +81,7 @@ class Program:
     """Options that take a value as the next word, so that the value is not taken for an operand."""
     reads: tuple[str, ...] = ()
     """Patterns, without the program, of uses that change nothing. `*` for all of them."""
-    effect: str = ""
+    effect: EffectType | Literal[""] = ""
     """Type of the side effect of all other uses; empty where only rules and models say."""
     details: str = ""
     """What that side effect is, as a clause."""

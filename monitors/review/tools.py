@@ -12,6 +12,7 @@ from monitors.review.after import masked
 from monitors.review.findings import Finding, effect
 from monitors.review.programs.writing import writes_path
 from monitors.review.scene import Scene
+from supervisor.protocol.actions import SHELL_TOOLS
 
 MAX_TEXT = 100_000
 """Most characters looked at of one text in a tool's input."""
@@ -24,9 +25,9 @@ SHELL_FIELDS = ("command", "cmd")
 def shell_text(tool: str, given: Mapping[str, Any]) -> str | None:
     """What the call hands to a shell, as far as that can be told; the safe guess for tools that are not known.
 
-    `Monitor` runs its command as `Bash` does (seen with CLI 2.1.329), and so do many tools of MCP servers.
+    Many tools of MCP servers run what they are given, as those of the CLI do.
     """
-    if tool in QUIET or (tool in _TOOLS and tool not in SHELLS):
+    if tool in QUIET or (tool in _TOOLS and tool not in SHELL_TOOLS):
         return None
     for name in SHELL_FIELDS:
         value = given.get(name)
@@ -44,7 +45,7 @@ def in_background(tool: str, given: Mapping[str, Any]) -> bool:
 
 def is_known(tool: str) -> bool:
     """Whether it is known what the tool does; one that is not is reviewed by what its input looks like."""
-    return tool in _TOOLS or tool in QUIET or tool in SHELLS
+    return tool in _TOOLS or tool in QUIET or tool in SHELL_TOOLS
 
 
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
@@ -374,9 +375,6 @@ def _texts(given: object, depth: int) -> Iterator[str]:
         for value in given[:200]:
             yield from _texts(value, depth - 1)
 
-
-SHELLS = frozenset({"Bash", "Monitor"})
-"""Tools of the CLI that run a shell."""
 
 _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]] = {
     "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,

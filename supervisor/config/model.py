@@ -22,6 +22,7 @@ from supervisor.config.base import (
 )
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import Patterns, Progress
+from supervisor.protocol.effects import ASK_FOR, as_effect_type, check_names
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Decision
 
@@ -136,6 +137,10 @@ class Stop(Section):
     """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
 
 
+def _effect(value: str) -> str:
+    return as_effect_type(value) if value else ""
+
+
 class KnownRule(Section):
     """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called.
 
@@ -154,8 +159,8 @@ class KnownRule(Section):
     """What to do instead."""
     alternative: str = ""
     """A command to run instead."""
-    effect: str = "system_call"
-    """Type of the side effect; empty where nothing changes."""
+    effect: Annotated[str, AfterValidator(_effect)] = "system_call"
+    """[Type of the side effect](#types-of-side-effects); empty if nothing changes."""
     yes: Texts = ()
     """Commands that must match; checked at the start."""
     no: Texts = ()
@@ -236,15 +241,20 @@ class Resources(Section):
         return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at"}))
 
 
+def _effect_names(value: tuple[str, ...]) -> tuple[str, ...]:
+    check_names(value)
+    return value
+
+
 class Approval(Section):
     """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
 
     mode: Literal["off", "risky", "ask"] = "off"
     """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the
     listed types."""
-    require_approval_for: Texts = ("file_write", "file_delete", "system_call", "network")
-    """Types of side effects that wait in mode `ask`; a type that begins with one of these and a dot or underscore
-    counts as well."""
+    require_approval_for: Annotated[Texts, AfterValidator(_effect_names)] = ASK_FOR
+    """Types of side effects that wait in mode `ask`, and groups of them, as [listed below](#types-of-side-effects). A type
+    that begins with one of these and an underscore counts as well: `network` means `network_send` too."""
     auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
     """Tools that never wait."""
     tools: Texts = ()

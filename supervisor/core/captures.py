@@ -15,6 +15,7 @@ from monitors.testruns import tally
 from supervisor.core.reading import only_reads
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.effects import EffectType
 from supervisor.protocol.events import (
     AgentLaunched,
     AnyEvent,
@@ -43,7 +44,7 @@ REMEMBERED = 200
 RISKY = "risky:"
 """How keys of captures begin that an action waits for; the request's id follows."""
 
-DELETING = frozenset({"file_delete", "git_discard"})
+DELETING: frozenset[EffectType] = frozenset({"file_delete", "git_discard"})
 """Side effects that take away what an agent made since the last capture: files, and changes that git was never given."""
 
 

@@ -4,11 +4,12 @@ Nothing is kept here: what is due follows from usage, from the limits in force, 
 limit the detector of resources speaks; here is what happens at it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from interventions.contract import Usage
 from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.effects import EffectType
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Decision, Severity
@@ -24,7 +25,7 @@ RULE = "chaperon.limit-reached"
 EASED = 0.9
 """Share of a limit below which it counts as kept again: memory goes up and down around a limit."""
 
-FILE_EFFECTS = frozenset({"file_write", "file_delete"})
+FILE_EFFECTS: frozenset[EffectType] = frozenset({"file_write", "file_delete"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +108,8 @@ def refused(review: Review, why: str) -> Review:
     return Review(Decision.BLOCK, review.risk, review.rationality, Severity.HIGH, told, RULE, review.side_effects)
 
 
-def _bears_on(each: Limited, kinds: Collection[str]) -> bool:
-    return each.used != "file_operations" or not FILE_EFFECTS.isdisjoint(kinds)
+def _bears_on(each: Limited, kinds: Set[str]) -> bool:
+    return each.used != "file_operations" or not kinds.isdisjoint(FILE_EFFECTS)
 
 
 def _said(each: Limited, usage: Usage, limits: Limits) -> str:

@@ -10,6 +10,15 @@ from supervisor.protocol.words import Decision, Severity
 CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 """Tools of the CLI whose success changes a file."""
 
+SHELL_TOOLS = frozenset({"Bash", "Monitor"})
+"""Tools of the CLI that run a shell. `Monitor` runs its command as `Bash` does (seen with CLI 2.1.329)."""
+
+AGENT_TOOLS = frozenset({"Task", "Agent", "Workflow"})
+"""Tools of the CLI that start subagents; `Task` is what older versions call `Agent`."""
+
+WEB_TOOLS = frozenset({"WebFetch", "WebSearch"})
+"""Tools of the CLI that ask other hosts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -34,7 +43,7 @@ class SideEffect:
     """What an action would change."""
 
     type: str
-    """`file_write`, `file_delete`, `network`, `system_call`, or a finer word of the reviewer's. Example: `git_push`."""
+    """One of `supervisor.protocol.effects`, or a word of a plugin's own. Example: `git_push`."""
     severity: Severity
     reversible: bool
     """A fact, not a hope: inside the workspace and captured, in git, or scratch."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from interventions.approval import ApprovalSettings
 from supervisor.config.model import PermissionMode
+from supervisor.protocol.effects import check_names
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
 
@@ -125,6 +126,10 @@ class Submission(Asked):
                 f"The prompt has {size} bytes and may have {MAX_PROMPT_BYTES}; nothing was started.",
                 way_out="Put the long part into a file of the repository and name the file.",
             )
+        try:
+            check_names(self.approval.require_approval_for if self.approval else ())
+        except ValueError as error:
+            raise UsageError(f"approval.require_approval_for: {error}. Nothing was started.") from None
         if self.name is not None and not NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name!r} cannot be an agent's name; nothing was started.",

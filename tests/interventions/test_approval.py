@@ -4,11 +4,14 @@ import pytest
 
 from interventions import approval
 from interventions.approval import ApprovalSettings, needs_person
-from supervisor.protocol.actions import Action, Review, SideEffect
+from monitors.review import make_reviewer
+from monitors.review.tools import is_known
+from supervisor.protocol.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS, Action, Context, Review, SideEffect
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import Decision, Severity
 
 ASK = ApprovalSettings(mode="ask")
+ONLY_NETWORK = ApprovalSettings(mode="ask", require_approval_for=("network",))
 
 
 def review(decision: Decision = Decision.ALLOW, *effects: str) -> Review:
@@ -21,8 +24,10 @@ def review(decision: Decision = Decision.ALLOW, *effects: str) -> Review:
     [
         ("Write", review(Decision.ALLOW, "file_write"), ApprovalSettings(), False),
         ("Write", review(Decision.ALLOW, "file_write"), ASK, True),
-        ("Bash", review(Decision.ALLOW, "network.upload"), ASK, True),
-        ("Bash", review(Decision.ALLOW, "networking"), ASK, False),
+        ("Bash", review(Decision.ALLOW, "network_send"), ONLY_NETWORK, True),
+        ("Bash", review(Decision.ALLOW, "git_push"), ONLY_NETWORK, False),
+        ("Bash", review(Decision.ALLOW, "database_read"), ASK, False),
+        ("Bash", review(Decision.ALLOW, "own.deploy"), ASK, True),
         ("Bash", review(Decision.ALLOW), ASK, False),
         ("Read", review(Decision.WARN, "file_write"), ASK, False),
         ("Write", review(Decision.BLOCK, "file_write"), ASK, False),
@@ -34,6 +39,35 @@ def review(decision: Decision = Decision.ALLOW, *effects: str) -> Review:
 )
 def test_who_waits_for_a_person(tool: str, made: Review, settings: ApprovalSettings, asks: bool) -> None:
     assert bool(needs_person(Action(tool, {}), made, settings)) is asks
+
+
+def asked(tool: str, given: dict[str, str]) -> str:
+    action = Action(tool, given, "/work/repo", "/work/repo")
+    return needs_person(action, make_reviewer().review(action, Context(home="/home/ann")), ASK)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push --force origin main", "git push", "gh pr merge 3", "gh release create v1", "terraform apply", "pip install requests",
+        "docker run --rm alpine", "systemctl restart nginx", "make deploy", "python x.py", "npm publish", "kubectl delete pod x",
+        "aws s3 rm s3://bucket/key", "psql -c 'drop table x'", "crontab new.tab", "kill 4711", "echo hi > a.txt", "rm a.txt",
+        "curl https://example.org/x", "./deploy.sh", "git reset --hard HEAD~1", "useradd eve",
+    ],
+)  # fmt: skip
+def test_mode_ask_asks_for_whatever_changes_something(command: str) -> None:
+    reviewed = make_reviewer().review(Action("Bash", {"command": command}, "/work/repo", "/work/repo"), Context())
+    assert reviewed.decision is Decision.BLOCK or asked("Bash", {"command": command})
+
+
+@pytest.mark.parametrize("command", ["ls -la", "cat a.txt", "git status", "git log --oneline", "grep -r x ."])
+def test_mode_ask_does_not_ask_for_reading(command: str) -> None:
+    assert not asked("Bash", {"command": command})
+
+
+@pytest.mark.parametrize("tool", sorted(SHELL_TOOLS | AGENT_TOOLS | WEB_TOOLS))
+def test_the_classes_of_tools_name_tools_that_the_reviewer_knows(tool: str) -> None:
+    assert is_known(tool)
 
 
 def test_a_note_reaches_the_model_with_the_permission() -> None:

@@ -49,7 +49,7 @@ def test_rollback_starts_anew_from_the_checkpoint_with_the_lesson() -> None:
 def test_manual_approval_goes_on_in_the_session_and_asks() -> None:
     started = carry_out(stored(), "manual-approval")
     assert started.approval is not None
-    assert (started.approval.mode, "file_write" in started.approval.require_approval_for) == ("ask", True)
+    assert (started.approval.mode, "changes_something" in started.approval.require_approval_for) == ("ask", True)
 
 
 def test_abort_starts_nothing_and_cleans_up() -> None:
