@@ -9,6 +9,7 @@ messages       lines of the CLI to typed messages
 control        what is written to the CLI
 tasks          what somebody wants done
 actions        one tool call, and the review of it
+effects        the types of side effects, and groups of them
 observations   what a pattern detector is shown
 issues         what a pattern detector saw
 interventions  what is done about it, and the incident that tells of it

@@ -25,11 +25,11 @@ MONITORS = Path(__file__).parents[3] / "monitors"
 
 def given_by_the_code() -> set[str]:
     """The types that the reviewer's own checks write down: the first argument of each `effect`."""
-    found = set()
+    found: set[str] = set()
     for file in MONITORS.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "effect":
-                found |= {word.value for word in node.args[:1] if isinstance(word, ast.Constant)}
+                found |= {str(word.value) for word in node.args[:1] if isinstance(word, ast.Constant)}
     return found
 
 
@@ -72,6 +72,6 @@ def test_a_slip_in_a_name_is_refused_with_the_nearest_one() -> None:
     check_names(["git", "changes_something", "own.deploy"])
     with pytest.raises(ValueError, match="'git_pusch'; did you mean 'git_push'"):
         check_names(["git_pusch"])
-    assert as_effect_type("own.deploy") == "own.deploy"
+    assert str(as_effect_type("own.deploy")) == "own.deploy"
     with pytest.raises(ValueError, match="'forgge'; did you mean 'forge'"):
         as_effect_type("forgge")
