@@ -44,6 +44,7 @@ WITHOUT = {
     "supervisor/runtime/checkpoint_api.py": "tests/supervisor/runtime/test_rollbacks.py asks every route",
     "supervisor/runtime/outcome_api.py": "tests/supervisor/cli/test_outcome.py asks every route",
     "supervisor/runtime/metrics_api.py": "tests/supervisor/runtime/test_metrics.py scrapes it",
+    "supervisor/runtime/json_protocol.py": "tests/supervisor/runtime/test_bodies.py sends it bytes that are no HTTP",
     "supervisor/runtime/peer.py": "tests/supervisor/runtime/test_api.py: who asked is in the journal",
     "supervisor/runtime/priorities.py": "tests/supervisor/runtime/test_enforcement.py, on real processes",
     "supervisor/runtime/recovery_api.py": "tests/supervisor/runtime/test_recovering.py carries every option out",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 """How long a daemon may take to accept: it does so at once, unless it has just been started."""
 
-UNPROCESSABLE = 422
-"""The status that says: the request was understood and asks for what cannot be."""
+MISUSES = (413, 422)
+"""The statuses that say: the request asks for what cannot be, or is too long."""
 
 ANSWER_SECONDS = 30.0
 """How long an answer may take; the longest wait is for git to look at a repository."""
@@ -143,7 +143,7 @@ def _checked(response: "httpx.Response") -> Any:
         return orjson.loads(response.content)
     try:
         problem = orjson.loads(response.content)
-        refusal = MisusedError if response.status_code == UNPROCESSABLE else RefusedError
+        refusal = MisusedError if response.status_code in MISUSES else RefusedError
         raise refusal(problem["what"], way_out=problem.get("way_out", ""))
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RefusedError(f"The daemon answered {response.status_code}: {response.text[:300]}") from None

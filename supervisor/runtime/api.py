@@ -22,6 +22,7 @@ from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.runtime.allowance_api import allowance_routes
+from supervisor.runtime.bodies import BoundedBodies
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
@@ -117,8 +118,9 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
         title="chaperon",
         version=__version__,
         description="The socket of the daemon that watches over Claude agents.",
-        responses={code: {"model": Problem} for code in (404, 409, 422, 424, 503)},
+        responses={code: {"model": Problem} for code in (404, 409, 413, 422, 424, 500, 503)},
     )
+    api.add_middleware(BoundedBodies)
     _errors(api)
     _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
@@ -310,3 +312,9 @@ def _errors(api: FastAPI) -> None:
         found = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors())
         problem: dict[str, Any] = {"kind": "Usage", "what": f"The request is malformed: {found}. Nothing was done."}
         return JSONResponse({**problem, "way_out": "See /openapi.json."}, 422)
+
+    @api.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        what = f"Chaperon failed at {request.method} {request.url.path} ({type(error).__name__}). Whether it was done is not known."
+        way_out = "The daemon's log has the traceback; please report it. `chaperon tail` shows what was taken."
+        return JSONResponse({"kind": "Failed", "what": what, "way_out": way_out}, 500)

@@ -16,8 +16,8 @@ from typing import Any
 import anyio
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from supervisor.runtime.json_protocol import JsonProtocol
 from supervisor.runtime.log import log
 from supervisor.runtime.trees import ancestors
 
@@ -43,7 +43,7 @@ def objection(pid: int, uid: int, mode: int, shims: frozenset[int]) -> str:
     return ""
 
 
-def protocol_for(mode: int, shims: Callable[[], frozenset[int]]) -> type[H11Protocol]:
+def protocol_for(mode: int, shims: Callable[[], frozenset[int]]) -> type[JsonProtocol]:
     """The HTTP protocol that looks at each peer first.
 
     Args:
@@ -51,7 +51,7 @@ def protocol_for(mode: int, shims: Callable[[], frozenset[int]]) -> type[H11Prot
         shims: Gives the process ids of all living shims: what is below one is an agent's.
     """
 
-    class PeerChecked(H11Protocol):
+    class PeerChecked(JsonProtocol):
         refusal = b""
 
         def connection_made(self, transport: Any) -> None:

@@ -2,9 +2,10 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import anyio
 import anyio.to_thread
@@ -48,13 +49,31 @@ class Asked(BaseModel):
 
     @model_validator(mode="after")
     def _whole_text(self) -> Self:
-        """Refuse halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
+        """Refuse halves of surrogate pairs, which JSON can spell and UTF-8 cannot, at any depth."""
         for name, value in self:
-            try:
-                "".join(value if isinstance(value, (str, tuple)) else ()).encode()
-            except UnicodeEncodeError:
-                raise ValueError(f"{name} has half a surrogate pair in it, which is no text") from None
+            if any(_HALF.search(text) for text in _texts(value)):
+                raise ValueError(f"{name} has half a surrogate pair in it, which is no text")
         return self
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all text in a field's value; without recursion, because a client chooses the depth."""
+    todo = [value]
+    while todo:
+        match todo.pop():
+            case str() as text:
+                yield text
+            case Mapping() as mapping:
+                todo += [*mapping, *mapping.values()]
+            case list() | tuple() as several:
+                todo += several
+            case other if is_dataclass(other):
+                todo += [getattr(other, each.name) for each in fields(other)]
+            case _:
+                pass
 
 
 class Submission(Asked):
