@@ -78,6 +78,8 @@ class Facts:
     """Whether nothing could write meanwhile. Otherwise files may stem from moments that lie milliseconds apart."""
     note: str = ""
     """A sentence for people."""
+    key: str = ""
+    """What names the request among those of its agent: asked again after a crash, it finds its own checkpoint by this."""
 
 
 class Why(StrEnum):

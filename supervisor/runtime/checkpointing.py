@@ -10,7 +10,7 @@ from monitors.review.after import in_changes
 from supervisor.protocol import events
 from supervisor.protocol.actions import Review
 from supervisor.protocol.commands import Capture, LookAtChanges, RestoreCheckpoint
-from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.keeper import Keeper, Restored
@@ -82,7 +82,8 @@ class Checkpointing:
         except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
             if not isinstance(error, ChaperonError):
                 log.exception("the capture %s of %s failed", wanted.key, agent)
-            self._not_captured(agent, wanted, error)
+            if not isinstance(error, UsageError):  # a name that is taken is told to whoever chose it
+                self._not_captured(agent, wanted, error)
             self._tell(agent, events.CaptureFailed, **about, error=str(error))
             return
         self._told_of.discard(wanted.workspace)

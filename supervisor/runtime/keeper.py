@@ -8,8 +8,8 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +28,7 @@ from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
 from checkpoints.watch import Watcher
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
-from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.clock import Clock
@@ -110,6 +110,8 @@ class Keeper:
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
+        self._claimed: set[tuple[Path, str]] = set()
+        """Names of checkpoints that are being made, each with the folder of its store."""
 
     # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -120,7 +122,7 @@ class Keeper:
             ChaperonError: It could not be made, and why; nothing was announced.
         """
         facts = self._facts(agent, Reason(wanted.reason), wanted.task, wanted.moment)
-        facts = replace(facts, name=wanted.name, note=wanted.note)
+        facts = replace(facts, name=wanted.name, note=wanted.note, key=wanted.key)
         place = await self.place(wanted.workspace)
 
         def work() -> Checkpoint:
@@ -197,14 +199,26 @@ class Keeper:
         place.scrubbed_at = self._clock.mono()
         return await self._at(place, work)
 
-    async def check_name(self, workspace: str, name: str) -> None:
-        """Refuse a name that is taken in this workspace's store or cannot be one.
+    @asynccontextmanager
+    async def naming(self, workspace: str, name: str) -> AsyncIterator[None]:
+        """Hold a name while its checkpoint is made, so that of several who ask for it at once one gets it.
 
         Raises:
-            UsageError: It is.
+            UsageError: The name is taken in this workspace's store, is being taken by another, or cannot be one.
         """
         place = await self.place(workspace)
-        await self.stores.in_thread(lambda: place.store.check_name(name))
+        claim = (place.store.folder, name)
+        if claim in self._claimed:
+            raise UsageError(
+                f"A checkpoint {name!r} is being made for somebody else; none was made for this request.",
+                way_out="Choose another name.",
+            )
+        self._claimed.add(claim)  # before the look: whoever comes between the two would find the name free
+        try:
+            await self.stores.in_thread(lambda: place.store.check_name(name))
+            yield
+        finally:
+            self._claimed.discard(claim)
 
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -339,9 +353,9 @@ class Keeper:
 
 
 def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:
-    """The checkpoint that was made for the same wish of a person, before a crash kept us from saying so."""
+    """Return the checkpoint that was made for this very request before a crash kept us from saying so."""
     found = capturer.store.ledger.get(facts.name) if facts.name else None
-    same = found is not None and (found.facts.agent, found.facts.reason) == (facts.agent, facts.reason)
+    same = found is not None and (found.facts.agent, found.facts.key) == (facts.agent, facts.key)
     return found if same else None
 
 

@@ -59,11 +59,15 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
 
     Raises:
         NotFoundError: There is no such agent.
-        UsageError: The name is taken or cannot be one.
+        UsageError: The name is taken, another is taking it, or it cannot be one.
         NotDoneError: The workspace could not be captured.
     """
+    async with daemon.keeper.naming(daemon.board.summary(agent).workspace, name):
+        return await _make(daemon, agent, name, note, by)
+
+
+async def _make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
     summary = daemon.board.summary(agent)
-    await daemon.keeper.check_name(summary.workspace, name)
     before, id_ = daemon.journal.last, uuid4().hex[:12]
     facts: dict[str, Any] = {"id": id_, "name": name, "by": by, "note": note}
     if summary.state.ended:

@@ -349,3 +349,28 @@ async def test_a_refusal_has_the_form_that_the_description_promises(base: Base) 
         answer = orjson.loads((await client.get("/v1/agents/nobody")).content)
         assert set(answer) == {"kind", "what", "way_out"}
         assert answer["kind"] == "NotFound"
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_of_five_who_ask_for_one_checkpoints_name_at_once_one_gets_it_and_four_are_told(
+    base: Base, live: bool
+) -> None:
+    if live:
+        base.cli(WAITS)
+    async with served(base) as (daemon, client):
+        await client.post("/v1/agents", json=wanted(base))
+        await (reached(daemon, AgentState.RUNNING) if live else ended(daemon))
+        answers: list[httpx.Response] = []
+
+        async def ask() -> None:
+            answers.append(await client.post("/v1/agents/a1/checkpoints", json={"name": "mine"}))
+
+        async with anyio.create_task_group() as asking:
+            for _ in range(5):
+                asking.start_soon(ask)
+        assert sorted(answer.status_code for answer in answers) == [201, 422, 422, 422, 422]
+        assert all("mine" in answer.json()["what"] for answer in answers if answer.is_error)
+        listed = (await client.get("/v1/checkpoints")).json()["checkpoints"]
+        assert [one["name"] for one in listed].count("mine") == 1
+    assert base.events(events.CaptureFailed) == []
+    assert len(base.events(events.CheckpointRequested)) == 1

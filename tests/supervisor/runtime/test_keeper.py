@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -132,9 +133,28 @@ async def test_a_name_is_given_once_and_the_same_wish_again_is_no_second_checkpo
     again = await keeper.capture("a1", wanted(repo, "good", Reason.PERSON))
     assert first == again
     with pytest.raises(UsageError, match="already"):
-        await keeper.check_name(str(repo), "good")
+        async with keeper.naming(str(repo), "good"):
+            pytest.fail("the name was given again")
     with pytest.raises(UsageError, match="already"):
         await keeper.capture("a2", wanted(repo, "good", Reason.PERSON))
+    with pytest.raises(UsageError, match="already"):
+        await keeper.capture("a1", replace(wanted(repo, "good", Reason.PERSON), key="another request"))
+
+
+async def test_a_name_that_is_being_given_is_held_for_the_first_who_asked_and_free_again_where_that_failed(
+    keeper: Keeper, repo: Path
+) -> None:
+    async def fail() -> None:
+        async with keeper.naming(str(repo), "good"):
+            with pytest.raises(UsageError, match="being made for somebody else"):
+                async with keeper.naming(str(repo), "good"):
+                    pytest.fail("two were given one name")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        await fail()
+    async with keeper.naming(str(repo), "good"):
+        pass
 
 
 async def test_a_workspace_that_is_gone_is_said_to_be_so(keeper: Keeper, repo: Path) -> None:
