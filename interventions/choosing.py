@@ -17,14 +17,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import orjson
-
 from interventions import resource_throttling
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
 from interventions.episodes import Episodes
 from interventions.scoring import Score, score
 from interventions.settings import InterventionSettings
 from interventions.strategies.progressive import Progressive
+from supervisor.protocol import anyjson
 from supervisor.protocol.interventions import PersonNeed, PersonReason
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import InterventionKind
@@ -278,7 +277,7 @@ def _checked(kind: InterventionKind, planned: Plan | Unfit, case: Case) -> Plan 
         raise ValueError(f"its details lack {needed!r}")
     if needed == "limits":
         resource_throttling.from_json(planned.details["limits"], case.limits)
-    orjson.dumps(dict(planned.details))  # what cannot be journalled cannot be done
+    anyjson.dumps(dict(planned.details))  # what cannot be journalled cannot be done
     return planned
 
 

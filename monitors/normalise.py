@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from supervisor.protocol import anyjson
+
 VOLATILE_FIELDS = frozenset(
     {
         "description", "timeout", "request_id", "requestId", "tool_use_id", "toolUseId", "trace_id", "nonce",
@@ -63,7 +65,10 @@ def call_key(tool: str, call: Mapping[str, Any], seq: int) -> bytes:
         seq: The event's number, which makes an input with a redacted value one of its own.
     """
     kept = {field: value for field, value in call.items() if field not in VOLATILE_FIELDS}
-    data = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    try:
+        data = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    except TypeError:  # half characters, or nested deeper than it writes
+        data = anyjson.dumps(kept)
     redacted = b"#%d" % seq if b"REDACTED" in data else b""
     return digest(tool.encode("utf-8", "replace") + b"\0" + data + redacted)
 

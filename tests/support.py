@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import unicodedata
 from pathlib import Path
 
 import claude_agent_sdk
@@ -82,6 +83,15 @@ def _below(pid: int) -> list[psutil.Process]:
         return [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+ACTING = {"Cc", "Cf", "Zl", "Zp"}
+"""Unicode's categories of characters that act instead of being shown: control, format (direction too), line and paragraph."""
+
+
+def acting(text: str) -> set[str]:
+    """The characters of a text that a terminal acts upon instead of showing them."""
+    return {character for character in text if unicodedata.category(character) in ACTING}
 
 
 RECORDINGS = Path(__file__).parent / "recordings"

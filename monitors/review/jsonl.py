@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from monitors.review.safely import safe_review
+from supervisor.protocol import anyjson
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 
 MAX_LINE = 16 * 1024 * 1024
@@ -28,9 +29,7 @@ def review_jsonl(
     context = context or Context()
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield orjson.dumps(
-                _answer(line, number, reviewer, clock, context), option=orjson.OPT_APPEND_NEWLINE, default=str
-            )
+            yield anyjson.dumps(_answer(line, number, reviewer, clock, context)) + b"\n"
 
 
 def _answer(line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: Context) -> dict[str, Any]:
@@ -89,26 +88,20 @@ def as_dict(review: Review) -> dict[str, Any]:
                 "type": made.type,
                 "severity": made.severity.value,
                 "reversible": made.reversible,
-                "details": readable(made.details),
+                "details": made.details,
             }
             for made in review.side_effects
         ],
-        "reasoning": readable(review.reasoning),
+        "reasoning": review.reasoning,
         "rule": review.rule,
-        "updated_input": _printable(review.updated_input),
+        "updated_input": _jsonable(review.updated_input),
     }
 
 
-def readable(text: str) -> str:
-    """The text without lone surrogates, which JSON cannot hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _printable(value: Any) -> Any:
-    if isinstance(value, str):
-        return readable(value)
+def _jsonable(value: Any) -> Any:
+    """The value with whatever a plugin put into it that JSON has not as text."""
     if isinstance(value, dict):
-        return {readable(str(key)): _printable(found) for key, found in value.items()}
+        return {str(key): _jsonable(found) for key, found in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_printable(found) for found in value]
-    return value
+        return [_jsonable(found) for found in value]
+    return _plain(value)

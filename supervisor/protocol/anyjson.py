@@ -1,9 +1,15 @@
-"""JSON without limits, for the few values that the fast library refuses.
+r"""JSON that every reader can read and no terminal obeys, whatever text went into it.
 
-orjson writes what it can, and refuses integers over 64 bits, half surrogate pairs, and nesting deeper than 254, though
-it reads nesting of 1,024, the standard library reads the other two, and a model may write any of them into a tool call.
-Such values take the slow way here: no recursion, integers of any size, half pairs as escapes. Both ways give JSON that
-`jq` reads; NaN and infinities, which JSON has not, become null.
+orjson writes most values. It refuses integers over 64 bits, half surrogate pairs, and nesting deeper than 254, though it
+reads nesting of 1,024, the standard library reads the other two, and a model may write any of them into a tool call. Such
+values take the slow way here: no recursion, and integers of any size. NaN and infinities, which JSON has not, become null.
+
+Half surrogate pairs stand for the bytes of a file's name that are no UTF-8 (PEP 383), or are broken text. JSON can only
+write them as escapes that orjson, Rust and others refuse. So they are written as text behind a replacement character, as in
+`bad\ufffd\xff`, and `loads` gives them back. Where a text has those characters by itself, its backslash is doubled.
+
+Characters that act instead of being shown (controls, direction marks, line separators) are written as JSON's own escapes.
+So a record can be printed as it is, and every reader gets the character back.
 """
 
 import dataclasses
@@ -20,6 +26,23 @@ MAX_INTEGER_DIGITS = 4300
 """Longest integer kept as an integer, in digits: CPython's own limit for text to integer, which guards against input
 that costs quadratic time. A longer one is read as a float, as orjson does with any over 64 bits."""
 
+_HALF = re.compile("[\ud800-\udfff]|\ufffd(?=\\\\)")
+"""What is escaped in a text: halves, and a replacement character before a backslash, which an escape begins with."""
+
+_ESCAPED = re.compile(r"\ufffd\\(x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2}|\\)")
+
+_ESCAPE = re.compile(rb"(?:\xef\xbf\xbd|\\ufffd)\\\\")
+"""How an escape begins in JSON."""
+
+ACTING = (
+    r"\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+)
+"""Characters above the space that act instead of being shown, as ranges of a regular expression: Unicode's categories Cc,
+Cf, Zl and Zp. A test compares them with what Python knows of Unicode."""
+
+_ACTING = re.compile(f"[{ACTING}]")
+
 
 def dumps(value: Any) -> bytes:
     """Write any value made of JSON's types, dataclasses and enumerations as one line of JSON.
@@ -27,19 +50,107 @@ def dumps(value: Any) -> bytes:
     Raises:
         TypeError: Some part of the value is of another type.
     """
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return _spell(value).encode("ascii")
+    return legible(_written(value, 0))
+
+
+def pretty(value: Any) -> bytes:
+    """Write a value over several lines, for people, with a newline at the end; raises like `dumps`.
+
+    One that the fast library refuses is written in one line.
+    """
+    written = legible(_written(value, orjson.OPT_INDENT_2))
+    return written + b"\n"
 
 
 def loads(data: bytes) -> Any:
-    """Read JSON at any depth and with integers of any size, the slow way.
+    """Read JSON at any depth and with integers of any size, the slow way; half characters that `dumps` escaped come back.
 
     Raises:
         ValueError: The data is not JSON; the message says at which character.
     """
     return _Reader(data.decode("utf-8")).read()
+
+
+def decode(data: bytes) -> Any:
+    """Read JSON fast and as other programs do: half characters stay escaped. What the fast library refuses takes the slow way.
+
+    Raises:
+        ValueError: The data is not JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        value = loads(data)
+    try:
+        return orjson.loads(dumps(value))
+    except ValueError:  # nested deeper than it reads
+        return value
+
+
+def has_escapes(data: bytes) -> bool:
+    """Whether JSON has half characters as `dumps` escapes them, which no other reader but `loads` gives back."""
+    return _ESCAPE.search(data) is not None
+
+
+def legible(data: bytes) -> bytes:
+    """JSON with all characters escaped that act instead of being shown; what is no UTF-8 is replaced.
+
+    No newline is added or removed, and every reader reads the same value as before.
+    """
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return _ACTING.sub(_as_json_escape, data.decode(errors="replace")).encode()
+
+
+def readable(line: bytes) -> bytes:
+    """A line that an older version wrote with half characters, as `dumps` writes it; any other as it is. A newline stays."""
+    if b"\\ud" not in line:
+        return line
+    try:
+        orjson.loads(line)
+    except ValueError:
+        try:
+            return dumps(loads(line)) + (b"\n" if line.endswith(b"\n") else b"")
+        except ValueError:
+            return line
+    return line
+
+
+def _written(value: Any, option: int) -> bytes:
+    try:
+        written = orjson.dumps(value, option=option)
+    except TypeError:
+        return _spell(value).encode("ascii")
+    return _spell(value).encode("ascii") if has_escapes(written) else written
+
+
+def _as_json_escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1] if found[0] != "\x7f" else "\\u007f"
+
+
+def _escaped(text: str) -> str:
+    """The text with what only `loads` must take for half characters in escapes."""
+    return _HALF.sub(_as_escape, text)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code == ord("\ufffd"):
+        return "\ufffd\\"
+    byte = code - 0xDC00
+    return f"\ufffd\\x{byte:02x}" if 0x80 <= byte <= 0xFF else f"\ufffd\\u{code:04x}"
+
+
+def _whole(text: str) -> str:
+    """The text that `_escaped` was given."""
+    return _ESCAPED.sub(_as_half, text) if "\ufffd\\" in text else text
+
+
+def _as_half(found: re.Match[str]) -> str:
+    escape = found[1]
+    if escape == "\\":
+        return "\ufffd\\"
+    return chr(int(escape[1:], 16) + (0xDC00 if escape[0] == "x" else 0))
 
 
 class _Verbatim(str):
@@ -71,7 +182,7 @@ def _scalar(item: Any) -> str | None:
         case bool():
             return "true" if item else "false"
         case str():
-            return json.dumps(item)
+            return json.dumps(_escaped(item))
         case int():
             return _integer(item)
         case float():
@@ -92,7 +203,7 @@ def _opened(item: Any) -> Iterator[Any]:
     if isinstance(item, Mapping):
         yield _Verbatim("{")
         for place, (key, value) in enumerate(item.items()):
-            yield _Verbatim(f"{',' if place else ''}{json.dumps(str(key))}:")
+            yield _Verbatim(f"{',' if place else ''}{json.dumps(_escaped(str(key)))}:")
             yield value
         yield _Verbatim("}")
     elif isinstance(item, list | tuple):
@@ -176,12 +287,12 @@ class _Reader:
         if self._next() != ":":
             raise self._wrong("':'", self._at)
         self._at += 1
-        self._keys.append(key)
+        self._keys.append(_whole(key))
 
     def _scalar(self, sign: str) -> Any:
         if sign == '"':
             value, self._at = _STRINGS.raw_decode(self._text, self._at)
-            return value
+            return _whole(value)
         for word, meaning in _WORDS:
             if self._text.startswith(word, self._at):
                 self._at += len(word)

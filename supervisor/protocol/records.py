@@ -159,6 +159,8 @@ def read_event(line: bytes) -> AnyEvent | UnknownEvent:
     Raises:
         RecordError: A field of the event does not fit its kind; says which.
     """
+    if anyjson.has_escapes(line):
+        return _event_the_slow_way(line)
     try:
         return _EVENTS.validate_json(line)
     except ValidationError as error:
@@ -208,13 +210,13 @@ def _same_chain(previous: str | None, found: str) -> None:
         raise RecordError("chain (the hash of the line before)", previous, found)
 
 
-def _event_the_slow_way(line: bytes, error: ValidationError) -> AnyEvent | UnknownEvent:
+def _event_the_slow_way(line: bytes, error: ValidationError | None = None) -> AnyEvent | UnknownEvent:
     """Read an event of an unknown kind, or one whose JSON is beyond the fast decoder; else say what is wrong."""
     try:
         fields = anyjson.loads(line)
     except ValueError as problem:
         raise RecordError("JSON", "one JSON object", str(problem)) from None
-    if error.errors()[0]["type"] == "json_invalid":
+    if error is None or error.errors()[0]["type"] == "json_invalid":
         try:
             return _EVENTS.validate_python(fields)
         except ValidationError as again:

@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from supervisor.protocol import anyjson
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
@@ -31,6 +29,9 @@ TAIL_BYTES = 4 * 1024 * 1024
 
 PRESERVE_DAYS = 30
 """How long full reports are kept, in days, unless configured: a month, so that a person back from leave finds them."""
+
+MOST_CHARACTERS = 4_000
+"""Of a sentence in a line: what a person reads. Text from outside may be in it, and of any length."""
 
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """What an incident's id looks like: it may name a file."""
@@ -107,7 +108,7 @@ class IncidentLog:
         The line matters more, so it does not fall with the report.
         """
         name = f"{REPORTS_NAME}/{incident_id}.json"
-        data = _readable(report)
+        data = anyjson.pretty(report)
         try:
             self._with_room(lambda: replace_file(self._disk, self._directory / name, data))
         except OSError:
@@ -158,8 +159,8 @@ def spell_incident(incident: Incident) -> bytes:
                 "severity": incident.severity,
                 "agent": incident.agent,
                 "type": incident.type,
-                "summary": incident.summary,
-                "way_out": incident.way_out,
+                "summary": _bounded(incident.summary),
+                "way_out": _bounded(incident.way_out),
                 "issue": incident.issue,
                 "report": incident.report,
                 "id": incident.id,
@@ -171,16 +172,14 @@ def spell_incident(incident: Incident) -> bytes:
     )
 
 
+def _bounded(text: str) -> str:
+    left_out = len(text) > MOST_CHARACTERS
+    return f"{text[:MOST_CHARACTERS]}… ({len(text)} characters; the journal has all)" if left_out else text
+
+
 def _iso(at: float) -> str:
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=at)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _readable(report: Mapping[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    except TypeError:
-        return anyjson.dumps(report) + b"\n"
 
 
 def _check_id(incident_id: str) -> None:
@@ -206,8 +205,8 @@ def _ids(tail: bytes) -> set[str]:
     ids = set()
     for line in tail.splitlines():
         try:
-            ids.add(str(orjson.loads(line)["id"]))
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+            ids.add(str(anyjson.decode(line)["id"]))
+        except (ValueError, KeyError, TypeError):
             continue
     return ids
 
@@ -222,9 +221,9 @@ def latest(directory: Path) -> list[Incident]:
     found = []
     for line in _read_tail(directory / LOG_NAME).splitlines():
         try:
-            read = orjson.loads(line)
+            read = anyjson.decode(line)
             incident = Incident(**{name: read[name] for name in names})
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             continue
         found.append(replace(incident, severity=Severity(incident.severity)))
     return found

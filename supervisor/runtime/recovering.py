@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import orjson
 
 from interventions.recovery_options import Resumption, carry_out
+from supervisor.protocol import anyjson
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.incidents import REPORTS_NAME, SAFE_ID
@@ -61,13 +61,13 @@ class Recovering:
                 f"{incident!r} is no incident's id.", way_out="chaperon incidents lists them, with their ids as --json."
             )
         try:
-            read = orjson.loads(await anyio.Path(path).read_bytes())
+            read = anyjson.decode(await anyio.Path(path).read_bytes())
         except FileNotFoundError:
             raise NotFoundError(
                 f"The incident {incident!r} has no report, so there is nothing to recover from.",
                 way_out="chaperon incidents says what can be done about it; only stops have reports.",
             ) from None
-        except (OSError, orjson.JSONDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise NotFoundError(
                 f"The report {path} cannot be read ({error}); nothing was done.",
                 way_out="The journal has it too: chaperon tail --json.",

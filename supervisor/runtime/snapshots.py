@@ -115,6 +115,8 @@ def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
 
 
 def _state(body: bytes) -> Any:
+    if anyjson.has_escapes(body):
+        return anyjson.loads(body)
     try:
         return pydantic_core.from_json(body)
     except ValueError:

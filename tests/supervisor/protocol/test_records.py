@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import zlib
+from dataclasses import asdict
 from typing import Any, get_args
 
 import orjson
@@ -10,9 +11,20 @@ from hypothesis import strategies as st
 
 from supervisor.protocol import records
 from supervisor.protocol.actions import Action, Factor, Review, SideEffect, Touch
-from supervisor.protocol.events import AgentExited, AnyEvent, LineReceived, ReviewMade, StateChanged, TimerFired
+from supervisor.protocol.events import (
+    AgentExited,
+    AnyEvent,
+    ChangesSeen,
+    IncidentOpened,
+    LineReceived,
+    ReviewMade,
+    StateChanged,
+    TimerFired,
+)
+from supervisor.protocol.interventions import Incident
 from supervisor.protocol.records import ORIGIN, RecordError, UnknownEvent
 from supervisor.protocol.words import AgentState, Decision, Severity
+from tests.support import acting
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 JSON = st.recursive(
@@ -47,7 +59,18 @@ REVIEWS = st.builds(
     ),
     **TIMES,
 )
-EVENTS: st.SearchStrategy[Any] = LINES | REVIEWS | st.builds(TimerFired, agent=TEXT, name=TEXT, **TIMES)
+CHANGES = st.builds(ChangesSeen, agent=TEXT, tool_use_id=TEXT, paths=st.lists(TEXT, max_size=3).map(tuple), **TIMES)
+INCIDENTS = st.builds(
+    IncidentOpened,
+    agent=TEXT,
+    incident=st.builds(
+        Incident, id=TEXT, at=TIMES["at"], agent=TEXT, type=TEXT, severity=st.sampled_from(Severity), summary=TEXT
+    ),
+    report=st.none() | st.dictionaries(TEXT, JSON, max_size=3),
+    **TIMES,
+)
+TIMERS = st.builds(TimerFired, agent=TEXT, name=TEXT, **TIMES)
+EVENTS: st.SearchStrategy[Any] = LINES | REVIEWS | CHANGES | INCIDENTS | TIMERS
 
 
 def timer(name: str = "t") -> TimerFired:
@@ -82,12 +105,28 @@ def test_a_line_is_one_json_object_with_the_events_own_fields(event: AnyEvent) -
     line, _ = records.encode(7, event, ORIGIN)
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
-    fields = json.loads(line)
-    assert fields["n"] == 7
-    assert fields["kind"] == event.kind
-    assert fields["p"] == ORIGIN
-    assert next(iter(fields)) == "n"
-    assert list(fields)[-2:] == ["p", "c"]
+    for read in (json.loads, orjson.loads):
+        fields = read(line)
+        assert fields["n"] == 7
+        assert fields["kind"] == event.kind
+        assert fields["p"] == ORIGIN
+        assert next(iter(fields)) == "n"
+        assert list(fields)[-2:] == ["p", "c"]
+
+
+@given(EVENTS)
+def test_a_line_holds_nothing_that_a_terminal_acts_upon(event: AnyEvent) -> None:
+    line, _ = records.encode(7, event, ORIGIN)
+    assert acting(line.decode()) == {"\n"}
+    assert len(line.decode().splitlines()) == 1
+
+
+def test_a_line_of_an_older_version_with_half_a_character_is_read_as_it_was_meant() -> None:
+    event = ChangesSeen(agent="a1", at=1.0, mono=2.0, tool_use_id="t", paths=("/w/bad\udcff",))
+    line, _ = records.frame(1, json.dumps(asdict(event)).encode(), ORIGIN)
+    with pytest.raises(ValueError, match="surrogate"):
+        orjson.loads(line)
+    assert records.decode(line, 1, ORIGIN).event == event
 
 
 @pytest.mark.parametrize("depth", [100, 250, 255, 1000])

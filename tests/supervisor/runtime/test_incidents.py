@@ -1,16 +1,21 @@
 import errno
 import json
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import Severity
 from supervisor.runtime.disk import Reserve
-from supervisor.runtime.incidents import IncidentLog, IncidentLogError, spell_incident
+from supervisor.runtime.incidents import IncidentLog, IncidentLogError, latest, spell_incident
 from tests.faults import FaultyDisk, every_fault
+from tests.support import acting
 
 
 def incident(incident_id: str = "20261121T081500Z-a3-i-17", **fields: str) -> Incident:
@@ -70,6 +75,27 @@ def test_a_report_is_a_file_of_its_own_that_the_line_names(tmp_path: Path) -> No
     assert (tmp_path / "incidents" / "b.json").stat().st_mode & 0o777 == 0o600
     lines = (tmp_path / "incidents.jsonl").read_text().splitlines()
     assert [json.loads(line)["report"] for line in lines] == ["incidents/a.json", "incidents/b.json"]
+
+
+@given(st.text(st.characters(exclude_categories=())), st.text(st.characters(exclude_categories=())))
+def test_no_text_makes_a_line_that_few_can_read_or_that_a_terminal_acts_upon(summary: str, way_out: str) -> None:
+    line = spell_incident(replace(incident(), summary=summary, way_out=way_out, report=summary))
+    assert orjson.loads(line)["id"] == incident().id
+    assert len(line.decode().splitlines()) == 1
+    assert acting(line.decode()) == {"\n"}
+
+
+def test_a_sentence_without_end_is_cut_and_the_line_says_where_the_rest_is() -> None:
+    read = json.loads(spell_incident(replace(incident(), summary="ab" * 10**6, way_out="cd" * 10**6)))
+    assert len(read["summary"]) + len(read["way_out"]) < 10_000
+    assert read["summary"].endswith("… (2000000 characters; the journal has all)")
+
+
+def test_a_line_of_an_older_version_that_few_can_read_is_known_and_told(tmp_path: Path) -> None:
+    old = json.dumps({**asdict(incident("a")), "summary": "bad\udcff"}).encode() + b"\n"
+    (tmp_path / "incidents.jsonl").write_bytes(b"no line\n" + old)
+    assert not IncidentLog.open(tmp_path).record(incident("a"))
+    assert [one.id for one in latest(tmp_path)] == ["a"]
 
 
 def test_a_line_cut_at_any_byte_is_ended_and_its_incident_written_again(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ def test_a_state_comes_back_as_it_was_and_the_file_is_plain_json(tmp_path: Path)
     assert read_snapshot(tmp_path, "1.0") == Snapshot(17, STATE, digest)
     write_snapshot(tmp_path, 18, "1.0", {"a": 1})
     assert orjson.loads((tmp_path / SNAPSHOT_NAME).read_bytes())["state"] == {"a": 1}
+    write_snapshot(tmp_path, 18, "1.0", STATE)
+    assert orjson.loads((tmp_path / SNAPSHOT_NAME).read_bytes())["state"].keys() == STATE.keys()
     assert write_snapshot(tmp_path, 19, "1.0", {"a": 1}) == write_snapshot(tmp_path, 20, "1.0", {"a": 1})
 
 
