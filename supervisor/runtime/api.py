@@ -9,25 +9,22 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import anyio
-import orjson
 from fastapi import FastAPI, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
 from supervisor import __version__
 from supervisor.core.summary import Summary
-from supervisor.protocol import events
+from supervisor.protocol import anyjson, events
 from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.runtime.allowance_api import allowance_routes
+from supervisor.runtime.api_json import Problem, speak_json
 from supervisor.runtime.bodies import BoundedBodies
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
 from supervisor.runtime.submission import Asked, Submission
-from supervisor.runtime.worktrees import SetUpError
 
 T = TypeVar("T")
 
@@ -99,14 +96,6 @@ class Health(BaseModel):
     adopted: dict[str, int]
 
 
-class Problem(BaseModel):
-    """Why something was not done."""
-
-    kind: str
-    what: str
-    way_out: str = ""
-
-
 def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI:
     """The application that serves one daemon.
 
@@ -118,10 +107,11 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
         title="chaperon",
         version=__version__,
         description="The socket of the daemon that watches over Claude agents.",
-        responses={code: {"model": Problem} for code in (404, 409, 413, 422, 424, 500, 503)},
+        redirect_slashes=False,
+        responses={code: {"model": Problem} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
     )
     api.add_middleware(BoundedBodies)
-    _errors(api)
+    speak_json(api)
     _daemon_routes(api, daemon, review_only)
     _agent_routes(api, daemon)
     _approval_routes(api, daemon)
@@ -246,8 +236,8 @@ async def _journal_lines(daemon: Daemon, after: int, follow: bool, agent: str | 
         with anyio.move_on_after(CATCH_UP_SECONDS):
             await daemon.journal.written(daemon.journal.last)
     async for line in daemon.journal.follow(after, live=follow):
-        if agent is None or orjson.loads(line.data).get("agent") == agent:
-            yield line.data
+        if agent is None or anyjson.decode(line.data).get("agent") == agent:
+            yield anyjson.readable(line.data)
 
 
 def _words(said: Said) -> str:
@@ -282,39 +272,3 @@ async def _unless_gone(request: Request, work: Callable[[], Awaitable[T]]) -> T:
         finally:
             tasks.cancel_scope.cancel()
     raise failed
-
-
-def _errors(api: FastAPI) -> None:
-    status: list[tuple[type[ChaperonError], int]] = [
-        (NotFoundError, 404),
-        (IllegalStepError, 409),
-        (SetUpError, 424),
-        (UnavailableError, 503),
-        (UsageError, 422),
-    ]
-
-    @api.exception_handler(ChaperonError)
-    async def refused(_request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, ChaperonError)
-        code = next((code for kind, code in status if isinstance(error, kind)), 503)
-        problem = {"kind": type(error).__name__.removesuffix("Error"), "what": error.what, "way_out": error.way_out}
-        return JSONResponse(problem, code)
-
-    @api.exception_handler(HTTPException)
-    async def elsewhere(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        what = f"{request.method} {request.url.path} is nothing that this daemon knows ({error.detail})."
-        return JSONResponse({"kind": "Usage", "what": what, "way_out": "See /openapi.json."}, error.status_code)
-
-    @api.exception_handler(RequestValidationError)
-    async def malformed(_request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        found = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors())
-        problem: dict[str, Any] = {"kind": "Usage", "what": f"The request is malformed: {found}. Nothing was done."}
-        return JSONResponse({**problem, "way_out": "See /openapi.json."}, 422)
-
-    @api.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        what = f"Chaperon failed at {request.method} {request.url.path} ({type(error).__name__}). Whether it was done is not known."
-        way_out = "The daemon's log has the traceback; please report it. `chaperon tail` shows what was taken."
-        return JSONResponse({"kind": "Failed", "what": what, "way_out": way_out}, 500)

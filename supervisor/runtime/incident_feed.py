@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from supervisor.protocol import anyjson
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
 from supervisor.runtime.incidents import IncidentLog
@@ -73,7 +74,7 @@ class IncidentFeed:
             grown = self._grown
             while data := await anyio.to_thread.run_sync(self._read_lines, offset):
                 offset += len(data)
-                yield data
+                yield b"".join(map(anyjson.readable, data.splitlines(keepends=True))) if b"\\ud" in data else data
             if not live or self._closed:
                 return
             await grown.wait()

@@ -1,9 +1,5 @@
 """Start the CLI: its own session, its cgroup, the environment given and nothing else, no descriptors but 0, 1 and 2.
 
-Its input and its output are sockets, not pipes: a pipe can be opened again as /proc/PID/fd/0 by every process of the same
-user, so that a tool could answer the gate's questions in the daemon's place; a socket cannot (the kernel answers ENXIO).
-Its error output stays a pipe, for programs open /dev/stderr, and nothing is decided by what comes there.
-
 By fork and exec in the open rather than by `subprocess`: that would cost the shim 1 MB, and cannot enter a cgroup
 before the program runs. The shim has one thread, so code may run between the two.
 
@@ -13,7 +9,6 @@ Standard library only: the shim runs this with no packages on its path.
 import ctypes
 import os
 import signal
-import socket
 from typing import NamedTuple
 
 PR_SET_PDEATHSIG = 1
@@ -26,7 +21,7 @@ class StartError(Exception):
 
 
 class Started(NamedTuple):
-    """A running program and our ends of what it reads and writes, all non-blocking."""
+    """A running program and our ends of its pipes, all non-blocking."""
 
     pid: int
     stdin: int
@@ -46,16 +41,15 @@ def prctl(option: int, value: int) -> None:
 
 
 def start(argv: list[str], cwd: str, env: dict[str, str], cgroup: str | None, umask: int) -> Started:
-    """Start a program with sockets on 0 and 1, and a pipe on 2.
+    """Start a program with pipes on 0, 1 and 2.
 
     Raises:
         StartError: It could not be started; nothing of it runs.
     """
+    pipes = [os.pipe(), os.pipe(), os.pipe()]
     told, tell = os.pipe()
-    reading, feeding = _one_way()
-    listening, writing = _one_way()
-    hearing, complaining = os.pipe()
-    theirs, ours = [reading, writing, complaining], [feeding, listening, hearing]
+    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+    ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -72,13 +66,6 @@ def start(argv: list[str], cwd: str, env: dict[str, str], cgroup: str | None, um
     for fd in ours:
         os.set_blocking(fd, False)
     return Started(pid, *ours)
-
-
-def _one_way() -> tuple[int, int]:
-    """A connection in one direction, as a pipe is one: the end that reads, and the end that writes."""
-    reader, writer = socket.socketpair()
-    reader.shutdown(socket.SHUT_WR)
-    return reader.detach(), writer.detach()
 
 
 def _become(
@@ -102,7 +89,7 @@ def _become(
         if cgroup is not None:
             step = f"enter the cgroup {cgroup}"
             _enter(cgroup)
-        step = "take its input and output"
+        step = "take its pipes"
         tell = _arrange(fds, tell)
         step = f"enter the working directory {cwd!r}"
         os.chdir(cwd)
@@ -124,7 +111,7 @@ def _enter(cgroup: str) -> None:
 
 
 def _arrange(fds: list[int], tell: int) -> int:
-    """Put what it reads and writes on 0, 1 and 2, the telling pipe on 3, and close the rest; exec closes 3."""
+    """Put the pipes on 0, 1 and 2, the telling pipe on 3, and close the rest; exec closes 3."""
     high = [os.dup(fd) for fd in (*fds, tell)]
     while min(high) < 4:
         high = [os.dup(fd) for fd in high]

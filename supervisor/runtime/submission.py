@@ -2,14 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 import anyio
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from interventions.approval import ApprovalSettings
 from supervisor.config.model import PermissionMode
@@ -43,37 +42,9 @@ class Defaults:
 
 
 class Asked(BaseModel):
-    """The body of a request: closed to fields that it does not know, and to text that no answer could repeat."""
+    """The body of a request: closed to fields that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="after")
-    def _whole_text(self) -> Self:
-        """Refuse halves of surrogate pairs, which JSON can spell and UTF-8 cannot, at any depth."""
-        for name, value in self:
-            if any(_HALF.search(text) for text in _texts(value)):
-                raise ValueError(f"{name} has half a surrogate pair in it, which is no text")
-        return self
-
-
-_HALF = re.compile("[\ud800-\udfff]")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all text in a field's value; without recursion, because a client chooses the depth."""
-    todo = [value]
-    while todo:
-        match todo.pop():
-            case str() as text:
-                yield text
-            case Mapping() as mapping:
-                todo += [*mapping, *mapping.values()]
-            case list() | tuple() as several:
-                todo += several
-            case other if is_dataclass(other):
-                todo += [getattr(other, each.name) for each in fields(other)]
-            case _:
-                pass
 
 
 class Submission(Asked):

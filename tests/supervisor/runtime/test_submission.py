@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits
@@ -103,11 +102,3 @@ def test_a_task_takes_what_it_does_not_say_from_the_configuration() -> None:
     own = Submission(prompt="go", repository="/r", permission_mode="default", limits=Limits(max_token_usage=9))
     assert own.task("t-2", "/r", defaults).limits.max_token_usage == 9
     assert own.task("t-2", "/r", defaults).permission_mode == "default"
-
-
-@pytest.mark.parametrize("text", ["\ud800", "fine \udfff"])
-def test_half_a_surrogate_pair_is_no_text(text: str) -> None:
-    with pytest.raises(ValidationError, match=r"surrogate|unicode"):
-        Submission(prompt=text, repository="/")
-    with pytest.raises(ValidationError, match=r"surrogate|unicode"):
-        Submission(prompt="go", repository="/", goals=(text,))
