@@ -59,6 +59,11 @@ class Places:
         return self.state / "agents"
 
     @property
+    def set_aside(self) -> Path:
+        """Where folders of agents go whose name is used again and of which the journal knows nothing."""
+        return self.state / "set-aside"
+
+    @property
     def checkpoints(self) -> Path:
         """The checkpoint store."""
         return self.state / "checkpoints"

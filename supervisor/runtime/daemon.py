@@ -5,7 +5,8 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -31,6 +32,7 @@ from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.hooks import Hooks
+from supervisor.runtime.identity import Identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
@@ -52,6 +54,9 @@ REPORT_SECONDS = 5.0
 PUT_DOWN_SECONDS = 15.0
 """How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
 is under way comes first."""
+
+STRANGER_SECONDS = 0.05
+"""Between two looks whether an agent that nobody knows has gone: its shim writes down the end within milliseconds."""
 
 RETRY_SECONDS = 1.0
 """Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
@@ -109,6 +114,8 @@ class Daemon:
         self.worktrees = worktrees
         self._defaults = defaults or Defaults()
         self._silent: set[str] = set()
+        self._submitting: set[str] = set()
+        """Names of agents whose tasks are being taken."""
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
@@ -211,18 +218,32 @@ class Daemon:
         workspace = await wanted.check()
         self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
+        with self._naming(name):
+            return await self._submit(name, wanted, workspace, by)
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """Hold a name for the task that is being taken, so that of several who want it at once one gets it."""
         self.board.refuse_taken(name)
+        if name in self._submitting:
+            raise UsageError(f"There is an agent {name!r} already; nothing was started.", way_out="Take another name.")
+        self._submitting.add(name)
+        try:
+            yield
+        finally:
+            self._submitting.discard(name)
+
+    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
         branch, base = "", wanted.base_of_new(self._defaults)
         if base is not None:
             made = await self.worktrees.make(name, workspace, base)
             workspace, branch = made.path, made.branch
             self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
-            self.board.refuse_taken(name)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         await self.hooks.before_start(name, task.id, workspace)
-        self._refuse_tasks_for_now()  # so did the hook
-        self.board.refuse_taken(name)
+        await self._make_room(name)
+        self._refuse_tasks_for_now()  # so did these
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
             **self.stamp(name),
@@ -238,6 +259,33 @@ class Daemon:
         log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
         await self.journal.written(seq)
         return self.board.summary(name)
+
+    async def _make_room(self, name: str) -> None:
+        """Set aside what an earlier agent of this name left, of which the journal knows nothing, and tell of it."""
+        try:
+            aside = await anyio.to_thread.run_sync(self._launcher.set_aside, name)
+        except OSError as error:
+            raise UnavailableError(
+                f"The folder {self._launcher.directory(name)} of an earlier agent could not be set aside ({error}); "
+                "nothing was started.",
+                way_out="Move it away by hand, or choose another name.",
+            ) from error
+        if aside is not None:
+            what = f"The folder {self._launcher.directory(name)} was of an agent that the journal knows nothing of."
+            way_out = f"It was moved to {aside}, with what that agent printed. Remove it if nobody needs it."
+            self.fault(name, "earlier_life", what, Severity.MEDIUM, way_out)
+
+    async def end_strangers(self, launches: Sequence[tuple[Path, Identity]]) -> None:
+        """End agents that run and of which the journal knows nothing: nobody can watch over them."""
+        for launch, identity in launches:
+            for _ in range(round(PUT_DOWN_SECONDS / STRANGER_SECONDS)):
+                if gone := await end_launch(launch):  # a shim whose CLI went with its group takes a moment
+                    break
+                await anyio.sleep(STRANGER_SECONDS)
+            fate = "It was ended, with all its processes" if gone else "It could not be ended"
+            what = f"Agent {identity.agent!r} ran (shim {identity.shim_pid}, CLI {identity.cli_pid}), and the journal knows nothing of it. {fate}."
+            way_out = f"Its workspace is as it left it; {launch} has what it printed."
+            self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
 
     def _refuse_tasks_for_now(self) -> None:
         if self.ending:

@@ -7,6 +7,7 @@ it cannot know to be here, and an id that is here already is not written twice.
 """
 
 import contextlib
+import itertools
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -41,10 +42,14 @@ class IncidentLogError(ChaperonError):
     """An incident could not be written; it is in the journal, and the next start tries again."""
 
 
+_Known = tuple[str, float]
+"""An incident's id, and when it was. The id alone has a number of the journal in it, which counts anew where that was lost."""
+
+
 class IncidentLog:
     """The log and the reports beside it. All calls block and must not overlap: use one thread. Made by `open`."""
 
-    def __init__(self, directory: Path, known: set[str], disk: Disk, reserve: Reserve | None) -> None:
+    def __init__(self, directory: Path, known: set[_Known], disk: Disk, reserve: Reserve | None) -> None:
         self._directory, self._disk, self._reserve = directory, disk, reserve
         self._known = known
 
@@ -62,7 +67,7 @@ class IncidentLog:
         """
         try:
             disk.make_directory(directory / REPORTS_NAME)
-            known = _ids(_read_tail(directory / LOG_NAME))
+            known = _known_of(_read_tail(directory / LOG_NAME))
         except OSError as error:
             raise _failed(directory / LOG_NAME, error) from error
         return cls(directory, known, disk, reserve)
@@ -77,13 +82,13 @@ class IncidentLog:
             IncidentLogError: The line could not be written.
         """
         _check_id(incident.id)
-        if incident.id in self._known:
+        if (incident.id, incident.at) in self._known:
             return False
         if report is not None:
             incident = replace(incident, report=self._write_report(incident.id, report))
         line = spell_incident(incident)
         try:
-            self._with_room(lambda: self._append(line, incident.id))
+            self._with_room(lambda: self._append(line, (incident.id, incident.at)))
         except OSError as error:
             raise _failed(self._directory / LOG_NAME, error) from error
         return True
@@ -110,10 +115,22 @@ class IncidentLog:
         name = f"{REPORTS_NAME}/{incident_id}.json"
         data = anyjson.pretty(report)
         try:
+            self._keep_earlier(incident_id, data)
             self._with_room(lambda: replace_file(self._disk, self._directory / name, data))
         except OSError:
             return ""
         return name
+
+    def _keep_earlier(self, incident_id: str, data: bytes) -> None:
+        """Rename another report of this id, which is of a journal that has gone: `ID.1.json`, and so on."""
+        folder = self._directory / REPORTS_NAME
+        try:
+            if (folder / f"{incident_id}.json").read_bytes() == data:
+                return
+        except FileNotFoundError:
+            return
+        free = (folder / f"{incident_id}.{number}.json" for number in itertools.count(1))
+        self._disk.rename(folder / f"{incident_id}.json", next(path for path in free if not path.exists()))
 
     def _with_room(self, write: Callable[[], None]) -> None:
         """Write, and where there is no room, give up the reserve and write again."""
@@ -124,14 +141,14 @@ class IncidentLog:
                 raise
             write()
 
-    def _append(self, line: bytes, incident_id: str) -> None:
+    def _append(self, line: bytes, known: _Known) -> None:
         path = self._directory / LOG_NAME
         new = not path.exists()
         fd = self._disk.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW)
         try:
             self._write_line(fd, line)
             # In the file from here on, so it is never written again, whatever the sync says.
-            self._known.add(incident_id)
+            self._known.add(known)
             self._disk.sync(fd)
         finally:
             self._disk.close(fd)
@@ -200,15 +217,16 @@ def _read_tail(path: Path) -> bytes:
         return b""
 
 
-def _ids(tail: bytes) -> set[str]:
-    """Collect the ids of whole lines; a line that was cut is no line, so its incident is written again."""
-    ids = set()
+def _known_of(tail: bytes) -> set[_Known]:
+    """Collect what whole lines tell of; a line that was cut is no line, so its incident is written again."""
+    known = set()
     for line in tail.splitlines():
         try:
-            ids.add(str(anyjson.decode(line)["id"]))
+            read = anyjson.decode(line)
+            known.add((str(read["id"]), float(read["at"])))
         except (ValueError, KeyError, TypeError):
             continue
-    return ids
+    return known
 
 
 def latest(directory: Path) -> list[Incident]:

@@ -10,7 +10,7 @@ from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.tasks import Limits
-from supervisor.runtime import shims
+from supervisor.runtime import earlier_life, shims
 from supervisor.runtime.containment import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.find_cli import find_cli
 
@@ -29,19 +29,30 @@ class ProcessLauncher:
         environ: The daemon's environment, from which the agent's is made.
         agents: The directory that has one directory an agent.
         containment: Makes control groups, where the machine has them.
+        aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
     """
 
     def __init__(
-        self, settings: Agent, environ: Mapping[str, str], agents: Path, containment: Containment | Uncontained
+        self,
+        settings: Agent,
+        environ: Mapping[str, str],
+        agents: Path,
+        containment: Containment | Uncontained,
+        aside: Path | None = None,
     ) -> None:
         self._settings = settings
         self._environ = environ
         self._agents = agents
+        self._aside = aside or agents.parent / "set-aside"
         self._containment = containment
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
         return self._agents / agent if number == 1 else self._agents / agent / f"launch-{number}"
+
+    def set_aside(self, agent: str) -> Path | None:
+        """Make room for an agent that nothing in the journal goes by the name of; blocks and raises like `earlier_life`."""
+        return earlier_life.set_aside(self.directory(agent), self._aside)
 
     async def launch(self, agent: str, command: Launch) -> shims.Shim:
         """Start shim and CLI.

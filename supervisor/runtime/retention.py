@@ -4,7 +4,7 @@ The journal is not among it: it is the truth, each start may have to be rebuilt 
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import anyio
@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.earlier_life import launches
 from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.log import log
 
@@ -21,12 +22,15 @@ CONVERSATIONS = "claude"
 """The CLI's own folder, where the agent has one of its own: a checkpoint may lead back to a conversation in it."""
 
 
-async def forget_what_is_old(daemon: Daemon, agents: Path, clock: Clock, report_days: int, days: int | None) -> None:
+async def forget_what_is_old(
+    daemon: Daemon, agents: Path, aside: Path, clock: Clock, report_days: int, days: int | None
+) -> None:
     """Remove what is kept no longer, once a day for as long as the daemon runs.
 
     Args:
         daemon: Whose agents and incidents.
         agents: The directory that has one directory an agent.
+        aside: The directory of folders of an earlier life.
         clock: Tells the time.
         report_days: How long reports of incidents are kept.
         days: How long anything is kept; None for ever.
@@ -38,6 +42,8 @@ async def forget_what_is_old(daemon: Daemon, agents: Path, clock: Clock, report_
             ended = {one.agent: one.ended_at for one in daemon.board.summaries() if one.ended_at is not None}
             old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
             await anyio.to_thread.run_sync(forget_output, agents, old)
+            known = {one.agent for one in daemon.board.summaries()}
+            await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
         await anyio.sleep(DAY_SECONDS)
 
 
@@ -58,8 +64,32 @@ def forget_output(agents: Path, ended: Iterable[str]) -> list[str]:
     return forgotten
 
 
+def forget_strangers(agents: Path, aside: Path, known: Collection[str], before: float) -> list[str]:
+    """Remove folders of an earlier life that were last written before this time; return their names. Blocks.
+
+    What cannot be removed is logged and tried again the next day, and what a shim still writes is left alone.
+    """
+    strange = [folder for folder in _entries(agents) if folder.name not in known]
+    forgotten = []
+    for folder in [*strange, *_entries(aside)]:
+        try:
+            if folder.is_symlink() or not folder.is_dir():
+                continue
+            newest = max(path.lstat().st_mtime for path in (folder, *folder.rglob("*")))
+            if newest < before and not any(_lives(launch) for launch in launches(folder)):
+                shutil.rmtree(folder)
+                forgotten.append(folder.name)
+        except (OSError, ValueError, TypeError) as error:
+            log.warning("the folder %s of an earlier life could not be removed (%s); it is tried again", folder, error)
+    return forgotten
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
 def _forget(directory: Path) -> bool:
-    if not directory.exists() or any(_lives(launch) for launch in (directory, *directory.glob("launch-*"))):
+    if not directory.exists() or any(_lives(launch) for launch in launches(directory)):
         return False
     old = [path for path in directory.iterdir() if path.name != CONVERSATIONS]
     for path in old:

@@ -6,7 +6,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -42,7 +42,9 @@ from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
+from supervisor.runtime.earlier_life import living
 from supervisor.runtime.hooks import Hooks
+from supervisor.runtime.identity import Identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
@@ -66,7 +68,7 @@ from supervisor.runtime.settings import (
     session_settings,
     worktree_rules,
 )
-from supervisor.runtime.snapshots import NoSnapshot, read_snapshot, unless_ahead, write_snapshot
+from supervisor.runtime.snapshots import NoSnapshot, discard_snapshot, read_snapshot, unless_ahead, write_snapshot
 from supervisor.runtime.state_directory import take_state_directory
 from supervisor.runtime.submission import Defaults
 from supervisor.runtime.tending import close_left, tend
@@ -131,6 +133,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         serving = await stack.enter_async_context(_cancelled_at_end())
         stack.push_async_callback(_blocking, opened.journal.close)
         stack.callback(opened.feed.close)
+        known = [one.agent for one in board.summaries()]
+        strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
@@ -140,11 +144,11 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
-            await _begin(daemon, setup, opened)
+            await _begin(daemon, setup, opened, strangers)
             serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
-            days, agents = setup.config.audit.retain_days, setup.places.agents
-            tasks.start_soon(forget_what_is_old, daemon, agents, setup.clock, reports, days, name="retention")
+            days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
+            tasks.start_soon(forget_what_is_old, daemon, *kept_in, setup.clock, reports, days, name="retention")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
@@ -191,7 +195,9 @@ def _open(setup: Setup, board: Board) -> _Opened:
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
     begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot.n, snapshot.state)
     journal, recovery = Journal.open(places.journal, trusted=begin, disk=setup.disk, clock=setup.clock)
-    snapshot = unless_ahead(snapshot, recovery.n)
+    read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
+    if snapshot is not read:
+        discard_snapshot(places.state, disk=setup.disk)
     if isinstance(snapshot, NoSnapshot):
         begin = 0
     else:
@@ -279,8 +285,10 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
     return make
 
 
-async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
-    """Say that a daemon is here, tell of what was found, and adopt."""
+async def _begin(
+    daemon: Daemon, setup: Setup, opened: _Opened, strangers: Sequence[tuple[Path, Identity]] = ()
+) -> None:
+    """Say that a daemon is here, tell of what was found, adopt, and end those of whom the journal knows nothing."""
     clock = setup.clock
     daemon.happened(
         events.DaemonStarted(
@@ -311,6 +319,7 @@ async def _begin(daemon: Daemon, setup: Setup, opened: _Opened) -> None:
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
+    await daemon.end_strangers(strangers)
     await close_left(daemon)
 
 

@@ -100,6 +100,15 @@ def unless_ahead(snapshot: Snapshot | NoSnapshot, last_n: int) -> Snapshot | NoS
     return snapshot
 
 
+def discard_snapshot(directory: Path, disk: Disk = REAL_DISK) -> None:
+    """Remove a snapshot of a journal that has gone: once the new journal is as long, its number would seem to fit. Blocks.
+
+    Raises:
+        OSError: It could not be removed.
+    """
+    disk.unlink(directory / SNAPSHOT_NAME)
+
+
 def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
     seal = _SEAL.search(data)
     if seal is None:

@@ -26,8 +26,15 @@ class Told:
         self._marks = dict(_read(self._path))
 
     def upto(self, channel: str, otherwise: int) -> int:
-        """The sequence number up to which the channel has told; a new one begins at `otherwise`, which is noted."""
-        if channel not in self._marks:
+        """Return up to which sequence number the channel has told.
+
+        Args:
+            channel: Its name.
+            otherwise: The journal's last number: where a new channel begins, and one whose mark lies beyond, which was
+                made in a journal that has gone. It is noted.
+        """
+        if self._marks.get(channel, otherwise + 1) > otherwise:
+            self._marks.pop(channel, None)
             self.note(channel, otherwise)
         return self._marks[channel]
 

@@ -66,6 +66,19 @@ def test_an_id_is_written_once_also_after_a_new_start(tmp_path: Path) -> None:
     assert logged(tmp_path) == ["a", "b"]
 
 
+def test_an_incident_whose_number_was_given_before_in_a_journal_that_has_gone_is_written_and_the_earlier_report_stays(
+    tmp_path: Path,
+) -> None:
+    assert IncidentLog.open(tmp_path).record(incident("a"), {"of": "the first"})
+    again = IncidentLog.open(tmp_path)
+    later = replace(incident("a"), at=incident("a").at + 60)
+    assert again.record(later, {"of": "the second"})
+    assert not again.record(later, {"of": "the second"})
+    assert logged(tmp_path) == ["a", "a"]
+    assert json.loads((tmp_path / "incidents" / "a.json").read_text()) == {"of": "the second"}
+    assert json.loads((tmp_path / "incidents" / "a.1.json").read_text()) == {"of": "the first"}
+
+
 def test_a_report_is_a_file_of_its_own_that_the_line_names(tmp_path: Path) -> None:
     log = IncidentLog.open(tmp_path)
     log.record(incident("a"), {"why": "it tried", "big": 10**30})

@@ -23,12 +23,20 @@ def test_a_new_channel_begins_where_it_is_first_asked_about(tmp_path: Path) -> N
     assert Told(tmp_path).upto("slack", 40) == 12
 
 
+def test_a_mark_of_a_journal_that_has_gone_begins_where_the_new_one_is(tmp_path: Path) -> None:
+    Told(tmp_path).note("mail", 500)
+    told = Told(tmp_path)
+    assert told.upto("mail", otherwise=3) == 3
+    told.note("mail", 4)
+    assert Told(tmp_path).upto("mail", otherwise=9) == 4
+
+
 def test_a_disk_that_takes_nothing_stops_nobody_and_makes_it_be_told_again(tmp_path: Path) -> None:
     Told(tmp_path).note("mail", 3)
     told = Told(tmp_path, FaultyDisk(1, errno.ENOSPC, mode="dead"))
     told.note("mail", 9)
-    assert told.upto("mail", 0) == 9
-    assert Told(tmp_path).upto("mail", 0) == 3
+    assert told.upto("mail", otherwise=20) == 9
+    assert Told(tmp_path).upto("mail", otherwise=20) == 3
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"mail": "x"}', '{"mail": null}'])
