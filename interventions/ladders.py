@@ -26,6 +26,7 @@ LADDERS: dict[str, tuple[InterventionKind, ...]] = {
     "blocked_on_human": (SOFT,),
     "limit_reached": (SOFT,),
     "critical_action": (STOP,),
+    "gate_bypassed": (STOP,),
 }
 """By issue type. Those of repetitive errors, scope creep, resource spiral, goal drift and hallucination are the stated ones;
 each other follows its nearest kin. A text loop is rolled back early, since the loop itself stands in the context that

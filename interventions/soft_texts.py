@@ -169,6 +169,14 @@ SOFT_TEXTS: dict[str, SoftText] = {
             "End your turn and leave this to a person.",
         ),
     ),
+    "gate_bypassed": SoftText(
+        "{sentence}",
+        (
+            "Do not run this again. Say what had been started, and end your turn.",
+            "What writes into the CLI or into its settings is ended now. End your turn.",
+            "End your turn and leave this to a person.",
+        ),
+    ),
 }
 
 OTHERWISE = SoftText(

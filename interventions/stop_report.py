@@ -161,6 +161,7 @@ _PREVENTIVE = {
     "goal_drift": "Give the task goals, most important first.",
     "test_tampering": "Say in the constraints that tests stay as they are.",
     "critical_action": "If the task really needs this action, do it yourself: no agent is excused from its rule.",
+    "gate_bypassed": "Run it in a sandbox (agent.launcher), or as another user: a program of the agent could write into its CLI.",
     "hallucination": "Name the files and interfaces that the task is about in its prompt.",
 }
 _CONFIGURATION = {

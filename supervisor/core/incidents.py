@@ -6,7 +6,7 @@ from typing import Any
 from interventions import stop_report
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
-from supervisor.core.history import RanOtherwise
+from supervisor.core.bypass import Bypass
 from supervisor.core.memory import Memory
 from supervisor.core.timers import STANDSTILL
 from supervisor.core.untold import IncidentCause
@@ -24,7 +24,6 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
-from supervisor.protocol.observations import ToolReturned
 from supervisor.protocol.words import InterventionKind, Severity
 
 NO_LOGIN = "Please run /login"
@@ -39,11 +38,7 @@ SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it),
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = (
-        at
-        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | ToolReturned | RanOtherwise)
-        else cause.at
-    )
+    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass) else cause.at
     resume = "chaperon doctor says whether the CLI works here."
     if known.processes.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
@@ -99,14 +94,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident(
                 "frame_rejected", Severity.MEDIUM, what, "chaperon doctor says whether this CLI is known to work."
             )
-        case ToolReturned(tool=tool, id=id_):
-            what = f"The {tool} call {id_} of agent {agent} ran although the gate was never asked about it."
-            way_out = f"chaperon stop --force {agent}, and chaperon doctor: hooks of this CLI do not work as they must."
-            return incident("unreviewed_call", Severity.CRITICAL, what, way_out)
-        case RanOtherwise(tool=tool, reviewed=reviewed, ran=ran):
-            what = f"A {tool} call of agent {agent} was reviewed as `{reviewed}` and ran as `{ran}`: a hook of the user's or the project's settings changed it after its review. Further ones are not told."
-            way_out = f"See PreToolUse under hooks in ~/.claude/settings.json and {workspace}/.claude/settings.json."
-            return incident("ran_otherwise", Severity.HIGH, what, way_out)
+        case Bypass():
+            what = f"{cause.sentence} Agent {agent} was not stopped for it, since interventions are off. Further ones are not told."
+            return incident(cause.how, Severity.CRITICAL, what, f"chaperon stop --force {agent}")
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
             return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")

@@ -22,6 +22,11 @@ class Issues:
         self._watchers = Watchers(detectors)
         self._working = [detector for detector in detectors if isinstance(detector, Guarded)]
 
+    @property
+    def known(self) -> set[tuple[str, str]]:
+        """The types and keys of those that are open, or about to be."""
+        return {*self.open, *((issue.type, issue.key) for issue in self.fresh)}
+
     def observed(self, observation: Observation) -> list[DetectorFailure]:
         """Show it to the detectors; returns those that failed and are not asked again."""
         for detector in self._watchers.of(observation):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from interventions.controller import EASED, Controller
 from monitors.review.decide import may_hurry
-from supervisor.core import gate
+from supervisor.core import bypass, gate
 from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
 from supervisor.core.foreseen import Foreseen
@@ -206,19 +206,20 @@ class Memory:
             return
         if isinstance(message, messages.ControlResponse) and message.request_id == "init":
             self._greeted(message)
-        self._message(message)
+        self._message(seq, message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
 
-    def _message(self, message: messages.Message) -> None:
+    def _message(self, seq: int, message: messages.Message) -> None:
         match message:
             case messages.HookCallback(event="PreToolUse") | messages.CanUseTool():
                 self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
                     self.turns.prompted(message.prompt)
-                elif message.event == "PostToolUse":
-                    self.untold.ran_otherwise(self.calls.ran_otherwise(message.tool_use_id, message.tool_input))
+                elif message.event in bypass.RETURNS:
+                    made = self.calls.verdict(message.tool_use_id)
+                    self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
                 self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
@@ -274,10 +275,16 @@ class Memory:
         self.calls.returned(call)
         self.foreseen.returned(call.id)
         self.captures.returned(call)
+        self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
         if call.failed:
             self.summary.recent = self.calls.steps
-        elif not call.reviewed:
-            self.untold.add(call)
+
+    def _bypassed(self, seq: int, how: bypass.Bypass | None) -> None:
+        """A call ran past the gate: the run is to end, and where it may not be ended a person is told."""
+        if how is None or (bypass.TYPE, how.tool_use_id) in self.issues.known:
+            return
+        self.issues.fresh.append(how.issue(seq))
+        self.untold.bypassed(how)
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -257,10 +257,10 @@ def _meta(message: User, id_: str) -> Json:
 
 
 def _refusal(call: _Call, text: str, meta: Json) -> _Refusal:
-    """Whether a failed call never ran, and who refused it. A review that blocked it says so before the CLI's words do."""
-    if call.blocked:
-        return _Refusal(refused=True, by="gate")
+    """Whether a failed call never ran, and who refused it: by the CLI's word that it was let run, else by a review that blocked it."""
     decision = _object(meta.get("permission_decision"))
+    if call.blocked and decision.get("decision") != "accept":
+        return _Refusal(refused=True, by="gate")
     if decision.get("decision") == "reject":
         return _Refusal(refused=True, by=_REFUSERS.get(str(decision.get("source")), "cli"))
     head = text[:300]

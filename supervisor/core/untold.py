@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
-from supervisor.core.history import RanOtherwise
+from supervisor.core.bypass import TYPE as GATE_BYPASSED
+from supervisor.core.bypass import Bypass
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -21,7 +22,7 @@ from supervisor.protocol.events import (
     TreeEnded,
 )
 from supervisor.protocol.messages import ControlResponse
-from supervisor.protocol.observations import ToolReturned
+from supervisor.protocol.words import InterventionKind
 
 IncidentCause = (
     InterventionChosen
@@ -35,8 +36,7 @@ IncidentCause = (
     | TimerFired
     | TreeEnded
     | FrameRejected
-    | ToolReturned
-    | RanOtherwise
+    | Bypass
     | DetectorFailure
     | ControlResponse
 )
@@ -49,8 +49,8 @@ class Untold:
         self._causes: deque[IncidentCause] = deque()
         self._rejected = False
         """Whether a line of this turn could not be read: a person is told of the first."""
-        self._otherwise = False
-        """Whether a call ran otherwise than reviewed: the hook that does it will do so again, and a person is told once."""
+        self._bypasses: set[str] = set()
+        """How calls ran past the gate: what did it once will do so again, and a person is told of each way once."""
 
     def __bool__(self) -> bool:
         return bool(self._causes)
@@ -64,11 +64,11 @@ class Untold:
         """A person is to be told of it."""
         self._causes.append(cause)
 
-    def ran_otherwise(self, how: RanOtherwise | None) -> None:
-        """A call came back, and this is how it ran where that was not as reviewed."""
-        if how is not None and not self._otherwise:
-            self._otherwise = True
-            self.add(how)
+    def bypassed(self, bypass: Bypass) -> None:
+        """A call ran past the gate."""
+        if bypass.how not in self._bypasses:
+            self._bypasses.add(bypass.how)
+            self.add(bypass)
 
     def turn_began(self) -> None:
         """Lines that cannot be read are worth telling of again."""
@@ -80,6 +80,7 @@ class Untold:
             case IncidentOpened():
                 self._causes.popleft()
             case InterventionChosen():
+                self._stopped_for_it(event)
                 self.add(event)
                 failures: Mapping[str, str] = event.intervention.details.get("plugins_failed", {})
                 self._causes += (PluginFailure(plugin, what) for plugin, what in failures.items())
@@ -92,3 +93,10 @@ class Untold:
                 self.add(event)
             case _:
                 pass
+
+    def _stopped_for_it(self, chosen: InterventionChosen) -> None:
+        """The incident of a stop tells of the call that it is for, so nothing else has to."""
+        made = chosen.intervention
+        if made.kind is InterventionKind.EMERGENCY_STOP and made.issue.type == GATE_BYPASSED:
+            how = made.issue.details.get("how")
+            self._causes = deque(one for one in self._causes if not (isinstance(one, Bypass) and one.how == how))

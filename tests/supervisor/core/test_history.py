@@ -1,6 +1,6 @@
 """The last calls: bounded, shortened, and marked where they failed."""
 
-from supervisor.core.history import KEPT, History
+from supervisor.core.history import KEPT, MAX_UNDER_WAY, History
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action
 from supervisor.protocol.observations import ToolReturned
@@ -22,8 +22,21 @@ def test_only_the_last_calls_are_kept() -> None:
         history.reviewed(made(number))
     assert len(history.steps) == KEPT
     assert history.steps[0].summary == "echo 10"
+
+
+def test_verdicts_are_kept_of_the_last_calls_and_of_those_that_have_not_come_back() -> None:
+    history = History()
+    for number in range(MAX_UNDER_WAY + 10):
+        history.reviewed(made(number))
     assert history.verdict("u9") is None
     assert history.verdict("u10") == made(10)
+    for number in range(MAX_UNDER_WAY + 10):
+        history.returned(came_back(f"u{number}"))
+        history.reviewed(made(number + 1_000))
+        history.returned(came_back(f"u{number + 1_000}"))
+    assert history.verdict("u10") is None
+    kept = sum(history.verdict(f"u{number}") is not None for number in range(2_000))
+    assert kept <= MAX_UNDER_WAY
 
 
 def test_a_call_is_told_by_its_most_telling_field_and_shortened() -> None:

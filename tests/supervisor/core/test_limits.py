@@ -50,8 +50,10 @@ class LimitedPlay(Play):
         self.line({"type": "assistant", "message": message})
 
     def wrote(self, number: int) -> None:
-        use = {"type": "tool_use", "id": f"w{number}", "name": "Write", "input": {"file_path": f"/repo/{number}"}}
+        given = {"file_path": f"/repo/{number}"}
+        use = {"type": "tool_use", "id": f"w{number}", "name": "Write", "input": given}
         self.line({"type": "assistant", "message": {"id": f"x{number}", "content": [use]}})
+        self.hook("PreToolUse", cwd="/repo", tool_name="Write", tool_input=given, tool_use_id=f"w{number}")
         result = {"type": "tool_result", "tool_use_id": f"w{number}", "content": "written"}
         self.line({"type": "user", "message": {"role": "user", "content": [result]}})
 

@@ -1,6 +1,5 @@
 """One session: what it does about each thing that can happen."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,6 @@ from supervisor.runtime.incidents import IncidentLog
 from tests.play import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
-
-
-RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 def kinds(commands: Any) -> list[type]:
@@ -435,58 +431,6 @@ def test_lines_that_cannot_be_read_are_told_once_a_turn() -> None:
     play.result()
     play.init()
     assert told(play.line(malformed)) == [("frame_rejected", "medium")]
-
-
-def asked_and_returned(play: Play, *, failed: bool = False) -> list[Any]:
-    use = {"type": "tool_use", "id": "u-ls", "name": "Bash", "input": {"command": "ls"}}
-    play.line({"type": "assistant", "uuid": "m1", "message": {"id": "m1", "content": [use]}})
-    result = {"type": "tool_result", "tool_use_id": "u-ls", "content": "done", "is_error": failed}
-    return play.line({"type": "user", "uuid": "m2", "message": {"role": "user", "content": [result]}})
-
-
-def test_a_call_that_ran_and_was_never_reviewed_is_a_critical_incident() -> None:
-    assert told(asked_and_returned(Play().running())) == [("unreviewed_call", "critical")]
-
-
-def test_a_call_that_was_reviewed_or_never_ran_is_no_hole_in_the_gate() -> None:
-    play = Play().running()
-    play.call("ls")
-    assert told(asked_and_returned(play)) == []
-    assert told(asked_and_returned(Play().running(), failed=True)) == []
-
-
-@pytest.mark.parametrize("recording", sorted(RECORDINGS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_the_real_cli_asked_the_gate_about_every_call_that_ran(recording: Path) -> None:
-    play = Play(keep_open=True)
-    play.submit()
-    play.launched()
-    spoken = [json.loads(line) for line in recording.read_text().splitlines()]
-    frames = [one["frame"] for one in spoken if one["direction"] == "out" and "frame" in one]
-    assert frames
-    told_of = {type_ for frame in frames for type_, _ in told(play.line(frame))}
-    # What was recorded as modified was reviewed by somebody else; here everything is allowed as it is.
-    assert told_of & {"unreviewed_call", "ran_otherwise"} == (
-        {"ran_otherwise"} if recording.stem == "modified" else set()
-    )
-
-
-def came_back(play: Play, call: str, command: str) -> list[Any]:
-    return play.hook("PostToolUse", tool_name="Bash", tool_input={"command": command}, tool_use_id=call)
-
-
-def test_a_call_that_ran_otherwise_than_it_was_reviewed_is_told_of_once() -> None:
-    play = Play().running()
-    play.call("ls")
-    assert told(came_back(play, "u-ls", "ls")) == []
-    assert told(came_back(play, "u-ls", "rm notes")) == [("ran_otherwise", "high")]
-    assert told(came_back(play, "u-ls", "rm more")) == []
-
-
-def test_a_call_that_ran_as_the_reviewer_changed_it_ran_as_reviewed() -> None:
-    play = Play({"push": verdict(Decision.MODIFY, updated_input={"command": "git push --dry-run"})}).running()
-    play.call("push")
-    assert told(came_back(play, "u-push", "git push --dry-run")) == []
-    assert told(came_back(play, "u-push", "push")) == [("ran_otherwise", "high")]
 
 
 def test_two_messages_that_the_cli_takes_as_one_prompt_are_known_by_their_ids() -> None:
