@@ -3,7 +3,7 @@
 Front matter can bring hooks, that of subagents servers (MCP) too, and from the moment the definition is used the CLI runs them
 without asking anybody (seen with 2.1.329; a skill that is written during a run is picked up within seconds, a subagent where the CLI is
 started again). Shell lines in a skill's text are switched off where the CLI is started
-(`supervisor.config.environment.GATE_ARGUMENTS`); for hooks and servers there is no such switch.
+(`supervisor.config.environment.GATE_ARGUMENTS`), and so are hooks and servers, unless the configuration lets those of settings run.
 """
 
 import re

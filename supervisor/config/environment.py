@@ -48,14 +48,45 @@ AROUND_THE_GATE = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP
 """Modes of the CLI that loosen the gate. With CLAUDE_CODE_SIMPLE=1, which `--bare` sets, no hook is called at all, those of the control
 protocol neither: calls run unreviewed (seen with 2.1.329). `agent.environment` cannot bring them back."""
 
-GATE_SETTINGS: Mapping[str, Any] = {"env": {"CLAUDE_CODE_SIMPLE": "0"}, "disableSkillShellExecution": True}
-"""Settings of the CLI without which things would run unreviewed. A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and
-wins over the process's environment; settings on the command line win over both. (`disableAllHooks` there does not reach hooks of the
-control protocol, nor do a project's settings reach this variable.) A skill or command whose text has `!`…`` runs that line when it is used,
-past every hook and, where the skill says so itself, past every permission; switched off, the model is told so instead."""
+GATE_SETTINGS: Mapping[str, Any] = {
+    "env": {"CLAUDE_CODE_SIMPLE": "0"},
+    "disableSkillShellExecution": True,
+    "disableAllHooks": True,
+    "crossSessionInbound": "refuse",
+}
+"""Settings of the CLI without which things would run unreviewed; on the command line they win over those of the user and of the project,
+and a list or switch there takes none of them back (each is a contract test, 2.1.329).
 
-GATE_ARGUMENTS = ("--settings", orjson.dumps(GATE_SETTINGS).decode())
-"""Arguments that every agent's CLI must be started with; the last ones win."""
+- A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and wins over the process's environment.
+- A skill or command whose text has `!`…`` runs that line when it is used, past every hook and, where the skill says so itself, past
+  every permission; switched off, the model is told so instead.
+- Hooks of settings files, of plugins, and of the front matter of skills and subagents run without being asked about and can change a
+  call after its review. `disableAllHooks` ends them all, and leaves those of the control protocol, which are the gate.
+- Each CLI listens on a socket for messages of other sessions, and every program of the agent has its name and its key: what comes there
+  is taken for a message of the user's, and nobody sees it come."""
+
+STRICT_SERVERS = "--strict-mcp-config"
+"""MCP servers of `--mcp-config` alone: none of the user's, none of `.mcp.json`, none of a subagent's front matter."""
+
+
+def gate_arguments(
+    *, hooks: bool = False, servers: bool = False, more: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Arguments that a CLI must be started with behind all others; the last ones win.
+
+    Args:
+        hooks: Whether hooks that settings name run.
+        servers: Whether MCP servers that settings name are started.
+        more: Further settings; variables are added to those of the gate and win over none of them.
+    """
+    further = dict(more or {})
+    variables = {**further.pop("env", {}), **GATE_SETTINGS["env"]}
+    settings = {**further, **GATE_SETTINGS, "env": variables, "disableAllHooks": not hooks}
+    return (*([] if servers else [STRICT_SERVERS]), "--settings", orjson.dumps(settings).decode())
+
+
+GATE_ARGUMENTS = gate_arguments()
+"""Those of a CLI for which nothing that settings bring was let count."""
 
 ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
 """An agent that replaced its own program in the middle of a run would be another one than was checked."""

@@ -111,6 +111,12 @@ class Agent(Section):
     `bypassPermissions` the review is the only one."""
     own_config_dir: bool = False
     """Whether each agent gets a CLAUDE_CONFIG_DIR of its own: no settings, memory or login of the user reach it."""
+    settings_hooks: bool = False
+    """Whether hooks that settings of the CLI name, the user's own in `~/.claude` among them, run in agents. The CLI asks nobody
+    about them, and they have the last word on what a call runs: one that changes a call after its review ends the agent."""
+    settings_servers: bool = False
+    """Whether MCP servers that settings of the CLI name, the user's own among them, are started for agents. Those of
+    `--mcp-config` among `agent.arguments` always are."""
     cgroups: Literal["auto", "never"] = "auto"
     """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
     trees instead."""

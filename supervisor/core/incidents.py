@@ -9,7 +9,7 @@ from monitors.guarded import DetectorFailure
 from supervisor.core.bypass import Bypass
 from supervisor.core.memory import Memory
 from supervisor.core.timers import STANDSTILL
-from supervisor.core.untold import IncidentCause
+from supervisor.core.untold import IncidentCause, SettingsChanged
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -38,7 +38,11 @@ SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it),
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = at if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass) else cause.at
+    at = (
+        at
+        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass | SettingsChanged)
+        else cause.at
+    )
     resume = "chaperon doctor says whether the CLI works here."
     if known.processes.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
@@ -97,6 +101,10 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
         case Bypass():
             what = f"{cause.sentence} Agent {agent} was not stopped for it, since interventions are off. Further ones are not told."
             return incident(cause.how, Severity.CRITICAL, what, f"chaperon stop --force {agent}")
+        case SettingsChanged(source=source, path=path):
+            what = f"{path or source} changed while agent {agent} runs. It was kept from counting for this CLI: a program may have written it, or a person."
+            way_out = f"Look at it before another agent is started there; what it says counts from the next start on ({workspace})."
+            return incident("settings_changed", Severity.MEDIUM, what, way_out)
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
             return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")

@@ -29,7 +29,7 @@ from supervisor.core.stopping import Stopping
 from supervisor.core.summary import Summary
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.core.turns import Turns
-from supervisor.core.untold import Untold
+from supervisor.core.untold import SettingsChanged, Untold
 from supervisor.protocol import control, messages
 from supervisor.protocol.events import (
     AgentAdopted,
@@ -72,6 +72,9 @@ from supervisor.protocol.words import AgentState, InterventionKind
 
 USES = (TokensUsed, ToolReturned, TurnEnded, ResourcesSampled)
 """What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
+
+KEPT_OUT = "An agent runs with the settings that it was started with."
+"""What the CLI is told where settings change in mid-run."""
 
 
 class Memory:
@@ -220,7 +223,11 @@ class Memory:
                 elif message.event in bypass.RETURNS:
                     made = self.calls.verdict(message.tool_use_id)
                     self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
-                self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
+                if message.event == "ConfigChange":
+                    self.untold.settings_changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
+                    self.outbox.keep_out(message.request_id, KEPT_OUT)
+                else:
+                    self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
             case messages.Cancelled():

@@ -36,6 +36,7 @@ class Outbox:
         self._hurried: set[str] = set()
         self._effort: str | None = None
         self._model: str | None = None
+        self._as_started = False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -59,6 +60,11 @@ class Outbox:
         """End a command in the background."""
         self._lines[f"task:{task_id}"] = control.stop_task(f"stop-{task_id}", task_id)
 
+    def keep_out(self, request_id: str, why: str) -> None:
+        """Settings that changed are not to count: the effort stays from now on, for a new one has the CLI read all settings."""
+        self._as_started = True
+        self.answer(request_id, control.keep_out(request_id, why))
+
     def pace(self, id_: str, limits: LimitsInForce, usual_model: str | None) -> None:
         """Have the CLI go to the effort, from the next turn on, and the model, from the next request on, where they changed.
 
@@ -67,7 +73,7 @@ class Outbox:
             limits: What is in force now.
             usual_model: The task's own model, for limits that name none.
         """
-        if limits.effort != self._effort:
+        if limits.effort != self._effort and not self._as_started:
             self._effort = limits.effort
             self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", limits.effort)
         if limits.model != self._model:
@@ -101,6 +107,7 @@ class Outbox:
         """Others are to be launched in their place, which know of no effort and no model yet."""
         self.clear()
         self._effort = self._model = None
+        self._as_started = False
 
     def take(self) -> list[SendLine]:
         """The lines that were not taken before."""

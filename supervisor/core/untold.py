@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
@@ -24,6 +25,19 @@ from supervisor.protocol.events import (
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import InterventionKind
 
+MAX_SETTINGS = 16
+"""Files of settings told of. The CLI reads four; what it says of them comes from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """Settings of the CLI changed while it ran, and were kept from counting."""
+
+    source: str
+    """Whose they are, in the CLI's words. Example: `project_settings`."""
+    path: str
+
+
 IncidentCause = (
     InterventionChosen
     | PersonNeeded
@@ -37,6 +51,7 @@ IncidentCause = (
     | TreeEnded
     | FrameRejected
     | Bypass
+    | SettingsChanged
     | DetectorFailure
     | ControlResponse
 )
@@ -51,6 +66,9 @@ class Untold:
         """Whether a line of this turn could not be read: a person is told of the first."""
         self._bypasses: set[str] = set()
         """How calls ran past the gate: what did it once will do so again, and a person is told of each way once."""
+
+        self._changed: set[str] = set()
+        """Files of settings that changed: a person is told of each once."""
 
     def __bool__(self) -> bool:
         return bool(self._causes)
@@ -69,6 +87,12 @@ class Untold:
         if bypass.how not in self._bypasses:
             self._bypasses.add(bypass.how)
             self.add(bypass)
+
+    def settings_changed(self, changed: SettingsChanged) -> None:
+        """Settings changed in mid-run; a run of a day may have many, in a handful of files."""
+        if changed.path not in self._changed and len(self._changed) < MAX_SETTINGS:
+            self._changed.add(changed.path)
+            self.add(changed)
 
     def turn_began(self) -> None:
         """Lines that cannot be read are worth telling of again."""

@@ -22,6 +22,7 @@ HOOK_EVENTS = (
     "SubagentStart",
     "SubagentStop",
     "PreCompact",
+    "ConfigChange",
 )
 """The hooks that are registered. Each costs a round trip when it fires, so only what the core looks at is listed."""
 
@@ -106,6 +107,14 @@ def _pre_tool_use(
     if updated_input is not None:
         output["updatedInput"] = updated_input
     return answer(request_id, {"hookSpecificOutput": output})
+
+
+def keep_out(request_id: str, reason: str) -> bytes:
+    """Answer ConfigChange: the settings that changed do not count in this session, and those that it was started with do.
+
+    They would count where anything else had the CLI read its settings again: `set_effort` does (measured, 2.1.329).
+    """
+    return answer(request_id, {"decision": "block", "reason": reason})
 
 
 def grant_permission(request_id: str, tool_input: Mapping[str, Any]) -> bytes:

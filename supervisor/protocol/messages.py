@@ -116,6 +116,10 @@ class HookCallback:
     tool_input: Annotated[Any, Field(validation_alias=AliasPath("request", "input", "tool_input"))] = None
     tool_use_id: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_use_id"))] = ""
     prompt: Annotated[str, Field(validation_alias=AliasPath("request", "input", "prompt"))] = ""
+    source: Annotated[str, Field(validation_alias=AliasPath("request", "input", "source"))] = ""
+    """Whose settings changed. Example: `project_settings`."""
+    file_path: Annotated[str, Field(validation_alias=AliasPath("request", "input", "file_path"))] = ""
+    """Where these are."""
     agent_id: Annotated[str | None, Field(validation_alias=AliasPath("request", "input", "agent_id"))] = None
     """Set where a subagent makes the call."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from supervisor.config.environment import GATE_ARGUMENTS, agent_environment
+from supervisor.config.environment import agent_environment, gate_arguments
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.errors import ChaperonError
@@ -106,12 +106,16 @@ class ProcessLauncher:
         return shims.ShimSpec(
             agent=agent,
             directory=directory,
-            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *GATE_ARGUMENTS],
+            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *self._gate()],
             cwd=Path(command.workspace),
             env=agent_environment(self._environ, self._settings.environment, own),
             launcher=self._settings.launcher,
             cgroup=self._group(agent, command.task.limits),
         )
+
+    def _gate(self) -> tuple[str, ...]:
+        """What keeps the gate shut, behind all other arguments."""
+        return gate_arguments(hooks=self._settings.settings_hooks, servers=self._settings.settings_servers)
 
     def _group(self, agent: str, limits: Limits) -> Path | None:
         if isinstance(self._containment, Uncontained):

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment
+from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment, gate_arguments
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.tasks import Task
@@ -136,10 +136,14 @@ async def test_a_skill_runs_shell_lines_and_hooks_that_nobody_is_asked_about(tmp
     assert await left_by_a_skill(tmp_path) == {"by-line.txt", "by-hook.txt"}
 
 
-@pytest.mark.parametrize("user", [None, {"disableSkillShellExecution": False}])
-async def test_the_gates_arguments_keep_a_skills_shell_lines_from_running(tmp_path: Path, user: Any) -> None:
-    """The hooks still run: using a skill that has some is what the reviewer blocks (`monitors.review.definitions`)."""
-    assert await left_by_a_skill(tmp_path, *GATE_ARGUMENTS, user=user) == {"by-hook.txt"}
+@pytest.mark.parametrize("user", [None, {"disableSkillShellExecution": False, "disableAllHooks": False}])
+async def test_the_gates_arguments_keep_a_skills_shell_lines_and_hooks_from_running(tmp_path: Path, user: Any) -> None:
+    assert await left_by_a_skill(tmp_path, *GATE_ARGUMENTS, user=user) == set()
+
+
+async def test_where_hooks_of_settings_are_let_run_those_of_a_skill_run_too(tmp_path: Path) -> None:
+    """So using a skill that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    assert await left_by_a_skill(tmp_path, *gate_arguments(hooks=True)) == {"by-hook.txt"}
 
 
 SUBAGENT = """---
@@ -157,10 +161,18 @@ You tidy up.
 """
 
 
-async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_that_nobody_is_asked_about(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        (GATE_ARGUMENTS, set()),
+        (gate_arguments(servers=True), {"by-server.txt"}),
+        (gate_arguments(hooks=True, servers=True), {"by-server.txt", "by-hook.txt"}),
+    ],
+)
+async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_only_where_these_are_let_run(
+    tmp_path: Path, arguments: tuple[str, ...], left: set[str]
 ) -> None:
-    """So starting a subagent that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    """Nobody is asked, so starting a subagent that has some is what the reviewer blocks (`monitors.review.definitions`)."""
     definition = tmp_path / "workspace/.claude/agents/tidy.md"
     definition.parent.mkdir(parents=True)
     definition.write_text(SUBAGENT)
@@ -169,12 +181,12 @@ async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_that_nob
     scripts = [Script((Step((CALL,)), Step((Say("done"),))), when="tidy-it-up"), Script((Step((start,)),))]
     async with (
         ScriptedModel(scripts) as model,
-        running_cli(tmp_path / "home", tmp_path / "workspace", model.url, arguments=GATE_ARGUMENTS) as cli,
+        running_cli(tmp_path / "home", tmp_path / "workspace", model.url, arguments=arguments) as cli,
     ):
         await cli.initialize("PreToolUse")
         await cli.say("do the thing")
         await model.wait_for_step(1, script=0)
-    assert {path.name for path in (tmp_path / "workspace").glob("by-*.txt")} == {"by-server.txt", "by-hook.txt"}
+    assert {path.name for path in (tmp_path / "workspace").glob("by-*.txt")} == left
 
 
 async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Path) -> None:
@@ -184,5 +196,5 @@ async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Pa
     settings = Agent(command=str(cli), arguments=("--add-dir", "/x"))
     launcher = ProcessLauncher(settings, {"CLAUDE_CODE_SIMPLE": "1"}, tmp_path, Uncontained("for the test"))
     spec = launcher._spec("a1", Launch(Task("t", "prompt", "/repo"), "/workspace", "session"))
-    assert tuple(spec.argv[-2:]) == GATE_ARGUMENTS
+    assert tuple(spec.argv[-len(GATE_ARGUMENTS) :]) == GATE_ARGUMENTS
     assert "CLAUDE_CODE_SIMPLE" not in spec.env

@@ -1,6 +1,15 @@
+import json
+from typing import Any
+
 import pytest
 
-from supervisor.config.environment import agent_environment
+from supervisor.config.environment import (
+    GATE_ARGUMENTS,
+    GATE_SETTINGS,
+    STRICT_SERVERS,
+    agent_environment,
+    gate_arguments,
+)
 
 DAEMON = {
     "HOME": "/h", "PATH": "/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "USER": "u", "https_proxy": "p", "NO_PROXY": "n",
@@ -50,3 +59,22 @@ def test_the_configuration_wins_over_the_daemon_and_may_name_anything_else() -> 
 
 def test_an_own_configuration_directory_wins_over_both() -> None:
     assert agent_environment(DAEMON, {"CLAUDE_CONFIG_DIR": "/x"}, "/own")["CLAUDE_CONFIG_DIR"] == "/own"
+
+
+def settings(arguments: tuple[str, ...]) -> dict[str, Any]:
+    assert arguments[-2] == "--settings"
+    found: dict[str, Any] = json.loads(arguments[-1])
+    return found
+
+
+def test_hooks_and_servers_of_settings_are_off_unless_they_are_asked_for() -> None:
+    assert settings(GATE_ARGUMENTS)["disableAllHooks"] is True
+    assert STRICT_SERVERS in GATE_ARGUMENTS
+    assert settings(gate_arguments(hooks=True))["disableAllHooks"] is False
+    assert STRICT_SERVERS not in gate_arguments(servers=True)
+
+
+def test_further_settings_take_nothing_of_the_gate_back() -> None:
+    more = {"env": {"CLAUDE_CODE_SIMPLE": "1", "NAME": "x"}, "disableAllHooks": False, "crossSessionInbound": "accept"}
+    made = settings(gate_arguments(more={**more, "apiKeyHelper": ""}))
+    assert made == {**GATE_SETTINGS, "env": {"NAME": "x", "CLAUDE_CODE_SIMPLE": "0"}, "apiKeyHelper": ""}

@@ -67,6 +67,17 @@ def test_an_effort_is_a_request_of_its_own_made_once_in_each_launch() -> None:
     assert keys(outbox.take()) == ["effort:9"]
 
 
+def test_a_cli_that_keeps_settings_out_is_told_of_no_other_effort_for_that_has_it_read_them() -> None:
+    outbox = Outbox()
+    outbox.keep_out("r1", "no")
+    slow = LimitsInForce(Limits(), effort="low", model="small")
+    outbox.pace("i1", slow, None)
+    assert [key for key in outbox if not key.startswith("answer:")] == ["model:i1"]
+    outbox.forget()
+    outbox.pace("i2", slow, None)
+    assert sorted(outbox) == ["effort:i2", "model:i2"]
+
+
 def test_where_the_limits_name_no_model_any_more_the_usual_one_is_asked_for() -> None:
     outbox, lowered = Outbox(), LimitsInForce(Limits(), model="haiku")
     outbox.pace("1", lowered, "opus")

@@ -433,6 +433,17 @@ def test_lines_that_cannot_be_read_are_told_once_a_turn() -> None:
     assert told(play.line(malformed)) == [("frame_rejected", "medium")]
 
 
+def test_settings_that_change_in_mid_run_are_kept_out_and_told_of_once_for_each_file() -> None:
+    play = Play(keep_open=True).running()
+    found = []
+    for path in ("/repo/.claude/settings.json", "/repo/.claude/settings.json", "/home/ann/.claude/settings.json"):
+        commands = play.hook("ConfigChange", source="project_settings", file_path=path)
+        (answer,) = [line["response"]["response"] for line in lines(commands)]
+        assert answer["decision"] == "block"
+        found += told(commands)
+    assert found == [("settings_changed", "medium")] * 2
+
+
 def test_two_messages_that_the_cli_takes_as_one_prompt_are_known_by_their_ids() -> None:
     play = Play().running()
     ids = [lines(play.say(text))[0]["uuid"] for text in ("first", "second")]
