@@ -101,6 +101,10 @@ METRICS = (
     ),
     Metric("chaperon_incidents_total", "counter", "Incidents by type and severity.", ("type", "severity")),
     Metric("chaperon_notifications_total", "counter", "Notifications by channel and result.", ("channel", "result")),
+    # The socket.
+    Metric(
+        "chaperon_socket_refused_total", "counter", "Peers that were refused on the socket, by reason.", ("reason",)
+    ),
     # Resources.
     Metric("chaperon_agent_memory_bytes", "gauge", "Resident memory of an agent's tree.", ("agent",)),
     Metric("chaperon_agent_cpu_seconds_total", "counter", "Processor time of an agent's tree.", ("agent",)),

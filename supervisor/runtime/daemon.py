@@ -28,6 +28,7 @@ from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
+from supervisor.runtime.admission import Refusal
 from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
@@ -42,6 +43,7 @@ from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.milestones import after_task
 from supervisor.runtime.notifications import ChannelSettings, Notifications
+from supervisor.runtime.refusals import Refusals
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
 from supervisor.runtime.worktrees import Worktrees
@@ -135,6 +137,7 @@ class Daemon:
             reattached=self._reattached,
         )
         self._numbers = itertools.count(1)
+        self._refusals = Refusals(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -179,6 +182,13 @@ class Daemon:
         """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
         with anyio.move_on_after(REPORT_SECONDS, shield=True):
             await self.incidents.report(incident, None)
+
+    def refused(self, refusal: Refusal) -> None:
+        """Count a peer that was refused on the socket, and tell of it."""
+        self._refusals.saw(refusal)
+
+    def _count_refusal(self, reason: str) -> None:
+        self.metrics.add("chaperon_socket_refused_total", reason)
 
     def _count_message(self, channel: str, result: str) -> None:
         self.metrics.add("chaperon_notifications_total", channel, result)
@@ -394,10 +404,13 @@ class Daemon:
         here = self.board.summary(agent).workspace
         return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
-    def shim_pids(self) -> frozenset[int]:
-        """The process ids of all living shims: what is below one is an agent's."""
-        launched = {session.summary.shim_pid for session in self.board.live() if session.launched}
-        return frozenset(launched | {summary.shim_pid for summary in self.board.unmade.values() if summary.shim_pid})
+    def shim_agents(self) -> dict[int, str]:
+        """The agents of all living shims, by the shim's process id: what is below one is that agent's."""
+        launched = {
+            session.summary.shim_pid: session.summary.agent for session in self.board.live() if session.launched
+        }
+        unmade = {summary.shim_pid: agent for agent, summary in self.board.unmade.items() if summary.shim_pid}
+        return launched | unmade
 
     def unwatched(self) -> list[str]:
         """Live agents without a runner, of which there should be none."""

@@ -26,6 +26,8 @@ class Identity:
     cli_pid: int
     cli_start_ticks: int
     started_at: float
+    mark: int = 0
+    """See `supervisor.runtime.marks`; 0 where its processes carry none."""
 
 
 def read_identity(directory: Path) -> Identity | None:

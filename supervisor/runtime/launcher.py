@@ -30,6 +30,7 @@ class ProcessLauncher:
         agents: The directory that has one directory an agent.
         containment: Makes control groups, where the machine has them.
         aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
+        descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class ProcessLauncher:
         agents: Path,
         containment: Containment | Uncontained,
         aside: Path | None = None,
+        descriptors: int = 0,
     ) -> None:
         self._settings = settings
         self._environ = environ
         self._agents = agents
         self._aside = aside or agents.parent / "set-aside"
         self._containment = containment
+        self._descriptors = descriptors
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
@@ -88,6 +91,13 @@ class ProcessLauncher:
         if group is not None:
             remove(Path(group))
 
+    @property
+    def groups(self) -> str:
+        """What the path of an agent's control group has in it, and no other has; empty without such groups."""
+        if isinstance(self._containment, Uncontained):
+            return ""
+        return f"/{self._containment.agents.parent.name}/{self._containment.agents.name}/"
+
     def sweep(self, living: Collection[str]) -> None:
         """Remove the control groups of agents that are not among the living. Blocks."""
         if isinstance(self._containment, Containment):
@@ -111,6 +121,7 @@ class ProcessLauncher:
             env=agent_environment(self._environ, self._settings.environment, own),
             launcher=self._settings.launcher,
             cgroup=self._group(agent, command.task.limits),
+            descriptors=self._descriptors,
         )
 
     def _gate(self) -> tuple[str, ...]:

@@ -1,92 +1,37 @@
-"""Serving the API on a Unix socket, to its owner and to nobody that an agent started.
+"""Serving the API on a Unix socket, to those whom `supervisor.runtime.admission` lets in.
 
-The socket's mode keeps other users out. Whoever connects is looked at before a byte is read: another user is refused,
-and so is a process in the tree of an agent, for an agent may not steer itself or others.
+HTTP is spoken with nobody else: no protocol is made for a connection that was not looked at.
 """
 
+import asyncio
 import contextlib
-import json
-import os
-import pwd
 import socket
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import anyio
 import uvicorn
 from fastapi import FastAPI
 
+from supervisor.runtime.admission import Admission, Arrival, House, Refusal, user_name
 from supervisor.runtime.json_protocol import JsonProtocol
-from supervisor.runtime.log import log
-from supervisor.runtime.trees import ancestors
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
 
-REFUSED_SECONDS = 5.0
-"""How long a peer that is refused may take to ask, and so to be told."""
 
+class Admitted(JsonProtocol):
+    """HTTP with a peer that was let in; routes find it where the address of a network peer would be."""
 
-def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The process id and the user id of who connected, as the kernel noted them."""
-    pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return pid, uid
+    def __init__(self, who: tuple[str, int], **about: Any) -> None:
+        """Speak with the process of this user and number."""
+        super().__init__(**about)
+        self._who = who
 
-
-def objection(pid: int, uid: int, mode: int, shims: frozenset[int]) -> str:
-    """Why this peer is refused; empty where it is not."""
-    if uid not in (0, os.getuid()) and not mode & 0o060:
-        return f"user {uid} may not steer agents of user {os.getuid()}"
-    if shims and not shims.isdisjoint({pid, *ancestors(pid)}):
-        return "an agent's own process may not steer agents"
-    return ""
-
-
-def protocol_for(mode: int, shims: Callable[[], frozenset[int]]) -> type[JsonProtocol]:
-    """The HTTP protocol that looks at each peer first.
-
-    Args:
-        mode: The socket's file mode; with group bits, the kernel has let the group's members in.
-        shims: Gives the process ids of all living shims: what is below one is an agent's.
-    """
-
-    class PeerChecked(JsonProtocol):
-        refusal = b""
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            pid, uid = peer_of(transport.get_extra_info("socket"))
-            self.client = (_user_name(uid), pid)
-            if why := objection(pid, uid, mode, shims()):
-                log.warning("refused process %d on the socket: %s", pid, why)
-                self.refusal = _refusal(why)
-                # Told when it asks: a socket that is closed with something unread in it gives the peer an error instead.
-                self.loop.call_later(REFUSED_SECONDS, transport.abort)
-
-        def data_received(self, data: bytes) -> None:
-            if not self.refusal:
-                super().data_received(data)
-            elif not self.transport.is_closing():
-                self.transport.write(self.refusal)
-                self.transport.close()
-
-    return PeerChecked
-
-
-def _refusal(why: str) -> bytes:
-    """The answer to a peer that is refused, made without looking at what it asks."""
-    problem = {"kind": "Refused", "what": f"The daemon refuses this: {why}. Nothing was done.", "way_out": ""}
-    body = json.dumps(problem).encode()
-    head = "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
-
-
-def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
+    def connection_made(self, transport: Any) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self.client = self._who
 
 
 class Server(uvicorn.Server):
@@ -98,14 +43,28 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callable[[], frozenset[int]]) -> None:
+async def serve(
+    api: FastAPI,
+    listening: socket.socket,
+    house: House,
+    shims: Callable[[], Mapping[int, str]],
+    refused: Callable[[Refusal], object],
+    most: int,
+) -> None:
     """Serve until cancelled; what is being answered is given a moment to end.
 
     At the end the event loop no longer watches the socket: once its number is another's, that one would not be watched.
+
+    Args:
+        api: What answers.
+        listening: The socket.
+        house: What the look at each peer is made by.
+        shims: Gives the agents of all living shims, by process id.
+        refused: Told of each peer that was turned away.
+        most: How many connections may be open at once.
     """
     config = uvicorn.Config(
         api,
-        http=protocol_for(mode, shims),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -113,14 +72,36 @@ async def serve(api: FastAPI, listening: socket.socket, mode: int, shims: Callab
         timeout_graceful_shutdown=GOODBYE_SECONDS,
     )
     server = Server(config)
+    arriving = 0
 
     async def run() -> None:
         with anyio.CancelScope(shield=True):  # it ends by being told to, so that it can say goodbye
-            await server.serve(sockets=[listening])
+            await server.serve(sockets=[])  # connections come from elsewhere
+
+    async def connect(arrival: Arrival) -> None:
+        nonlocal arriving
+        who = (user_name(arrival.peer.uid), arrival.peer.pid)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: Admitted(who, config=config, server_state=server.server_state, app_state={}), arrival.connection
+            )
+        except BaseException:
+            arrival.connection.close()
+            raise
+        finally:
+            arriving -= 1
+
+    def welcome(arrival: Arrival) -> bool:
+        nonlocal arriving
+        if len(server.server_state.connections) + arriving >= most:
+            return False
+        arriving += 1
+        tasks.start_soon(connect, arrival, name=f"connection of process {arrival.peer.pid}")
+        return True
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run, name="uvicorn")
         try:
-            await anyio.sleep_forever()
+            await Admission(listening, house, shims, refused, welcome).run()
         finally:
             server.should_exit = True

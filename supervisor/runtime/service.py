@@ -36,10 +36,12 @@ from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
 from supervisor.protocol.tasks import Task
+from supervisor.runtime.admission import House, most_connections
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.earlier_life import living
@@ -116,6 +118,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
     """
     async with AsyncExitStack() as stack:
         await anyio.to_thread.run_sync(prepare, setup.places, os.getuid())
+        usual = stack.enter_context(raised())
         stack.enter_context(await anyio.to_thread.run_sync(take_state_directory, setup.places.state))
         listening = setup.listening
         if listening is None:
@@ -135,7 +138,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.callback(opened.feed.close)
         known = [one.agent for one in board.summaries()]
         strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
-        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board)
+        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board, usual)
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
@@ -145,7 +148,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened, strangers)
-            serving.start_soon(_serve, daemon, listening, port, setup, reviewer, name="socket")
+            house = House(setup.config.socket.mode, launcher.groups)
+            serving.start_soon(_serve, daemon, listening, port, house, setup, reviewer, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(forget_what_is_old, daemon, *kept_in, setup.clock, reports, days, name="retention")
@@ -249,12 +253,14 @@ def _make_daemon(
     )
 
 
-def _make_launcher(setup: Setup, board: Board) -> ProcessLauncher:
+def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
     containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
-    launcher = ProcessLauncher(setup.config.agent, setup.environ, setup.places.agents, containment)
+    launcher = ProcessLauncher(
+        setup.config.agent, setup.environ, setup.places.agents, containment, descriptors=descriptors
+    )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher
 
@@ -337,7 +343,12 @@ def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
 
 
 async def _serve(
-    daemon: Daemon, listening: socket.socket, metrics: socket.socket | None, setup: Setup, reviewer: Reviewer
+    daemon: Daemon,
+    listening: socket.socket,
+    metrics: socket.socket | None,
+    house: House,
+    setup: Setup,
+    reviewer: Reviewer,
 ) -> None:
     """Answer on the socket, and on the port for metrics where one is configured.
 
@@ -351,7 +362,7 @@ async def _serve(
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, metrics, name="metrics")
         daemon.answering.set()
-        await serve(api, listening, setup.config.socket.mode, daemon.shim_pids)
+        await serve(api, listening, house, daemon.shim_agents, daemon.refused, most_connections(allowed()))
 
 
 def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":

@@ -9,12 +9,11 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import time
 from collections.abc import Callable
 from typing import Any
 
-from supervisor.runtime import shim_wire, spawn, trees
+from supervisor.runtime import credentials, marks, shim_wire, spawn, trees
 from supervisor.runtime.pumps import ErrorLog, InputQueue, OutputLog
 from supervisor.runtime.shim_daemon import Daemon
 from supervisor.runtime.shim_files import log, write_whole
@@ -53,6 +52,8 @@ class Shim:
         self.ended_with_it: list[str] = []
         self.recorded = False
         self.retry_at = 0.0
+        self.identity: Json = {}
+        """Who runs, as `agent.json` has it: a program of the agent can change the file, and not this."""
 
     # ── beginning ──
 
@@ -78,7 +79,9 @@ class Shim:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self.watch(woken, READ, lambda: self.reap(woken))
         spec = self.spec
-        cli = spawn.start([*spec["launcher"], *spec["argv"]], spec["cwd"], spec["env"], spec["cgroup"], umask)
+        # A daemon of another version, from before an upgrade, may have written less.
+        bounds = spawn.Bounds(spec["cgroup"], umask, spec.get("mark", 0), spec.get("descriptors", 0))
+        cli = spawn.start([*spec["launcher"], *spec["argv"]], spec["cwd"], spec["env"], bounds)
         self.output = OutputLog(cli.stdout, "out.log")
         self.errors = ErrorLog(cli.stderr, "err.log")
         self.input = InputQueue(cli.stdin, "in.log")
@@ -100,7 +103,9 @@ class Shim:
             "cli_pid": self.pid,
             "cli_start_ticks": trees.start_ticks(self.pid),
             "started_at": self.started_at,
+            "mark": self.spec.get("mark", 0),
         }
+        self.identity = facts
         write_whole("agent.json", facts)
 
     # ── the loop ──
@@ -189,9 +194,10 @@ class Shim:
         self.consider(connection)
 
     def consider(self, connection: socket.socket) -> None:
-        """Speak with whoever connected, if it is a daemon of ours and no process of the agent."""
-        pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if uid != os.geteuid() or self.tree.holds(pid):
+        """Speak with whoever connected, if it is a daemon of ours and no process of an agent, whichever it is."""
+        pid, uid = credentials.peer_of(connection)
+        line = credentials.lineage_of(connection)
+        if uid != os.geteuid() or line is None or self.tree.holds(pid) or marks.is_marked(pid):
             log(f"Refused a connection of process {pid} ({trees.name(pid)!r}) of user {uid}: not a daemon of ours.")
             connection.close()
             return
@@ -202,7 +208,8 @@ class Shim:
         self.disconnect()
         self.daemon = Daemon(connection, self.output)
         held = f"cgroup:{self.spec['cgroup']}" if self.spec["cgroup"] else "subreaper"
-        facts = {"shim_pid": os.getpid(), "cli_pid": self.pid, "out_size": self.output.size, "containment": held}
+        facts: Json = {"shim_pid": os.getpid(), "cli_pid": self.pid, "out_size": self.output.size, "containment": held}
+        facts["identity"] = self.identity
         self.tell(shim_wire.HELLO, **facts)
         if self.recorded:
             self.daemon.last_words = shim_wire.fact(shim_wire.EXITED, **self.record)

@@ -26,7 +26,7 @@ import anyio
 import anyio.to_thread
 
 from supervisor.protocol.errors import ChaperonError
-from supervisor.runtime import shim_wire
+from supervisor.runtime import marks, shim_wire
 from supervisor.runtime.identity import NONCE_VARIABLE, is_running, read_identity
 
 PROGRAM = Path(__file__).with_name("shim.py")
@@ -72,6 +72,8 @@ class ShimSpec:
     """A program with arguments that runs the CLI, such as a sandbox; nothing starts the CLI directly."""
     cgroup: Path | None = None
     """The cgroup that the CLI is born in. The shim itself stays outside."""
+    descriptors: int = 0
+    """The CLI's soft limit on open files; 0 leaves the daemon's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +387,8 @@ def _prepare(spec: ShimSpec) -> None:
             "cwd": str(spec.cwd),
             "env": env,
             "cgroup": str(spec.cgroup) if spec.cgroup else None,
+            "mark": marks.draw(),
+            "descriptors": spec.descriptors,
         }
     )
     try:

@@ -8,8 +8,11 @@ Standard library only: the shim runs this with no packages on its path.
 
 import ctypes
 import os
+import resource
 import signal
 from typing import NamedTuple
+
+from supervisor.runtime import marks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -40,7 +43,19 @@ def prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) failed")
 
 
-def start(argv: list[str], cwd: str, env: dict[str, str], cgroup: str | None, umask: int) -> Started:
+class Bounds(NamedTuple):
+    """What the program and all that it starts are held to."""
+
+    cgroup: str | None = None
+    """The control group that it is born in."""
+    umask: int = 0o022
+    mark: int = 0
+    """By which its processes are known again, see `supervisor.runtime.marks`; 0 for none."""
+    descriptors: int = 0
+    """The soft limit on open files that it gets; 0 leaves ours. Some programs look at each number up to it."""
+
+
+def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> Started:
     """Start a program with pipes on 0, 1 and 2.
 
     Raises:
@@ -53,7 +68,7 @@ def start(argv: list[str], cwd: str, env: dict[str, str], cgroup: str | None, um
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(argv, cwd, env, cgroup, umask, theirs, tell, parent)
+        _become(argv, cwd, env, bounds, theirs, tell, parent)
     for fd in (*theirs, tell):
         os.close(fd)
     problem = _read_all(told)
@@ -72,8 +87,7 @@ def _become(
     argv: list[str],
     cwd: str,
     env: dict[str, str],
-    cgroup: str | None,
-    umask: int,
+    bounds: Bounds,
     fds: list[int],
     tell: int,
     parent: int,
@@ -86,14 +100,16 @@ def _become(
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would answer its hooks: it must not run on unwatched
         if os.getppid() != parent:
             os._exit(127)
-        if cgroup is not None:
-            step = f"enter the cgroup {cgroup}"
-            _enter(cgroup)
+        if bounds.cgroup is not None:
+            step = f"enter the cgroup {bounds.cgroup}"
+            _enter(bounds.cgroup)
+        step = "set its limits"
+        _limit(bounds)
         step = "take its pipes"
         tell = _arrange(fds, tell)
         step = f"enter the working directory {cwd!r}"
         os.chdir(cwd)
-        os.umask(umask)
+        os.umask(bounds.umask)
         _restore_signals()
         step = f"run {argv[0]!r} (PATH is {env.get('PATH', 'not set')!r})"
         os.execvpe(argv[0], argv, env)  # noqa: S606 - no shell is meant
@@ -108,6 +124,14 @@ def _enter(cgroup: str) -> None:
     fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
     os.write(fd, b"0")
     os.close(fd)
+
+
+def _limit(bounds: Bounds) -> None:
+    if bounds.mark:
+        marks.put(bounds.mark)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if bounds.descriptors and (bounds.descriptors <= hard or hard == resource.RLIM_INFINITY):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (bounds.descriptors, hard))
 
 
 def _arrange(fds: list[int], tell: int) -> int:

@@ -24,6 +24,13 @@ END_SECONDS = 3.0
 POLL_SECONDS = 0.0003
 """Pause between two looks. cgroup.events can be polled, but the kernel holds its notices back for up to 10 ms."""
 
+LINEAGE_WALKS = 20
+"""How often a lineage is looked at that changes meanwhile. Each new look takes another end of a process within some tens of
+microseconds; a lineage that still changes then is one that somebody keeps changing."""
+
+LONGEST_LINEAGE = 1_000
+"""Generations that are followed. A shell in a shell in a shell makes tens."""
+
 GONE_ERRORS = frozenset({errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.EACCES, errno.EPERM, errno.EINVAL})
 """`/proc` says the first two of a process, a removed cgroup ENODEV; EINVAL is the environment of a zombie."""
 
@@ -45,9 +52,9 @@ def now() -> float:
     return time.monotonic()  # noqa: TID251 - the shim has no packages, so no clock of ours
 
 
-def pause() -> None:
+def pause(seconds: float = POLL_SECONDS) -> None:
     """Give the kernel a moment."""
-    time.sleep(POLL_SECONDS)
+    time.sleep(seconds)
 
 
 # ── what /proc says ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,6 +169,20 @@ def ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
+def lineage(pid: int) -> list[int] | None:
+    """The process and all above it, up to the first of this pid namespace; None where that cannot be followed.
+
+    One on the way up can end between two looks, and those below it then have another parent: the walk begins again.
+    """
+    for _ in range(LINEAGE_WALKS):
+        line = [pid]
+        while len(line) < LONGEST_LINEAGE and (fields := stat_fields(f"/proc/{line[-1]}/stat")):
+            if (above := int(fields[1])) == 0:
+                return line
+            line.append(above)
+    return None
+
+
 def send(pid: int, number: int) -> None:
     """Signal a process; one that has gone, or that is not ours to signal, is left to the caller's next look."""
     try:
@@ -204,8 +225,9 @@ class Tree:
         return found
 
     def holds(self, pid: int) -> bool:
-        """Whether a process belongs to the tree; one that has gone already is taken to."""
-        return not states(pid) or self.root in (*ancestors(pid),) or pid in self.grouped()
+        """Whether a process belongs to the tree; one that has gone, or whose parents cannot be followed, is taken to."""
+        line = lineage(pid)
+        return line is None or self.root in line[1:] or pid in self.grouped()
 
     def freeze(self) -> Outcome:
         """Make all stand still: the cgroup at once, then by SIGSTOP whoever is not in it."""

@@ -240,7 +240,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
             assert daemon.adopted.counts() | {"found": 1, "reattached": 1} == daemon.adopted.counts()
             assert [one.agent for one in daemon.board.summaries()] == ["bad", "good"]
             assert "ZeroDivisionError: oh" in daemon.board.explained("bad", 0.0).why
-            assert daemon.shim_pids() == {one.shim_pid for one in daemon.board.summaries()}
+            assert daemon.shim_agents() == {one.shim_pid: one.agent for one in daemon.board.summaries()}
             with pytest.raises(NotFoundError, match="has no session"):
                 await daemon.wish("bad", events.PauseRequested, by="ann")
             assert psutil.pid_exists(cli)

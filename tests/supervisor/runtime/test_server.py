@@ -1,9 +1,12 @@
+"""HTTP on the socket, with those who were let in; who is, is in the tests of admission."""
+
 import os
+import pwd
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -12,8 +15,9 @@ import pytest
 from fastapi import FastAPI
 
 from supervisor.runtime import server
+from supervisor.runtime.admission import House, Refusal
 from supervisor.runtime.listening import listen
-from tests.daemons import Base, ended, served
+from supervisor.runtime.peer import By
 
 pytestmark = pytest.mark.anyio
 
@@ -29,22 +33,37 @@ def path() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
+def shims_of_ours() -> dict[int, str]:
+    """All that we start counts as an agent's."""
+    return {os.getpid(): "a1"}
+
+
 @asynccontextmanager
-async def serving(path: Path, mode: int, shims: Callable[[], frozenset[int]] = frozenset) -> AsyncIterator[None]:
+async def serving(
+    path: Path, mode: int, shims: Callable[[], Mapping[int, str]] = dict, most: int = 100
+) -> AsyncIterator[list[Refusal]]:
     api = FastAPI()
+    refused: list[Refusal] = []
 
     @api.get("/here")
     async def here() -> str:
         return "welcome"
 
+    @api.get("/who")
+    async def who(by: By) -> str:
+        return by
+
     listening = await anyio.to_thread.run_sync(listen, path, mode)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve, api, listening, mode, shims)
-        yield
-        tasks.cancel_scope.cancel()
+        tasks.start_soon(server.serve, api, listening, House(mode), shims, refused.append, most)
+        try:
+            yield refused
+        finally:
+            tasks.cancel_scope.cancel()
+            listening.close()
 
 
-def ask(path: Path, uid: int, gid: int | None = None) -> bytes:
+def ask(path: Path, uid: int, gid: int | None = None, request: bytes = REQUEST) -> bytes:
     """What a child of ours that runs as this user and group is answered, or the error it meets."""
     out, into = os.pipe()
     child = os.fork()
@@ -59,7 +78,8 @@ def ask(path: Path, uid: int, gid: int | None = None) -> bytes:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(60)
                 connection.connect(str(path))
-                connection.sendall(REQUEST)
+                with suppress(BrokenPipeError):  # it was answered before it asked
+                    connection.sendall(request)
                 while data := connection.recv(65536):
                     os.write(into, data)
         except OSError as error:
@@ -102,44 +122,34 @@ async def test_with_group_access_members_get_in_and_others_do_not(path: Path) ->
 
 
 async def test_a_process_below_a_shim_is_refused_and_told(path: Path) -> None:
-    async with serving(path, 0o600, lambda: frozenset({os.getpid()})):
+    async with serving(path, 0o600, shims_of_ours) as refused:
         answer = await anyio.to_thread.run_sync(ask, path, os.geteuid())
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert b"an agent's own process may not steer agents" in answer
+    assert [(one.reason, one.agent) for one in refused] == [("agent", "a1")]
 
 
-async def test_an_agent_cannot_steer_by_the_socket(base: Base) -> None:
-    """What the CLI itself is answered when it connects."""
-    base.cli(
-        f"""
-import socket
-begin()
-connection = socket.socket(socket.AF_UNIX)
-connection.connect({str(base.places.socket)!r})
-connection.sendall(b"GET /v1/health HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n")
-answer = b""
-while data := connection.recv(65536):
-    answer += data
-open("answer", "wb").write(answer)
-done()
-hear()
-"""
-    )
-    async with served(base) as (daemon, _):
-        await daemon.submit(base.submission(), by="test")
-        await ended(daemon)
-    assert (base.repo / "answer").read_bytes().startswith(b"HTTP/1.1 403 ")
+async def test_routes_are_told_who_asks(path: Path) -> None:
+    async with serving(path, 0o600):
+        answer = await anyio.to_thread.run_sync(ask, path, os.geteuid(), None, REQUEST.replace(b"/here", b"/who"))
+    assert pwd.getpwuid(os.geteuid()).pw_name.encode() in answer
 
 
-async def test_a_peer_that_says_nothing_after_its_refusal_does_not_stay(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "REFUSED_SECONDS", 0.1)
-    async with serving(path, 0o600, lambda: frozenset({os.getpid()})):
-        connection = await anyio.connect_unix(str(path))
-        with anyio.fail_after(30), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
-            await connection.receive()
-        await connection.aclose()
+async def test_more_connections_than_are_taken_are_told_so_and_those_that_are_there_go_on(path: Path) -> None:
+    async with serving(path, 0o600, most=2) as refused:
+        first, second = await anyio.connect_unix(str(path)), await anyio.connect_unix(str(path))
+        for connection in (first, second):
+            await connection.send(REQUEST.replace(b"connection: close\r\n", b""))
+            heard = b""
+            while b"welcome" not in heard:
+                heard += await connection.receive()
+        answer = await anyio.to_thread.run_sync(ask, path, os.geteuid())
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert [one.reason for one in refused] == ["full"]
+        await first.send(REQUEST)
+        assert b"200 OK" in await first.receive()
+        await first.aclose()
+        await second.aclose()
 
 
 async def test_what_is_being_answered_when_the_end_comes_is_answered(path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -10,13 +11,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
+from supervisor.runtime.admission import House
 from supervisor.runtime.listening import listen
 from supervisor.runtime.server import serve
 
 pytestmark = pytest.mark.anyio
 
 
-def make_api(said: list[str]) -> FastAPI:
+def make_api(said: list[Any]) -> FastAPI:
     api = FastAPI()
 
     async def forever() -> object:
@@ -52,11 +54,11 @@ def closed(fds: list[int]) -> list[int]:
 @pytest.mark.parametrize("connected", [False, True])
 async def test_a_server_that_has_ended_leaves_nothing_in_the_event_loop(tmp_path: Path, connected: bool) -> None:
     """A socket closed while the loop watches its number would hide whatever gets the number next: a pipe to git, say."""
-    said: list[str] = []
+    said: list[Any] = []
     listening = await anyio.to_thread.run_sync(listen, tmp_path / "socket")
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve, make_api(said), listening, 0o600, frozenset)
+            tasks.start_soon(serve, make_api(said), listening, House(), dict, said.append, 10)
             async with await anyio.connect_unix(tmp_path / "socket") as client:
                 await client.send(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
                 while b"first" not in await client.receive():

@@ -201,6 +201,24 @@ async def test_a_process_of_the_agent_is_refused_by_its_own_shim(both: Yard, kno
     assert "Refused a connection of process" in (directory / "shim.log").read_text()
 
 
+async def test_a_process_of_another_agent_is_refused(yard: Yard) -> None:
+    """It could have answered the gate of this agent in the daemon's place, and ended all its processes."""
+    shim = await yard.sh("echo up; read x")
+    await yard.read_until(shim, b"up\n")
+    knock = f"""
+import os, socket
+os.chdir({str(shim.directory)!r})
+connection = socket.socket(socket.AF_UNIX)
+connection.connect("shim.sock")
+print(connection.recv(100), flush=True)
+"""
+    other = await yard.python(knock)
+    assert await yard.read_until(other, b"\n") == b"b''\n"
+    shim.thaw()
+    shim.end_tree()
+    await yard.next_of(shim, Exited)
+
+
 async def test_the_same_knock_from_outside_is_answered(yard: Yard) -> None:
     shim = await yard.launch("cat")
     knock = subprocess.run(

@@ -13,7 +13,7 @@ def descriptors() -> list[str]:
 
 
 def test_a_started_program_is_spoken_with_through_its_pipes(tmp_path: Path) -> None:
-    started = spawn.start(["/bin/sh", "-c", "read x; echo $x in $PWD; echo no >&2"], str(tmp_path), {}, None, 0o022)
+    started = spawn.start(["/bin/sh", "-c", "read x; echo $x in $PWD; echo no >&2"], str(tmp_path), {}, spawn.Bounds())
     try:
         os.write(started.stdin, b"yes\n")
         assert os.waitpid(started.pid, 0)[1] == 0
@@ -26,7 +26,7 @@ def test_a_started_program_is_spoken_with_through_its_pipes(tmp_path: Path) -> N
 
 
 def test_our_ends_of_the_pipes_never_block() -> None:
-    started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, None, 0o022)
+    started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
     try:
         for fd in (started.stdout, started.stderr):
             with pytest.raises(BlockingIOError):
@@ -42,7 +42,7 @@ def test_our_ends_of_the_pipes_never_block() -> None:
 def test_what_cannot_be_started_leaves_no_descriptor_and_no_child() -> None:
     before = descriptors()
     with pytest.raises(spawn.StartError, match=r"Could not run '/no/such' \(PATH is 'not set'\): No such file"):
-        spawn.start(["/no/such"], "/", {}, None, 0o022)
+        spawn.start(["/no/such"], "/", {}, spawn.Bounds())
     assert descriptors() == before
     assert not [pid for pid in trees.descendants(os.getpid()) if trees.name(pid).startswith("python")]
 

@@ -96,3 +96,43 @@ def test_a_group_that_is_not_there_has_no_members_and_takes_nothing(tmp_path: Pa
     assert tree.end().left == 0
     assert not trees.write(str(tmp_path / "none" / "cgroup.kill"), "1")
     assert not trees.await_event(str(tmp_path / "none"), "frozen 1", trees.now())
+
+
+def test_a_lineage_goes_up_to_the_first_process() -> None:
+    found = trees.lineage(os.getpid())
+    assert found is not None
+    assert found[:2] == [os.getpid(), os.getppid()]
+    assert trees.parent(found[-1]) == 0
+
+
+def test_a_process_that_has_gone_has_no_lineage_and_is_taken_to_belong() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert trees.lineage(process.pid) is None
+    assert trees.Tree(1).holds(process.pid)
+
+
+def test_a_parent_that_ends_during_the_walk_does_not_end_the_lineage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The walk would stop below the shim otherwise, and take an agent's process for a stranger's."""
+    script = "sh -c 'sleep 300 & echo $!; wait' & wait"
+    with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE) as top:
+        assert top.stdout is not None
+        pid = int(top.stdout.readline())
+        middle = trees.parent(pid)
+        assert trees.parent(middle) == top.pid
+        looked = trees.stat_fields
+
+        def ends_meanwhile(path: str) -> list[str]:
+            if path == f"/proc/{middle}/stat":
+                os.kill(middle, signal.SIGKILL)
+                while looked(path):
+                    trees.pause()
+            return looked(path)
+
+        monkeypatch.setattr(trees, "stat_fields", ends_meanwhile)
+        found = trees.lineage(pid)
+        os.kill(pid, signal.SIGKILL)
+        top.kill()
+    assert found is not None
+    assert found[-1] == (trees.lineage(os.getpid()) or [])[-1]
+    assert middle not in found
