@@ -1,14 +1,18 @@
 """Speaking with the daemon: requests over its socket, and its streams of lines."""
 
-from collections.abc import AsyncIterator, Iterator
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 import orjson
 
+from supervisor.config.paths import hosts
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import Line, LineSplitter
+from supervisor.runtime.credentials import stranger
 
 if TYPE_CHECKING:
     import httpx  # at run time only where a conversation begins: the daemon itself imports this module and has none
@@ -32,6 +36,10 @@ class NoDaemonError(ChaperonError):
             f"No daemon listens on {' or '.join(map(str, tried))}.",
             way_out="Start one: chaperon serve, or systemctl --user start chaperon.",
         )
+
+
+class StrangerError(ChaperonError):
+    """Somebody listens on the socket whom this user may not trust; nothing was sent."""
 
 
 class DaemonGoneError(ChaperonError):
@@ -98,15 +106,21 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
 
     Raises:
         NoDaemonError: None does.
+        PlaceError: Others could have put a socket there.
+        StrangerError: Another user listens there.
         RefusedError: One does, and will not speak with us.
         DaemonGoneError: One does, and does not answer.
     """
     import httpx
 
     for path in sockets:
+        trusted = await anyio.to_thread.run_sync(hosts, path, os.getuid())
         transport = httpx.AsyncHTTPTransport(uds=str(path))
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-        async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=timeout) as http:
+        looks = {"request": [_looking(path, trusted)]}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://chaperon", timeout=timeout, event_hooks=looks
+        ) as http:
             try:
                 with _told_of_its_end():
                     _checked(await http.get("/v1/health"))
@@ -117,6 +131,26 @@ async def connect(*sockets: Path) -> AsyncIterator[Client]:
             yield Client(http)
             return
     raise NoDaemonError(sockets)
+
+
+def _looking(path: Path, trusted: frozenset[int]) -> Callable[["httpx.Request"], Awaitable[None]]:
+    """What has each connection looked at once it stands, and before anything is sent by it."""
+
+    async def look(event: str, info: Mapping[str, Any]) -> None:
+        if not event.endswith("connect_unix_socket.complete"):
+            return
+        stream = info["return_value"]
+        if why := stranger(stream.get_extra_info("socket"), trusted):
+            await stream.aclose()
+            raise StrangerError(
+                f"The socket {path} is not a daemon's of yours: {why}. Nothing was sent.",
+                way_out="Look who that is (ss -xlp), and set XDG_RUNTIME_DIR to a directory of your own.",
+            )
+
+    async def watch(request: "httpx.Request") -> None:
+        request.extensions = {**request.extensions, "trace": look}
+
+    return watch
 
 
 @contextmanager

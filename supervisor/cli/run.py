@@ -2,10 +2,10 @@
 
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
@@ -15,6 +15,9 @@ from supervisor.cli import common, view
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
+
+if TYPE_CHECKING:
+    from supervisor.core.summary import Summary
 
 SUBMIT_SECONDS = 3_600.0
 """How long the answer to a submission may take: a new workspace may have a set-up program that fetches and builds."""
@@ -104,12 +107,24 @@ async def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
     start_log("warn")
     begun: list[str] = []
     async with run_daemon(Setup(loaded.config, common.here())) as daemon:
+        _tell_of_earlier(daemon.board.at_work())
         try:
             async with connect(common.here().socket) as client:
                 return await _attended(client, wanted, as_json, begun.append)
         finally:
             for agent in begun:
                 await daemon.put_down(agent, "the run that it belonged to has ended")
+
+
+def _tell_of_earlier(alive: Iterable["Summary"]) -> None:
+    """Name the agents that an earlier daemon, or a run that was killed, left alive: they go on beside this run."""
+    for one in alive:
+        click.echo(
+            f"chaperon: Agent {one.agent} of an earlier run is still alive ({one.state}, in {one.workspace}). It goes on while "
+            f"this run lasts, and then waits for the next daemon. What it does: chaperon tail -f --agent {one.agent}. "
+            f"To end it, from another terminal: chaperon stop {one.agent}",
+            err=True,
+        )
 
 
 async def _attended(

@@ -93,6 +93,42 @@ def sockets_to_try(environ: Mapping[str, str], uid: int, user: str) -> tuple[Pat
     return (places(environ, uid).socket, SYSTEM_RUNTIME / user / SOCKET_NAME)
 
 
+def hosts(socket: Path, uid: int) -> frozenset[int]:
+    """Return the users who may listen on a socket that this user speaks with: the user, root, and the owner of a folder of that user's.
+
+    Another's folder is believed only if not everybody could have made it: one below `/tmp` may be there because somebody
+    waits for what we would say.
+
+    Args:
+        socket: Its path. Nothing needs to be there.
+        uid: Number of the user who is about to speak.
+
+    Raises:
+        PlaceError: The folder is another's where everybody can make one, or lets others put a socket into it.
+    """
+    folder, ours = socket.parent, frozenset({uid, 0})
+    try:
+        open_to_all = folder.parent.stat().st_mode & 0o022
+        status = folder.lstat() if open_to_all else folder.stat()
+    except OSError:  # then nobody can be reached there
+        return ours
+    if not open_to_all and status.st_uid not in ours and not status.st_mode & 0o022:
+        return ours | {status.st_uid}
+    wrong = ""
+    if not stat.S_ISDIR(status.st_mode):
+        wrong = "it is no directory"
+    elif status.st_uid not in ours:
+        wrong = f"it belongs to user {status.st_uid}, and this is user {uid}"
+    elif status.st_mode & 0o022:
+        wrong = f"its mode {stat.S_IMODE(status.st_mode):04o} lets others write into it (chmod 700 mends that)"
+    if wrong:
+        raise PlaceError(
+            f"The directory {str(folder)!r} of the daemon's socket cannot be trusted: {wrong}. Nothing was sent.",
+            way_out=_way_out("XDG_RUNTIME_DIR"),
+        )
+    return ours
+
+
 def prepare(where: Places, uid: int) -> None:
     """Make both directories, 0700, and check those that exist.
 

@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import struct
+from collections.abc import Collection
 from typing import NamedTuple
 
 from supervisor.runtime import trees
@@ -77,3 +78,11 @@ def lineage_of(connection: socket.socket) -> list[int] | None:
             return None if handle.has_ended() else line
     except OSError:
         return None
+
+
+def stranger(connection: socket.socket, hosts: Collection[int]) -> str:
+    """Why whoever listens at the other end is not spoken with; empty where it runs as one of these users."""
+    peer = peer_of(connection)
+    if peer.uid in hosts:
+        return ""
+    return f"process {peer.pid} of user {peer.uid} listens there, and this is user {os.getuid()}"

@@ -18,9 +18,10 @@ import orjson
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
-from supervisor.config.paths import SYSTEM_RUNTIME, check_place, places
+from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime.containment import CONTROLLERS, is_delegated, own_group
+from supervisor.runtime.credentials import stranger
 from supervisor.runtime.find_cli import MEASURED, find_cli
 
 OLDEST_PYTHON = (3, 11)
@@ -82,6 +83,10 @@ class Surroundings:
             return self.loaded().config
         except ChaperonError:
             return Config()
+
+
+class SpokenForError(ChaperonError):
+    """Somebody else listens where the daemon would."""
 
 
 Check = Callable[[Surroundings], Finding]
@@ -173,7 +178,7 @@ def daemon(around: Surroundings) -> Finding:
     where = places(around.environ, around.uid)
     service = SYSTEM_RUNTIME / around.user / where.socket.name
     for path in (where.socket, service):
-        if answers(path):
+        if answers(path, hosts(path, around.uid)):
             return Finding("daemon", True, f"one answers at {path}")
     check_place(where.runtime, around.uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
     if where.socket.exists():
@@ -184,14 +189,22 @@ def daemon(around: Surroundings) -> Finding:
     return Finding("daemon", None, f"none runs; it would listen at {where.socket}", "Start it with `chaperon serve`.")
 
 
-def answers(path: Path) -> bool:
-    """Whether somebody accepts connections at a socket."""
+def answers(path: Path, trusted: frozenset[int]) -> bool:
+    """Whether a daemon accepts connections at a socket.
+
+    Raises:
+        SpokenForError: Somebody does whom this user may not trust.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         channel.settimeout(1)
         try:
             channel.connect(str(path))
         except OSError:
             return False
+        if why := stranger(channel, trusted):
+            raise SpokenForError(
+                f"{path} is not a daemon's of yours: {why}", way_out="Set XDG_RUNTIME_DIR to a directory of your own."
+            )
     return True
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import PlainTextResponse
 
 from supervisor.core.limits import LIMITED, share
@@ -15,6 +16,10 @@ from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
 from supervisor.runtime.stores import Stores
+
+OWN_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
+"""What a request to this machine alone may call it. A page of the web can have a browser here ask for a name of its own that it
+lets point to 127.0.0.1, and so read what the port serves (DNS rebinding); the name is in the request."""
 
 
 def metrics_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -38,7 +43,8 @@ async def serve_metrics(daemon: Daemon, listening: socket.socket) -> None:
     """Serve the metrics and nothing else on a TCP port until cancelled: no one who reaches it can steer an agent."""
     api = FastAPI(title="chaperon metrics", docs_url=None, redoc_url=None, openapi_url=None)
     metrics_routes(api, daemon)
-    config = uvicorn.Config(api, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+    guarded = TrustedHostMiddleware(api, allowed_hosts=OWN_NAMES, www_redirect=False)
+    config = uvicorn.Config(guarded, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
     server = Server(config)
     try:
         await server.serve(sockets=[listening])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -245,6 +246,35 @@ async def test_a_run_whose_daemon_is_killed_says_how_to_go_on(stage: Stage) -> N
         async with served(stage.base) as (again, _):
             await ended(again)
     assert again.board.summary("a1").state == "done"
+
+
+async def test_an_agent_that_a_killed_run_left_is_named_by_the_next_run(stage: Stage) -> None:
+    stage.base.cli('begin()\nwhile not os.path.exists("go"):\n    time.sleep(0.05)\ndone()\nhear()')
+    stage.cli = stage.base.command
+    async with stage.playing():
+        killed = stage.start("run", "first", stdout=None, stderr=None)
+        await until(lambda: ("state_changed", "running") in [(one["kind"], one.get("after")) for one in journal(stage)])
+        killed.kill()
+        killed.wait()
+        second = stage.start("run", "second")
+        try:
+            assert second.stderr is not None
+            told = await anyio.to_thread.run_sync(second.stderr.readline)
+            (stage.repo / "go").touch()
+            _, rest = await anyio.to_thread.run_sync(lambda: second.communicate(timeout=50))
+        finally:
+            second.kill()
+    assert second.returncode == 0, rest
+    assert f"Agent a1 of an earlier run is still alive (running, in {stage.repo})" in told
+    assert "chaperon stop a1" in told
+    async with served(stage.base) as (daemon, _):
+        await ended(daemon)
+
+
+def journal(stage: Stage) -> list[dict[str, Any]]:
+    files = sorted(stage.base.places.journal.glob("*.jsonl"))
+    lines = [line for file in files for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return [json.loads(line) for line in lines if '"kind"' in line]
 
 
 def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.CompletedProcess[str]:

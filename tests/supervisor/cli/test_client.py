@@ -1,4 +1,8 @@
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli import client
-from supervisor.cli.client import DaemonGoneError, NoDaemonError, RefusedError, connect
+from supervisor.cli.client import DaemonGoneError, NoDaemonError, RefusedError, StrangerError, connect
 from tests.daemons import Base, served
 
 pytestmark = pytest.mark.anyio
@@ -95,3 +99,80 @@ async def test_an_answer_that_is_no_problem_of_ours_is_shown_as_it_is(tmp_path: 
         async with connect(path) as daemon:
             with pytest.raises(RefusedError, match="answered 500: oh no"):
                 await daemon.get("/v1/agents")
+
+
+NOBODY = 65534
+
+ASK = {
+    "ps": ["ps"],
+    "say": ["say", "a1", "SECRET"],
+    "run": ["run", "SECRET", "--detach"],
+    "run, which would serve itself": ["run", "SECRET"],
+    "stop": ["stop", "a1"],
+    "tail": ["tail"],
+    "doctor": ["doctor"],
+}
+
+
+@contextmanager
+def squatted(path: Path, folder_of: int) -> Iterator[list[bytes]]:
+    """Another user listens on a socket, in a folder of this user: what they were sent."""
+    path.parent.mkdir(parents=True, mode=0o755)
+    heard_out, heard_in = os.pipe()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        os.chown(path.parent, folder_of, folder_of)
+        child = os.fork()
+        if not child:
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            listening.listen()
+            os.write(heard_in, b"up")
+            while True:
+                with listening.accept()[0] as connection:
+                    os.write(heard_in, connection.recv(65536))
+        assert os.read(heard_out, 2) == b"up"
+    heard: list[bytes] = []
+    try:
+        yield heard
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(heard_in)
+        with os.fdopen(heard_out, "rb") as said:
+            heard.append(said.read())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_another_user_who_listens_on_the_socket_is_sent_nothing(tmp_path: Path) -> None:
+    refused = pytest.raises(StrangerError, match=f"process [0-9]+ of user {NOBODY} listens there")
+    with squatted(tmp_path / "own/s", os.geteuid()) as heard, refused:
+        async with connect(tmp_path / "own/s"):
+            pytest.fail("it is spoken with")
+    assert heard == [b""]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("folder_of", [os.geteuid(), NOBODY], ids=["our folder", "their folder"])
+@pytest.mark.parametrize("command", ASK.values(), ids=ASK)
+def test_no_command_speaks_with_another_user_where_a_daemon_would_listen(
+    tmp_path: Path, folder_of: int, command: list[str]
+) -> None:
+    """Whoever made the fallback directory below /tmp first was told all prompts."""
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(shared)}
+    with squatted(shared / "chaperon/chaperon.sock", folder_of) as heard:
+        done = subprocess.run(
+            [sys.executable, "-m", "supervisor.cli", *command],
+            env=environ,
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+    said = (done.stdout + done.stderr).decode()
+    assert heard == [b""]
+    assert done.returncode == 1, said
+    assert f"user {NOBODY}" in said
+    assert "one answers" not in said

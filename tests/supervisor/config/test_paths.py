@@ -3,7 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.config.paths import PlaceError, Places, config_home, make_private, places, prepare, sockets_to_try
+from supervisor.config.paths import (
+    PlaceError,
+    Places,
+    config_home,
+    hosts,
+    make_private,
+    places,
+    prepare,
+    sockets_to_try,
+)
 
 UID = os.getuid()
 
@@ -97,3 +106,37 @@ def test_a_socket_path_that_no_socket_can_have_is_refused_before_anything_is_mad
     with pytest.raises(PlaceError, match="longer than the 107 bytes"):
         prepare(where, UID)
     assert not where.state.exists()
+
+
+def test_a_socket_is_trusted_in_a_folder_of_ones_own_and_where_nothing_is(tmp_path: Path) -> None:
+    uid = os.getuid()
+    assert hosts(tmp_path / "none/s", uid) == {uid, 0}
+    (tmp_path / "own").mkdir(mode=0o700)
+    assert hosts(tmp_path / "own/s", uid) == {uid, 0}
+
+
+def test_a_socket_is_not_trusted_in_a_folder_that_others_can_write(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own").chmod(0o777)
+    with pytest.raises(PlaceError, match="lets others write into it"):
+        hosts(tmp_path / "own/s", os.getuid())
+
+
+def test_below_a_directory_of_all_users_another_users_folder_or_a_link_is_not_trusted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    (tmp_path / "theirs").mkdir(mode=0o700)
+    stranger = os.getuid() + 1 if os.getuid() else 4242
+    os.chown(tmp_path / "theirs", stranger, -1) if os.getuid() == 0 else None
+    with pytest.raises(PlaceError, match=r"cannot be trusted: it belongs to user .* Nothing was sent"):
+        hosts(tmp_path / "theirs/s", os.getuid() if os.getuid() == 0 else stranger)
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    with pytest.raises(PlaceError, match="it is no directory"):
+        hosts(tmp_path / "link/s", os.getuid())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_that_was_made_for_another_user_is_that_users(tmp_path: Path) -> None:
+    """A socket of mode 0660 lets a group steer another user's agents; its folder is made by root, as of a service."""
+    (tmp_path / "ada").mkdir(mode=0o750)
+    os.chown(tmp_path / "ada", 4242, 0)
+    assert hosts(tmp_path / "ada/s", 0) == {0, 4242}

@@ -14,6 +14,7 @@ from supervisor.protocol.metrics import BY_SERIES, METRICS
 from supervisor.protocol.words import AgentState, InterventionKind
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.metrics_api import exposition
+from tests.daemons import Base, served
 from tests.house import bash, house, say
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
@@ -119,3 +120,23 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
         transport = httpx.AsyncHTTPTransport(uds=str(made.setup.places.socket))
         async with httpx.AsyncClient(transport=transport, base_url="http://chaperon") as local:
             assert samples((await local.get("/metrics")).text).keys() >= found.keys()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "[::1]"])
+async def test_the_port_answers_who_calls_it_by_this_machines_own_name_and_no_page_of_the_web(
+    base: Base, address: str
+) -> None:
+    """A page can let a name of its own point to this machine; a browser here then asks for that name."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((address.strip("[]"), 0))
+        port = probe.getsockname()[1]
+    base.config["metrics"] = {"listen": f"{address}:{port}"}
+    async with served(base), httpx.AsyncClient(trust_env=False) as web:
+        url = f"http://{address}:{port}/metrics"
+        assert (await web.get(url)).status_code == 200
+        for name in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", ""):
+            refused = await web.get(url, headers={"host": name})
+            assert refused.status_code == 400
+            assert "chaperon_" not in refused.text
