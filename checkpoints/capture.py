@@ -16,6 +16,7 @@ from pathlib import Path
 from checkpoints import repository, trees
 from checkpoints.errors import StoreDamagedError
 from checkpoints.ignore import Rules
+from checkpoints.index import Indexes
 from checkpoints.look import Folders, Refusal, open_root
 from checkpoints.model import Checkpoint, Facts, Nested, Skipped
 from checkpoints.objects import EMPTY_TREE
@@ -93,7 +94,8 @@ class Capturer:
         self.watcher = Watcher()
         self._folders = repository.find(workspace)
         self._sources = repository.ignore_sources(self._folders)
-        self._outside = self._sources.rules()
+        self._indexes = Indexes()
+        self._outside = self._rules_from_outside()
         self._rules: dict[bytes, Rules] = {}
         self._captured_meanwhile: set[bytes] | None = None
         """Paths that captures took in since a scrub began; None where none is under way, or where all was taken in."""
@@ -180,8 +182,9 @@ class Capturer:
             if self._sources.changed() or b".git" in changes.paths:
                 self._folders = repository.find(self.workspace)
                 self._sources = repository.ignore_sources(self._folders)
-                self._outside = self._sources.rules()
+                self._outside = self._rules_from_outside()
                 changes = changes._replace(lost="Rules of what is ignored changed.")
+            changes = changes._replace(paths=changes.paths | self._newly_tracked())
             if scrub or changes.lost or not self._state.known:
                 tree, survey = self._full(root, writer)
             else:
@@ -194,8 +197,20 @@ class Capturer:
         finally:
             os.close(root)
 
+    def _rules_from_outside(self) -> Rules:
+        folders = self._folders
+        return self._sources.rules(b"", self._indexes.of(b"", folders.own if folders is not None else None))
+
+    def _newly_tracked(self) -> set[bytes]:
+        """Return what was ignored at the last capture and was added to an index since: no note of a change tells of it."""
+        renewed, survey = self._indexes.renewed(), self._state.survey
+        if renewed and not survey.knows_all_ignored:
+            return {b".gitignore"}  # all folders are listed anew where their rules changed
+        return {path for index in renewed for path in survey.ignored if index.names_any(path)}
+
     def _full(self, root: int, writer: PackWriter) -> tuple[bytes, Survey]:
         self._rules.clear()
+        self._indexes.forget()
         scanner = self._scanner(writer, Survey())
         tree = scanner.folder(root, b"", self._state.tree, self._root_rules(root))
         return tree, scanner.survey
@@ -211,7 +226,9 @@ class Capturer:
         return trees.apply(self.store, writer, self._state.tree, edits), update.survey
 
     def _scanner(self, writer: trees.Writer, survey: Survey) -> Scanner:
-        return Scanner(self.store, writer, self.workspace, self.scope, survey, watch=self.watcher.watch)
+        return Scanner(
+            self.store, writer, self.workspace, self.scope, survey, watch=self.watcher.watch, indexes=self._indexes
+        )
 
     # ── scrub ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -239,9 +256,10 @@ class Capturer:
 
     def _report(self, scanner: Scanner, believed: _State, captured: set[bytes] | None) -> ScrubReport:
         """Say what a full look found that nobody noted; `captured` is what captures took in meanwhile, None for all."""
+        self.watcher.add(self._newly_tracked())
         noted = self.watcher.take()
         self.watcher.put_back(noted)
-        if noted.lost or captured is None or not believed.known:
+        if noted.lost or captured is None or not believed.known or not believed.survey.knows_all_ignored:
             return ScrubReport((), scanner.files)
         excused = noted.paths | captured | believed.survey.linked | believed.survey.unsettled
         beside = believed.survey.skipped.keys() ^ scanner.survey.skipped.keys()

@@ -6,6 +6,7 @@ configuration the agent may have broken. The rules are those of gitignore(5) and
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 MAX_FILE_BYTES = 1 << 20
 """A longer `.gitignore` is taken as empty: then more is captured, never less. Real ones are a few kilobytes."""
@@ -38,6 +39,14 @@ class Pattern:
     """Whether it is held against the last part of a path alone."""
 
 
+class Index(Protocol):
+    """What a repository tracks: no rule ignores it."""
+
+    def names(self, path: bytes, *, is_folder: bool) -> bool:
+        """Whether it has this path of the workspace, or for a folder something in it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules that hold in a folder: its own, and those of the folders above."""
@@ -46,10 +55,22 @@ class Rules:
     patterns: tuple[Pattern, ...] = ()
     above: "Rules | None" = None
     everything: bool = False
-    """Whether the folder itself is ignored: nothing in it can be taken back in."""
+    """Whether the folder itself matches a rule: only what is tracked in it can be taken back in."""
+    index: Index | None = None
+    """What the repository tracks; given with the rules that are above all others."""
 
     def ignores(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether a path right in this folder is ignored; of all rules that match, the last of the nearest file decides."""
+        """Whether git ignores a path right in this folder: a rule matches it, and it is not tracked."""
+        return self.matches(path, is_folder=is_folder) and not self._tracks(path, is_folder=is_folder)
+
+    def _tracks(self, path: bytes, *, is_folder: bool) -> bool:
+        rules = self
+        while rules.above is not None:
+            rules = rules.above
+        return rules.index is not None and rules.index.names(path, is_folder=is_folder)
+
+    def matches(self, path: bytes, *, is_folder: bool) -> bool:
+        """Whether the rules say so of a path right in this folder: of all that match, the last of the nearest file decides."""
         if self.everything:
             return True
         name = path.rpartition(b"/")[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.ignore import MAX_FILE_BYTES, Rules, parse
+from checkpoints.ignore import MAX_FILE_BYTES, Index, Rules, parse
 from checkpoints.model import Repository
 
 _OPERATIONS = {
@@ -109,12 +109,17 @@ class IgnoreSources:
         """Whether any of the files is not as it was."""
         return looks_of(self.watched) != self.looks
 
-    def rules(self, folder: bytes = b"") -> Rules:
-        """Return the rules they hold together, for a repository that lies in this folder of the workspace."""
-        rules: Rules | None = None
+    def rules(self, folder: bytes = b"", index: Index | None = None) -> Rules:
+        """Return the rules they hold together.
+
+        Args:
+            folder: Where in the workspace the repository lies.
+            index: What it tracks.
+        """
+        rules = Rules(folder, index=index)
         for file in self.files:
             rules = Rules(folder, parse(_data(file, MAX_FILE_BYTES)), rules)
-        return rules or Rules(folder)
+        return rules
 
 
 def looks_of(files: tuple[Path, ...]) -> tuple[tuple[int, int, int] | None, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from checkpoints import repository
 from checkpoints.ignore import MAX_FILE_BYTES, Rules
+from checkpoints.index import Indexes
 from checkpoints.look import Refusal, names_in, open_folder, read
 from checkpoints.model import Why
 from checkpoints.objects import EMPTY_TREE, FOLDER, GITLINK, LINK, Entry, Kind, object_id
@@ -17,6 +18,10 @@ from checkpoints.trees import Writer, write_tree
 MAX_DEPTH = 200
 """Folders within folders that are followed: each holds a descriptor open, of 1,024 that a process usually has.
 The deepest of 20,000 packages of npm is 30."""
+
+MOST_IGNORED = 20_000
+"""Ignored folders and files that are remembered, at some 100 bytes each. What is ignored is folders, as a rule, so a
+workspace has tens; where there are more, all folders are listed anew once the index changed."""
 
 STAGING_PREFIX = b".chaperon-restore-"
 """What a restore that is under way is called in the workspace; never captured."""
@@ -31,21 +36,35 @@ class Survey:
     unsettled: set[bytes] = field(default_factory=set)
     linked: set[bytes] = field(default_factory=set)
     """Files with further names: they change without an event in the workspace, and are read with each capture."""
+    ignored: set[bytes] = field(default_factory=set)
+    """Folders and files that are ignored, without what is in them, at most `MOST_IGNORED`: git may come to track them."""
 
     def forget(self, path: bytes) -> None:
         """Forget a path and all below it."""
         self.skipped.pop(path, None)
-        for known in (self.nested, self.unsettled, self.linked):
+        for known in (self.nested, self.unsettled, self.linked, self.ignored):
             known.discard(path)
+
+    def ignore(self, path: bytes) -> None:
+        """Note that a path is ignored."""
+        if len(self.ignored) < MOST_IGNORED:
+            self.ignored.add(path)
+
+    @property
+    def knows_all_ignored(self) -> bool:
+        """Whether every ignored path was noted."""
+        return len(self.ignored) < MOST_IGNORED
 
     def forget_below(self, folder: bytes) -> None:
         """Forget what is found anew whenever a folder is listed."""
         self.skipped = {path: why for path, why in self.skipped.items() if not is_within(path, folder)}
         self.nested = {path for path in self.nested if not is_within(path, folder)}
+        if any(is_within(path, folder) for path in self.ignored):
+            self.ignored = {path for path in self.ignored if not is_within(path, folder)}
 
     def copy(self) -> "Survey":
         """Return one that can be changed without this one."""
-        return Survey(dict(self.skipped), set(self.nested), set(self.unsettled), set(self.linked))
+        return Survey(dict(self.skipped), set(self.nested), set(self.unsettled), set(self.linked), set(self.ignored))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +111,8 @@ class Scanner:
     """Files and links that were read."""
     new_bytes: int = 0
     """Content of files that were not there before."""
+    indexes: Indexes = field(default_factory=Indexes)
+    """What the workspace's repository and those inside it track."""
 
     def folder(self, fd: int, path: bytes, before: bytes, rules: Rules) -> bytes:
         """Return the tree of an open folder.
@@ -128,6 +149,7 @@ class Scanner:
         before = known.get(name)
         tracked = is_tracked(before, is_folder=is_folder)
         if not tracked and rules.ignores(path, is_folder=is_folder) and not self._is_listed(path, is_folder):
+            self.survey.ignore(path)
             return None
         if is_folder:
             return self._below(fd, path, name, before, rules)
@@ -197,12 +219,14 @@ class Scanner:
         """
         if self.scope.lists(path):
             return Rules(path)
-        if above.ignores(path, is_folder=True):
+        if above.matches(path, is_folder=True):
             return above.within_ignored()
         if path and _has(b".git", fd):
             self.survey.nested.add(path)
             place = self.root / os.fsdecode(path)
-            above = repository.ignore_sources(repository.find(place)).rules(path)
+            git = repository.find(place)
+            index = self.indexes.of(path, git.own if git is not None else None)
+            above = repository.ignore_sources(git).rules(path, index)
         return above.inside(path, own_rules(fd))
 
 

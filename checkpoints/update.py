@@ -78,6 +78,7 @@ class Update:
             return
         is_folder = stat.S_ISDIR(kind)
         if not is_tracked(before, is_folder=is_folder) and self._is_ignored(parent, path, is_folder=is_folder):
+            self.survey.ignore(path)
             self._edits[path] = None
             return
         if is_folder:

@@ -1,0 +1,141 @@
+"""What git's index names: a path in it is tracked, so git does not ignore it, whatever its rules say.
+
+The index is read as data, by libgit2; no git runs. One that cannot be read (damaged, split, sparse, no plain file) names
+nothing: then what is ignored and was never captured stays out, as for a repository without an index.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+import pygit2
+
+MAX_INDEX_BYTES = 256 * 1024 * 1024
+"""A larger index names nothing: one entry takes about 100 bytes, so this is for two million files."""
+
+Look = tuple[int, int, int]
+"""Size, time of change in nanoseconds, and inode of an index: git replaces the file with each change."""
+
+
+class GitIndex:
+    """The index of one repository, read again once its file is another.
+
+    Args:
+        folder: Where the repository lies, relative to the workspace; empty for the workspace itself.
+        path: The file.
+    """
+
+    def __init__(self, folder: bytes, path: Path) -> None:
+        self.folder = folder
+        self.path = path
+        self._look: Look | None = None
+        self._index: pygit2.Index | None = None
+        self._read = False
+
+    def changed(self) -> bool:
+        """Whether the file is another than at the last call; the first call tells nothing new."""
+        before, self._look = self._look, _look(self.path)
+        if self._look == before:
+            return False
+        self._read = False
+        return True
+
+    def names(self, path: bytes, *, is_folder: bool) -> bool:
+        """Whether the index has this path of the workspace, or for a folder something in it."""
+        index = self._opened()
+        if index is None:
+            return False
+        inside = path[len(self.folder) + 1 :] if self.folder else path
+        try:
+            entry = index[os.fsdecode(inside)] if os.fsdecode(inside) in index else None
+            if entry is not None:
+                return (entry.mode == pygit2.enums.FileMode.COMMIT) == is_folder
+            return is_folder and _has_below(index, inside + b"/")
+        except (pygit2.GitError, KeyError, ValueError, IndexError):
+            return False
+
+    def names_any(self, path: bytes) -> bool:
+        """Whether the index has this path, be it a file or a folder."""
+        inside = not self.folder or path.startswith(self.folder + b"/")
+        return inside and (self.names(path, is_folder=False) or self.names(path, is_folder=True))
+
+    def _opened(self) -> pygit2.Index | None:
+        if not self._read:
+            self._read = True
+            self._index = _open(self.path)
+        return self._index
+
+
+class Indexes:
+    """The indexes of a workspace's repository and of those inside it."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, GitIndex] = {}
+
+    def of(self, folder: bytes, git: Path | None) -> GitIndex | None:
+        """Return the index of the repository that lies in this folder; None without a repository.
+
+        Args:
+            folder: Relative to the workspace.
+            git: The folder in which the worktree keeps its state, where there is one.
+        """
+        if git is None:
+            self._known.pop(folder, None)
+            return None
+        known = self._known.get(folder)
+        if known is None or known.path != git / "index":
+            known = self._known[folder] = GitIndex(folder, git / "index")
+            known.changed()
+        return known
+
+    def renewed(self) -> list[GitIndex]:
+        """Return the indexes that are others than at the last call."""
+        return [index for index in self._known.values() if index.changed()]
+
+    def forget(self) -> None:
+        """Forget those of repositories inside the workspace: a look at everything finds them anew."""
+        self._known = {folder: index for folder, index in self._known.items() if not folder}
+
+
+class _Readable(pygit2.Index):
+    """An index that was read; the base class complains as one is thrown away that could not be."""
+
+    def __del__(self) -> None:
+        if hasattr(self, "_index"):
+            super().__del__()
+
+
+def _look(path: Path) -> Look | None:
+    try:
+        state = path.stat()
+    except (OSError, ValueError):
+        return None
+    return state.st_size, state.st_mtime_ns, state.st_ino
+
+
+def _open(path: Path) -> pygit2.Index | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe in its place holds nobody up
+    except (OSError, ValueError):
+        return None
+    try:
+        state = os.fstat(fd)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_INDEX_BYTES:
+            return None
+        return _Readable(f"/proc/self/fd/{fd}")
+    except (OSError, pygit2.GitError):
+        return None
+    finally:
+        os.close(fd)
+
+
+def _has_below(index: pygit2.Index, prefix: bytes) -> bool:
+    """Whether an entry begins so. Entries are in the order of their bytes, so it is the first that is not before it."""
+    low, high = 0, len(index)
+    while low < high:
+        middle = (low + high) // 2
+        if os.fsencode(index[middle].path) < prefix:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(index) and os.fsencode(index[low].path).startswith(prefix)
