@@ -24,7 +24,7 @@ from checkpoints.pack import NothingWritten, PackWriter
 from checkpoints.paths import bytes_of, self_and_above, text_of
 from checkpoints.scan import Scanner, Scope, Survey, own_rules
 from checkpoints.store import Store
-from checkpoints.update import Update
+from checkpoints.update import Update, ruled_anew
 from checkpoints.watch import Changes, Watcher
 
 DEFAULT_LIMIT_BYTES = 10_000_000
@@ -261,7 +261,10 @@ class Capturer:
         self.watcher.put_back(noted)
         if noted.lost or captured is None or not believed.known or not believed.survey.knows_all_ignored:
             return ScrubReport((), scanner.files)
-        excused = noted.paths | captured | believed.survey.linked | believed.survey.unsettled
+        anew = ruled_anew(noted.paths | captured)
+        if b"" in anew:
+            return ScrubReport((), scanner.files)  # what is ignored may be other than it was, everywhere
+        excused = noted.paths | captured | anew | believed.survey.linked | believed.survey.unsettled
         beside = believed.survey.skipped.keys() ^ scanner.survey.skipped.keys()
         beside |= believed.survey.nested ^ scanner.survey.nested
         missed = {

@@ -46,6 +46,10 @@ class Index(Protocol):
         """Whether it has this path of the workspace, or for a folder something in it."""
         ...
 
+    def names_submodule(self, path: bytes) -> bool:
+        """Whether it has this path of the workspace as a repository of its own."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -63,11 +67,20 @@ class Rules:
         """Whether git ignores a path right in this folder: a rule matches it, and it is not tracked."""
         return self.matches(path, is_folder=is_folder) and not self._tracks(path, is_folder=is_folder)
 
+    def is_submodule(self, path: bytes) -> bool:
+        """Whether a folder right in this one is a repository that this one's tracks."""
+        index = self._index()
+        return index is not None and index.names_submodule(path)
+
     def _tracks(self, path: bytes, *, is_folder: bool) -> bool:
+        index = self._index()
+        return index is not None and index.names(path, is_folder=is_folder)
+
+    def _index(self) -> Index | None:
         rules = self
         while rules.above is not None:
             rules = rules.above
-        return rules.index is not None and rules.index.names(path, is_folder=is_folder)
+        return rules.index
 
     def matches(self, path: bytes, *, is_folder: bool) -> bool:
         """Whether the rules say so of a path right in this folder: of all that match, the last of the nearest file decides."""

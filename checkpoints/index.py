@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pygit2
+from pygit2.enums import FileMode
 
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 """A larger index names nothing: one entry takes about 100 bytes, so this is for two million files."""
@@ -42,17 +43,32 @@ class GitIndex:
 
     def names(self, path: bytes, *, is_folder: bool) -> bool:
         """Whether the index has this path of the workspace, or for a folder something in it."""
+        mode = self._mode(path)
+        if mode is not None:
+            return (mode == FileMode.COMMIT) == is_folder
+        return is_folder and self._has_below(path)
+
+    def names_submodule(self, path: bytes) -> bool:
+        """Whether the index has this path as a repository of its own."""
+        return self._mode(path) == FileMode.COMMIT
+
+    def _mode(self, path: bytes) -> int | None:
+        """Return the kind of the entry of this path; None without one."""
         index = self._opened()
-        if index is None:
-            return False
-        inside = path[len(self.folder) + 1 :] if self.folder else path
         try:
-            entry = index[os.fsdecode(inside)] if os.fsdecode(inside) in index else None
-            if entry is not None:
-                return (entry.mode == pygit2.enums.FileMode.COMMIT) == is_folder
-            return is_folder and _has_below(index, inside + b"/")
-        except (pygit2.GitError, KeyError, ValueError, IndexError):
+            return None if index is None else index[os.fsdecode(self._inside(path))].mode
+        except (pygit2.GitError, KeyError, ValueError):
+            return None
+
+    def _has_below(self, folder: bytes) -> bool:
+        index = self._opened()
+        try:
+            return index is not None and _has_below(index, self._inside(folder) + b"/")
+        except (pygit2.GitError, IndexError, ValueError):
             return False
+
+    def _inside(self, path: bytes) -> bytes:
+        return path[len(self.folder) + 1 :] if self.folder else path
 
     def names_any(self, path: bytes) -> bool:
         """Whether the index has this path, be it a file or a folder."""

@@ -219,14 +219,15 @@ class Scanner:
         """
         if self.scope.lists(path):
             return Rules(path)
-        if above.matches(path, is_folder=True):
-            return above.within_ignored()
-        if path and _has(b".git", fd):
+        ignored = above.matches(path, is_folder=True)
+        if path and _has(b".git", fd) and (not ignored or above.is_submodule(path)):
             self.survey.nested.add(path)
             place = self.root / os.fsdecode(path)
             git = repository.find(place)
             index = self.indexes.of(path, git.own if git is not None else None)
             above = repository.ignore_sources(git).rules(path, index)
+        elif ignored:
+            return above.within_ignored()
         return above.inside(path, own_rules(fd))
 
 

@@ -42,7 +42,7 @@ class Update:
         waiting = (path for path, refusal in self.survey.skipped.items() if refusal.why is Why.TOO_MUCH)
         paths = {*changed, *self.survey.unsettled, *self.survey.linked, *waiting}
         self.survey.unsettled.clear()
-        for folder in sorted(_ruled_anew(paths)):
+        for folder in sorted(ruled_anew(paths)):
             self._rules.clear()
             if not any(above in paths for above in self_and_above(folder)) and self._is_known(folder):
                 self._scan(folder, trusting=paths)
@@ -129,7 +129,7 @@ class Update:
         self._scanner.distrusted = None
 
 
-def _ruled_anew(paths: Iterable[bytes]) -> set[bytes]:
+def ruled_anew(paths: Iterable[bytes]) -> set[bytes]:
     """Return the folders in which other paths may be ignored than before: their rules, or their repository, changed."""
     found = set()
     for path in paths:

@@ -131,6 +131,16 @@ def test_a_repository_within_has_an_index_of_its_own(workspace: Path, store: Sto
     assert "inner/b.o" in paths(store, capturer.capture(MOMENT))
 
 
+def test_a_submodule_that_a_rule_matches_is_captured_by_its_own_rules(
+    tmp_path: Path, workspace: Path, store: Store, capturer: Capturer
+) -> None:
+    staged(tmp_path / "inner", b"s.txt", b"s.log")
+    git(tmp_path / "inner", "commit", "-qm", "one")
+    git(workspace, "-c", "protocol.file.allow=always", "submodule", "add", "-f", "-q", str(tmp_path / "inner"), "build")
+    found = paths(store, capturer.capture(MOMENT))
+    assert {"build/s.txt", "build/s.log"} <= found
+
+
 def test_with_more_ignored_files_than_are_remembered_a_changed_index_has_all_folders_listed(
     workspace: Path, store: Store, capturer: Capturer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +158,17 @@ def test_a_scrub_does_not_report_what_git_has_come_to_track(workspace: Path, cap
     (workspace / "kept.log").write_text("one")
     capturer.capture(MOMENT)
     git(workspace, "add", "-f", "kept.log")
+    assert capturer.scrub().missed == ()
+
+
+def test_a_scrub_does_not_report_what_other_rules_take_in(workspace: Path, capturer: Capturer) -> None:
+    (workspace / "kept.log").write_text("one")
+    (workspace / "src" / "kept.tmp").write_text("one")
+    (workspace / "src" / ".gitignore").write_text("*.tmp\n")
+    capturer.capture(MOMENT)
+    (workspace / "src" / ".gitignore").write_text("")
+    assert capturer.scrub().missed == ()
+    (workspace / ".gitignore").write_text("build/\n")
     assert capturer.scrub().missed == ()
 
 
