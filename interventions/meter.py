@@ -2,7 +2,7 @@
 
 from interventions.contract import Usage
 from supervisor.protocol.actions import CHANGING_TOOLS
-from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
+from supervisor.protocol.observations import Observation, ResourcesSampled, ToolReturned, UsageSeen
 
 
 class Meter:
@@ -23,10 +23,8 @@ class Meter:
                 observation.failed or observation.refused
             ):
                 self._file_operations += 1
-            case TokensUsed():
-                self._tokens += observation.input_tokens + observation.cached_tokens + observation.output_tokens
-            case TurnEnded() if observation.cost_usd is not None:
-                self._cost_usd = observation.cost_usd
+            case UsageSeen():
+                self._tokens, self._cost_usd = observation.tokens, observation.cost_usd
             case ResourcesSampled():
                 self._memory_mb = observation.memory_mb
             case _:

@@ -24,6 +24,7 @@ from supervisor.protocol.observations import (
     ToolCalled,
     ToolReturned,
     TurnEnded,
+    UsageSeen,
     UserSpoke,
 )
 from supervisor.protocol.tasks import Limits, Task
@@ -96,10 +97,8 @@ class ResourceSpiral:
                 return self._returned(observation)
             case ContextCompacted():
                 return self._compacted(observation)
-            case TurnEnded() if observation.cost_usd is not None:
-                meter = self._meters["cost"]
-                meter.use(observation.cost_usd, self._step)
-                return self._judge(meter, observation.seq)
+            case UsageSeen():
+                return self._spent(observation)
             case _:
                 return ()
 
@@ -140,6 +139,15 @@ class ResourceSpiral:
         if meter.count >= self._settings.steps_a_look:
             meter.look(meter.pending, used.seq, self._rate)
         return self._judge(meter, used.seq)
+
+    def _spent(self, seen: UsageSeen) -> Sequence[Issue]:
+        tokens, cost = self._meters["tokens"], self._meters["cost"]
+        self._tokens = max(self._tokens, seen.tokens)
+        tokens.use(self._tokens, self._step)
+        if seen.cost_usd is None:
+            return self._judge(tokens, seen.seq)
+        cost.use(seen.cost_usd, self._step)
+        return [*self._judge(tokens, seen.seq), *self._judge(cost, seen.seq)]
 
     def _called(self, call: ToolCalled) -> Sequence[Issue]:
         self._asked = (

@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,13 +144,22 @@ def make_workspace(base: Path) -> None:
 
 
 @asynccontextmanager
-async def house(base: Path, *steps: Step, policy: Mapping[str, Any] | None = None) -> AsyncIterator[House]:
-    """A daemon, a scripted model that plays these steps, and a workspace; whatever runs at the end is ended."""
+async def house(
+    base: Path, *steps: Step, policy: Mapping[str, Any] | None = None, scripts: Sequence[Script] = ()
+) -> AsyncIterator[House]:
+    """A daemon, a scripted model that plays these steps, and a workspace; whatever runs at the end is ended.
+
+    Args:
+        base: Where all of it is.
+        steps: What the agent's model answers.
+        policy: The configuration.
+        scripts: What the models of subagents answer.
+    """
     if not (base / "workspace").exists():
         make_workspace(base)
     agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}}
     config = Config.model_validate({**(policy or {}), "agent": agent})
-    async with ScriptedModel([Script(steps)]) as model:
+    async with ScriptedModel([*scripts, Script(steps)]) as model:
         environ = scratch.environment(base / "home", model.url, os.environ["PATH"])
         setup = Setup(config, Places(state=base / "state", runtime=base / "run"), environ)
         async with run_daemon(setup) as daemon:

@@ -46,6 +46,7 @@ Wanted = dict[str, Any]
     "--expect-path", "expected_paths", multiple=True, help="Glob of what the task should touch; several times."
 )
 @click.option("--model", help="The model to use; the CLI's own by default.")
+@click.option("--max-cost", "max_cost_usd", type=float, help="What it may cost, in US dollars, before it is ended.")
 @click.option("--keep-open", is_flag=True, help="Let the agent wait to be told more after its turn.")
 @click.option(
     "--workspace",

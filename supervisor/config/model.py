@@ -213,8 +213,26 @@ class Rule(Section):
         return self
 
 
+class ModelPrice(Section):
+    """What a model costs, in US dollars for a million tokens: for models that the CLI takes for another, as behind a proxy."""
+
+    model: Annotated[str, Field(min_length=1)]
+    """The model's name as the CLI says it, or a glob of names. Example: `claude-*`."""
+    input: Annotated[float, Field(ge=0)]
+    """Of fresh input."""
+    output: Annotated[float, Field(ge=0)]
+    """Of output."""
+    cache_write: Annotated[float, Field(ge=0)] = 0.0
+    """Of input that is written into the cache."""
+    cache_read: Annotated[float, Field(ge=0)] = 0.0
+    """Of input that is read from the cache."""
+
+
 class Resources(Section):
-    """What one task may use, unless it says otherwise. `null` lifts a limit."""
+    """What one task may use, unless it says otherwise. `null` lifts a limit.
+
+    Tokens and cost are those of all launches of an agent, as the CLI tells them; what it has not told yet is estimated.
+    """
 
     profile: Literal["real", "mission"] = "real"
     """Where limits that are not written here come from: `real` fits ordinary agents; `mission` is 100 file
@@ -226,14 +244,17 @@ class Resources(Section):
     max_execution_time_seconds: Count | None = _REAL.max_execution_time_seconds
     """Wall time of the run, in seconds."""
     max_token_usage: Count | None = _REAL.max_token_usage
-    """Tokens in and out, cached ones counted."""
+    """Tokens in and out, cached ones counted, subagents' too."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    """What the CLI says that the run cost, in US dollars. Empty, because behind proxies that figure is wrong."""
+    """Cost of the run, in US dollars. Empty, because behind proxies the CLI's prices are wrong; see `prices`."""
     at_limit: Literal["block", "hold", "tell"] = "block"
-    """At a limit. `block`: calls that change something are refused. `hold`: they wait for a person. `tell`: they run,
-    and the issue alone speaks."""
+    """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a limit
+    of tokens or cost the run ends. `hold`: they wait for a person, and so does the tool call that leads to such a call of
+    the model; if nobody lets it run, the run ends. `tell`: they run, and the issue alone speaks."""
     stop_at: Annotated[float, Field(ge=1, le=1_000)] | None = 2.0
-    """How many times a limit of time or cost may be used up before the run is stopped. Empty: it never is."""
+    """How many times a limit of time or cost may be used up before the run is stopped at once. Empty: it never is."""
+    prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()
+    """Prices of models, which count instead of the CLI's; the first that fits."""
 
     @model_validator(mode="before")
     @classmethod
@@ -244,7 +265,7 @@ class Resources(Section):
 
     def limits(self) -> Limits:
         """The same as the protocol's type."""
-        return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at"}))
+        return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at", "prices"}))
 
 
 def _effect_names(value: tuple[str, ...]) -> tuple[str, ...]:

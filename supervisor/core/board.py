@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from interventions.effectiveness import Record
+from supervisor.core.costs import Costs
 from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
@@ -18,6 +19,7 @@ from supervisor.protocol.events import (
     AgentAdopted,
     AnyEvent,
     InterventionJudged,
+    LineReceived,
     OutcomeGiven,
     PatternAdjusted,
     StateChanged,
@@ -40,6 +42,8 @@ class Board:
     def __init__(self, make_session: MakeSession, record: Record | None = None, lessons: Lessons | None = None) -> None:
         self.record = record if record is not None else Record()
         self.lessons = lessons if lessons is not None else Lessons()
+        self.costs = Costs()
+        """What all agents have spent together."""
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
         """What sessions raised, by agent. Such a one decides nothing any more, so that no call of its agent is answered."""
@@ -176,6 +180,8 @@ class Board:
     def restore(self, ended: list[Summary]) -> None:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
         self._ended = {summary.agent: summary for summary in ended}
+        for summary in ended:
+            self.costs.ended(summary)
 
     def abandon(self, event: StateChanged) -> None:
         """Write an agent off whose session failed: its life is over, whatever the session would still decide."""
@@ -186,6 +192,7 @@ class Board:
             summary.changed(event)
             summary.unwatched = False
             self._ended[event.agent] = summary
+            self.costs.ended(summary)
             del self._began[event.agent]
 
     def settle(self) -> None:
@@ -216,6 +223,7 @@ class Board:
             raise
         if session is not None:
             session.remember(seq, event)
+            self._count(session, event)
             _keep_reasons(session, event)
         return []
 
@@ -232,6 +240,7 @@ class Board:
 
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:
         """Take the outcomes among the decisions into the record, under the numbers that the journal gives them."""
+        self._count(session, event)
         decisions = [command.event for command in due if isinstance(command, commands.Record)]
         judged = []
         for number, decision in enumerate(decisions, seq + 1):
@@ -261,10 +270,16 @@ class Board:
                 self.lessons.remember(seq + len(made), adjusted)
         return made
 
+    def _count(self, session: Session, event: AnyEvent) -> None:
+        """Count what its agent spent, which only lines of its CLI tell of."""
+        if isinstance(event, LineReceived):
+            self.costs.saw(session.summary)
+
     def _retire(self, agent: str, session: Session) -> None:
         """Keep only the summary of a session that has ended and has nothing more to tell."""
         if session.over:
             self._ended[agent] = session.summary
+            self.costs.ended(session.summary)
             del self._live[agent], self._began[agent]
 
 

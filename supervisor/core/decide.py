@@ -40,9 +40,11 @@ from supervisor.protocol.events import (
     ReviewMade,
     RungReached,
     StateChanged,
+    StopRequested,
 )
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.prices import Prices, Spent
 from supervisor.protocol.words import AgentState, Decision
 
 NOT_CAPTURED = "chaperon.not-captured"
@@ -77,6 +79,8 @@ class SessionSettings:
     """Which actions wait for a person."""
     limits: LimitSettings = field(default_factory=LimitSettings)
     """What happens at a limit of the task."""
+    prices: Prices = field(default_factory=dict)
+    """The user's own prices of models."""
     captures: CaptureRules = field(default_factory=CaptureRules)
     """When checkpoints are made."""
     retries: RetrySettings = field(default_factory=RetrySettings)
@@ -118,13 +122,14 @@ class Decider:
         """
         if not known.calm:
             return self._due(known, now, seq)
-        return self._issue(known, now, seq) if known.usage_seen else None
+        return (self._overspent(known, now) or self._issue(known, now, seq)) if known.usage_seen else None
 
     def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         if known.state.ended:
             return self._intervention(known, now, seq) or self._incident(known, now, seq)
         return (
             self._rejection(known, now)
+            or self._overspent(known, now)
             or self._review(known, now)
             or self._issue(known, now, seq)
             or self._intervention(known, now, seq)
@@ -141,11 +146,33 @@ class Decider:
             return None
         return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
 
+    def _overspent(self, known: Memory, now: Event) -> StopRequested | None:
+        """The stop before a call of the model that would pass what the task may spend.
+
+        Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of answered.
+        """
+        at_limit, waiting = self._settings.limits.at_limit, known.requests.waiting
+        if at_limit == "tell" or known.state is not AgentState.RUNNING or known.stopping.due or known.going_back.cause:
+            return None
+        usage, turned_down = self._controller.usage(now.mono), known.requests.turned_down
+        found = None
+        if (at_limit == "block" and waiting) or turned_down:
+            found = limits.passing(usage, known.spending.next, known.task.limits)
+        elif at_limit == "block" and known.turns.ended is None:
+            found = limits.passing(usage, Spent(), known.task.limits)
+        if found is None:
+            return None
+        return StopRequested(
+            agent=now.agent, at=now.at, mono=now.mono, by="chaperon", reason=found.says, limit=found.limit
+        )
+
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _review(self, known: Memory, now: Event) -> AnyEvent | None:
         if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
             return None
+        if known.stopping.due:
+            return None  # an answer would lead to another call of the model
         for request in known.requests.waiting.values():
             if due := self._answer(known, request, now):
                 return due
@@ -177,7 +204,7 @@ class Decider:
         review = gate.review(self._reviewer, action, self._context(known))
         review = known.allowances.applied(action, review, now.mono)
         settings = self._settings.approval
-        used_up = self._used_up(action, review, now)
+        used_up = self._used_up(known, action, review, now)
         if used_up and self._settings.limits.at_limit == "block":
             return self._made(now, request, action, limits.refused(review, used_up))
         why = used_up or approval.needs_person(action, review, settings)
@@ -194,11 +221,14 @@ class Decider:
             deadline_seconds=settings.deadline_seconds,
         )
 
-    def _used_up(self, action: Action, review: Review, now: Event) -> str:
+    def _used_up(self, known: Memory, action: Action, review: Review, now: Event) -> str:
         """Why a limit that is reached forbids the action; empty where none does."""
-        if self._settings.limits.at_limit == "tell":
+        at_limit, usage = self._settings.limits.at_limit, self._controller.usage(now.mono)
+        if at_limit == "tell":
             return ""
-        return limits.forbidden(action, review, self._controller.usage(now.mono), self._controller.limits.limits)
+        if at_limit == "hold" and (found := limits.passing(usage, known.spending.next, known.task.limits)):
+            return f"{found.says[0].upper()}{found.says[1:]}."
+        return limits.forbidden(action, review, usage, self._controller.limits.limits)
 
     def _unless_captured(
         self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
@@ -250,7 +280,8 @@ class Decider:
         if known.state is AgentState.STOPPING or known.state.ended or not known.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
-        return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits)
+        working = known.state is AgentState.RUNNING and known.turns.ended is None
+        return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits, working=working)
 
     def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
         """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
@@ -308,15 +339,20 @@ class Decider:
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
-        """How an agent goes on whose CLI ended too early."""
+        """How an agent goes on whose CLI ended too early; not where the model's first call would pass what may be spent."""
         around = self._surroundings
         chosen = starting_again.recovery(
             known, now, self._settings.retries, around.zones, around.recoveries, around.facts
         )
-        if chosen is None:
+        if chosen is None or self._may_not_call(known, now):
             return None
         session_id = around.session_id() if chosen.fresh else known.summary.session_id
         return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
+
+    def _may_not_call(self, known: Memory, now: Event) -> bool:
+        """Whether the next call of the model would pass what may be spent."""
+        usage, at_limit = self._controller.usage(now.mono), self._settings.limits.at_limit
+        return at_limit != "tell" and limits.passing(usage, known.spending.next, known.task.limits) is not None
 
     def _step(self, known: Memory, now: Event) -> AnyEvent | None:
         due = life.step(known, self._settings.retries)

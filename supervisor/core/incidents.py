@@ -19,6 +19,7 @@ from supervisor.protocol.events import (
     PersonNeeded,
     RecoveryChosen,
     RestoreFailed,
+    StopRequested,
     TimerFired,
     TreeEnded,
 )
@@ -105,6 +106,10 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what = f"{path or source} changed while agent {agent} runs. It was kept from counting for this CLI: a program may have written it, or a person."
             way_out = f"Look at it before another agent is started there; what it says counts from the next start on ({workspace})."
             return incident("settings_changed", Severity.MEDIUM, what, way_out)
+        case StopRequested():
+            what = f"Agent {agent} was stopped: {cause.reason}."
+            way_out = f"Give it more (resources.{cause.limit}), or its next attempt. {resume}"
+            return incident("limit_reached", Severity.HIGH, what, way_out)
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"
             return incident("rollback_failed", Severity.HIGH, what, f"chaperon show {agent}")

@@ -1,6 +1,7 @@
-"""What a task may use, held at the gate: issues where a limit is reached, and the refusal of calls that change something.
+"""What a task may use, held at the gate.
 
-Nothing is kept here: what is due follows from usage, from the limits in force, and from the issues that are open. Near a
+At a limit issues are raised and calls that change something refused; before a call of the model that would pass what may
+be spent the run ends. Nothing is kept here: what is due follows from usage, from the limits in force, and from the issues that are open. Near a
 limit the detector of resources speaks; here is what happens at it.
 """
 
@@ -11,6 +12,7 @@ from interventions.contract import Usage
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.effects import EffectType
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.prices import Spent
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import Decision, Severity
 
@@ -33,8 +35,9 @@ class LimitSettings:
     """What happens at a limit."""
 
     at_limit: str = "block"
-    """`block`: calls that change something are refused. `hold`: they wait for a person, as for approval. `tell`: they run, and
-    the issue alone speaks."""
+    """`block`: calls that change something are refused, and the run ends before a call of the model that would pass what may
+    be spent. `hold`: they wait for a person, as for approval, and so does whatever call leads to that one. `tell`: they run,
+    and the issue alone speaks."""
     stop_at: float | None = 2.0
     """How many times a limit of time or cost may be used up before the run is stopped; None never stops it. Twice is beyond
     what a run needs to end well after its first word about it."""
@@ -52,12 +55,14 @@ class Limited:
     """Its name and unit, for a person: filled with what is used and the limit."""
     stops: bool = False
     """Whether passing it by far stops the run: these two cost the user for as long as it goes on."""
+    spent: bool = False
+    """Whether each call of the model uses some of it: it is held before the call that would pass it."""
 
 
 LIMITED = (
     Limited("max_execution_time_seconds", "seconds", "time limit is reached: {used:.0f} of {limit:g} s", stops=True),
-    Limited("max_cost_usd", "cost_usd", "cost limit is reached: {used:.2f} of {limit:g} US dollars", stops=True),
-    Limited("max_token_usage", "tokens", "token limit is reached: {used:.0f} of {limit:g} tokens"),
+    Limited("max_cost_usd", "cost_usd", "cost limit is reached: ${used:.4g} of ${limit:g}", stops=True, spent=True),
+    Limited("max_token_usage", "tokens", "token limit is reached: {used:,.0f} of {limit:,} tokens", spent=True),
     Limited("max_memory_mb", "memory_mb", "memory limit is reached: {used:.0f} of {limit:g} MiB"),
     Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
 )
@@ -70,12 +75,27 @@ def share(each: Limited, usage: Usage, limits: Limits) -> float:
 
 
 def due(
-    usage: Usage, limits: Limits, issues: Mapping[tuple[str, str], Issue], seq: int, settings: LimitSettings
+    usage: Usage,
+    limits: Limits,
+    issues: Mapping[tuple[str, str], Issue],
+    seq: int,
+    settings: LimitSettings,
+    *,
+    working: bool = True,
 ) -> Issue | None:
-    """The issue that is to be raised or closed, one at a time; None where all is said."""
+    """The issue that is to be raised or closed, one at a time; None where all is said.
+
+    Args:
+        usage: What was used.
+        limits: Those in force.
+        issues: The open ones.
+        seq: Of the event that is looked at.
+        settings: What happens at a limit.
+        working: Whether the model is at work: one that is not spends nothing more, unless it is told of what it spent.
+    """
     for each in LIMITED:
         part = share(each, usage, limits)
-        if part < EASED and not issues:
+        if (part < EASED and not issues) or (each.spent and not working):
             continue
         known = issues.get((LIMIT_REACHED, each.limit))
         over = each.stops and settings.stop_at is not None and part >= max(1.0, settings.stop_at)
@@ -85,6 +105,40 @@ def due(
             return _issue(each, usage, limits, seq, LIMIT_REACHED, Severity.HIGH)
         if part < EASED and known is not None:
             return _issue(each, usage, limits, known.began, LIMIT_REACHED, Severity.HIGH, closed=True)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A limit that the next call of the model would pass, or that is passed."""
+
+    limit: str
+    """Its field in `Limits`."""
+    says: str
+    """The same as a clause, with the figures."""
+
+
+def passing(usage: Usage, coming: Spent, limits: Limits) -> Passing | None:
+    """Return the limit that the model's next call would pass; None if there is none.
+
+    Args:
+        usage: What was used.
+        coming: An estimate of the call; nothing, to learn what is passed already.
+        limits: Those of the task.
+    """
+    calls = {"cost_usd": coming.cost_usd or 0.0, "tokens": coming.tokens}
+    for each in LIMITED:
+        if not each.spent:
+            continue
+        used, most, call = getattr(usage, each.used) or 0, getattr(limits, each.limit), calls[each.used]
+        if most is None or used + call <= most:
+            continue
+        told = each.says.format(used=used, limit=most)
+        if used > most:
+            return Passing(each.limit, f"the {told} are used")
+        costs = f"${call:.4g}" if each.used == "cost_usd" else f"{call:,.0f} tokens"
+        told = told.replace("is reached", "would be passed by the next call of the model", 1)
+        return Passing(each.limit, f"the {told} are used, and such a call takes about {costs}")
     return None
 
 

@@ -19,12 +19,14 @@ from supervisor.core.foreseen import Foreseen
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.issues import Issues
+from supervisor.core.limits import LIMITED, share
 from supervisor.core.lines import read
 from supervisor.core.observe import Observer, sampled
 from supervisor.core.outbox import Outbox, message_id
 from supervisor.core.processes import Processes
 from supervisor.core.requests import Requests, Unread
 from supervisor.core.retries import Retries
+from supervisor.core.spending import NEAR, Questions, Spending
 from supervisor.core.stopping import Stopping
 from supervisor.core.summary import Summary
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
@@ -60,6 +62,7 @@ from supervisor.protocol.events import (
     ResumeRequested,
     ReviewMade,
     RollbackRequested,
+    RungReached,
     SayRequested,
     StateChanged,
     TaskSubmitted,
@@ -67,14 +70,18 @@ from supervisor.protocol.events import (
     TreeFrozen,
 )
 from supervisor.protocol.issues import Detector
-from supervisor.protocol.observations import Observation, ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
-from supervisor.protocol.words import AgentState, InterventionKind
+from supervisor.protocol.observations import Observation, ResourcesSampled, ToolReturned, TurnEnded, UsageSeen
+from supervisor.protocol.prices import Prices
+from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
-USES = (TokensUsed, ToolReturned, TurnEnded, ResourcesSampled)
+USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
 """What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
 
 KEPT_OUT = "An agent runs with the settings that it was started with."
 """What the CLI is told where settings change in mid-run."""
+
+CALL_ENDED = ("PostToolUse", "PostToolUseFailure")
+"""The hooks that tell of the end of a call."""
 
 
 class Memory:
@@ -86,6 +93,7 @@ class Memory:
         controller: Remembers issues and interventions; asked elsewhere.
         captures: When checkpoints are made.
         hurry: Whether answers that change nothing may be sent before the journal has why.
+        prices: The user's own prices of models.
     """
 
     def __init__(
@@ -96,6 +104,7 @@ class Memory:
         captures: CaptureRules,
         *,
         hurry: bool = False,
+        prices: Prices | None = None,
     ) -> None:
         self.submitted = submitted
         self.task = submitted.task
@@ -120,8 +129,14 @@ class Memory:
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.controller = controller
-        self._observer = Observer()
+        self._observer = Observer(prices)
+        self._questions = Questions()
         self._hurry = hurry
+
+    @property
+    def spending(self) -> Spending:
+        """What it has spent, and what the model's next call would cost."""
+        return self._observer.spending
 
     @property
     def calm(self) -> bool:
@@ -176,6 +191,8 @@ class Memory:
                 self._surprised(seq, event)
             case IssueSeen():
                 self.issues.raised(event.issue)
+            case RungReached(rung=Rung.INTERRUPT):
+                self.outbox.take_back(self.turns.untaken)
             case JudgeAnswered():
                 self.issues.fresh += [event.issue] if event.issue else []
             case InterventionChosen():
@@ -212,6 +229,28 @@ class Memory:
         self._message(seq, message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
+        if isinstance(message, messages.ControlResponse) and self._questions.answered(
+            message.request_id, well=message.subtype == "success"
+        ):
+            self._feed(self._observer.usage_told(message, seq, event.mono))
+        elif isinstance(message, messages.HookCallback) and message.event in CALL_ENDED:
+            self._ask_usage(event.mono)
+        self.summary.spends(self._observer.used, event.at)
+
+    def _ask_where_it_begins(self, event: AgentLaunched) -> None:
+        """Ask a CLI that resumes a session what its figures begin with: the launches before, if these ended in order."""
+        resumes = event.number > 1 or self.task.resume_session is not None
+        self.spending.launched(resumes=resumes)
+        if id_ := self._questions.launched(event.mono, resumes=resumes):
+            self.outbox.usage(id_)
+
+    def _ask_usage(self, mono: float) -> None:
+        """Ask the CLI what it has used, if that is due: now, for the reply that asked for the call is whole by its end."""
+        usage, most = self.controller.usage(mono), self.task.limits
+        near = any(share(each, usage, most) >= NEAR for each in LIMITED if each.spent)
+        before = self._questions.open
+        if id_ := self._questions.due(mono, near=near):
+            self.outbox.usage(id_, instead_of=before)
 
     def _message(self, seq: int, message: messages.Message) -> None:
         match message:
@@ -250,7 +289,7 @@ class Memory:
                 self.summary.count_turn(message)
                 self.retries.turn_ended(failed=message.is_error)
             case messages.Assistant():
-                self.summary.count_reply(message)
+                self.summary.replied(message)
             case _:
                 pass
 
@@ -264,6 +303,7 @@ class Memory:
     def _init(self, init: messages.Init) -> None:
         self.processes.greeted = True
         self.turns.began(self.state)
+        self.stopping.turn_began()
         self.untold.turn_began()
         self.summary.began(init)
 
@@ -415,6 +455,7 @@ class Memory:
             case AgentLaunched():
                 self.going_back.launches = event.number
                 self.outbox.hooks()
+                self._ask_where_it_begins(event)
                 self._pace(f"launch-{event.number}")
                 if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
                     self._open(seq, event)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from supervisor.core.spending import START, Reply, Spending
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.events import ResourcesSeen
-from supervisor.protocol.messages import Assistant, Compacted, Json, Message, Result, Usage, User
+from supervisor.protocol.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
 from supervisor.protocol.observations import (
     AgentSpoke,
     ContextCompacted,
@@ -20,8 +21,10 @@ from supervisor.protocol.observations import (
     ToolCalled,
     ToolReturned,
     TurnEnded,
+    UsageSeen,
     UserSpoke,
 )
+from supervisor.protocol.prices import Prices
 from supervisor.protocol.words import Decision
 
 KEPT_OF_A_TEXT = 16 * 1024
@@ -32,9 +35,6 @@ MAX_CALLS = 256
 
 MAX_REPLIES = 16
 """Replies of the model being counted at once: the agent's own and those of subagents beside it."""
-
-CHARACTERS_A_TOKEN = 4
-"""The usual ratio for English and code, for replies whose frame carries the count from before they were written."""
 
 _COLLATERAL = ("Sibling tool call errored", "Cancelled: parallel tool call")
 """How the CLI says that a call was cancelled beside a failed one: early and later 2.1 versions."""
@@ -70,19 +70,20 @@ class _Call:
     reviewed: bool = False
 
 
-@dataclass(slots=True)
-class _Reply:
-    id: str
-    usage: Usage
-    characters: int = 0
-
-
 class Observer:
-    """Makes one agent's observations. Pure: the same messages give the same observations."""
+    """Makes one agent's observations. Pure: the same messages give the same observations.
 
-    def __init__(self) -> None:
+    Args:
+        prices: The user's own prices of models.
+    """
+
+    def __init__(self, prices: Prices | None = None) -> None:
+        self.spending = Spending(prices)
+        """What was spent; the replies of each launch are counted once `launched` was told of it."""
         self._calls: dict[str, _Call] = {}
-        self._replies: dict[str, _Reply] = {}
+        self._replies: dict[str, Reply] = {}
+        self.used = self.spending.total
+        """What was used when that was told last."""
 
     def message(self, message: Message, seq: int, mono: float) -> list[Observation]:
         """Return what the message shows; kinds that show nothing give an empty list.
@@ -100,8 +101,10 @@ class Observer:
             case Compacted():
                 return [ContextCompacted(seq=seq, mono=mono)]
             case Result():
-                ended = TurnEnded(seq=seq, mono=mono, failed=message.is_error, cost_usd=message.total_cost_usd)
-                return [*self._counted(seq, mono), ended]
+                self.spending.says(message.model_usage, message.total_cost_usd)
+                cost = None if message.total_cost_usd is None else self.spending.total.cost_usd
+                ended = TurnEnded(seq=seq, mono=mono, failed=message.is_error, cost_usd=cost)
+                return [*self._counted(seq, mono), *self._used(seq, mono), ended]
             case _:
                 return []
 
@@ -128,23 +131,44 @@ class Observer:
             )
         ]
 
+    def usage_told(self, answer: ControlResponse, seq: int, mono: float) -> list[Observation]:
+        """Return what the CLI says that it has used, in answer to a question of ours."""
+        if answer.request_id == START:
+            self.spending.starts_at(*answer.usage())
+        else:
+            self.spending.says(*answer.usage())
+        return self._used(seq, mono)
+
     def told(self, text: str, by: str, seq: int, mono: float) -> list[Observation]:
         """Return that the model was told something, by `task`, `person` or `chaperon`."""
         return [UserSpoke(seq=seq, mono=mono, text=text, by=by)]
 
     def _assistant(self, message: Assistant, seq: int, mono: float) -> Iterator[Observation]:
         subagent = message.parent_tool_use_id or ""
+        begun = self._replies.get(subagent)
         yield from self._count(message, subagent, seq, mono)
+        tell = self._replies[subagent] is not begun
         for block in message.content:
             kind = block.get("type")
             if kind == "text" and isinstance(text := block.get("text"), str) and text.strip():
                 yield AgentSpoke(seq=seq, mono=mono, text=text, subagent=subagent)
             elif kind == "tool_use":
+                tell = True  # the gate is asked about a call as soon as it is written
                 id_, call = str(block.get("id") or ""), block.get("input")
                 if id_ not in self._calls:
                     self._remember(
                         id_, _Call(str(block.get("name") or ""), _object(call), subagent, message.message_id)
                     )
+        if tell:
+            yield from self._used(seq, mono)
+
+    def _used(self, seq: int, mono: float) -> list[Observation]:
+        """Return what was used, if that changed."""
+        total = self.spending.total
+        if total == self.used:
+            return []
+        self.used = total
+        return [UsageSeen(seq=seq, mono=mono, tokens=total.tokens, cost_usd=total.cost_usd)]
 
     def _results(self, message: User, seq: int, mono: float) -> Iterator[Observation]:
         structured = message.tool_use_result if isinstance(message.tool_use_result, Mapping) else None
@@ -184,7 +208,7 @@ class Observer:
         if reply is None or reply.id != message.message_id:
             if reply is not None:
                 yield _tokens(reply, seq, mono)
-            reply = self._replies[subagent] = _Reply(message.message_id, message.usage)
+            reply = self._replies[subagent] = self.spending.reply(message)
             if len(self._replies) > MAX_REPLIES:
                 yield _tokens(self._replies.pop(next(iter(self._replies))), seq, mono)
         if message.usage.output_tokens > reply.usage.output_tokens:
@@ -241,14 +265,14 @@ def _length(block: Json) -> int:
     return len(str(written)) + sum(len(str(value)) for value in _object(block.get("input")).values())
 
 
-def _tokens(reply: _Reply, seq: int, mono: float) -> TokensUsed:
+def _tokens(reply: Reply, seq: int, mono: float) -> TokensUsed:
     usage = reply.usage
     return TokensUsed(
         seq=seq,
         mono=mono,
         input_tokens=usage.input_tokens + usage.cache_creation_input_tokens,
         cached_tokens=usage.cache_read_input_tokens,
-        output_tokens=max(usage.output_tokens, reply.characters // CHARACTERS_A_TOKEN),
+        output_tokens=reply.output,
     )
 
 

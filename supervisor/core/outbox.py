@@ -3,7 +3,7 @@
 A line that may have been sent before a crash is sent again under the same key, and the shim writes it once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from supervisor.protocol import control
@@ -34,6 +34,8 @@ class Outbox:
         self._lines: dict[str, bytes] = {}
         self._sent: set[str] = set()
         self._hurried: set[str] = set()
+        self._messages: set[str] = set()
+        """The keys of what is said to the model."""
         self._effort: str | None = None
         self._model: str | None = None
         self._as_started = False
@@ -51,10 +53,33 @@ class Outbox:
     def message(self, key: str, text: str, id_: str) -> None:
         """Something said to the model, as a message of this id."""
         self._lines[key] = control.user_message(text, id_)
+        self._messages.add(key)
+
+    def take_back(self, untaken: Iterable[str]) -> None:
+        """Have the CLI begin no turn with what it was told before.
+
+        Args:
+            untaken: The ids of the messages that no turn has taken.
+        """
+        for key in self._messages - self._sent:
+            self._lines.pop(key, None)
+        for id_ in untaken:
+            self._lines[f"cancel:{id_}"] = control.cancel_message(f"cancel-{id_}", id_)
 
     def interrupt(self, id_: str) -> None:
         """End the turn."""
         self._lines[f"interrupt:{id_}"] = control.interrupt(f"interrupt-{id_}")
+
+    def usage(self, id_: str, instead_of: str = "") -> None:
+        """Ask what was used.
+
+        Args:
+            id_: The question's id.
+            instead_of: The id of one that was given up, and is not sent any more unless it was taken.
+        """
+        if instead_of and f"ask:{instead_of}" not in self._sent:
+            self._lines.pop(f"ask:{instead_of}", None)
+        self._lines[f"ask:{id_}"] = control.get_usage(id_)
 
     def stop_task(self, task_id: str) -> None:
         """End a command in the background."""
@@ -96,12 +121,14 @@ class Outbox:
         self._lines.pop(key, None)
         self._sent.discard(key)
         self._hurried.discard(key)
+        self._messages.discard(key)
 
     def clear(self) -> None:
         """The processes that would have read the lines are gone."""
         self._lines.clear()
         self._sent.clear()
         self._hurried.clear()
+        self._messages.clear()
 
     def forget(self) -> None:
         """Others are to be launched in their place, which know of no effort and no model yet."""

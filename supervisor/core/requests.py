@@ -30,6 +30,11 @@ class Requests:
     """Those that a person did not answer in time."""
     unread: Unread | None = None
 
+    @property
+    def turned_down(self) -> bool:
+        """Whether a person turned an action down that waits, or did not answer in time."""
+        return bool(self.overdue) or any(not given.granted for given in self.approved.values())
+
     def remember(self, event: AnyEvent) -> None:
         """Take in an event; those that do not bear on waiting requests change nothing."""
         match event:

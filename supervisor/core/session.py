@@ -86,7 +86,9 @@ class Session:
         settings: SessionSettings,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._known = Memory(submitted, detectors, controller, settings.captures, hurry=settings.hurry)
+        self._known = Memory(
+            submitted, detectors, controller, settings.captures, hurry=settings.hurry, prices=settings.prices
+        )
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller
         self._wakes_at: float | None = None
@@ -372,7 +374,8 @@ class Session:
         timer: list[Command] = [StartTimer(LADDER, following[1])] if following else []
         match rung:
             case Rung.INTERRUPT:
-                return [SendLine("interrupt:stop", interrupt("interrupt-stop")), *timer]
+                first = self._known.outbox.take()  # what takes messages back that would begin another turn
+                return [*first, SendLine("interrupt:stop", interrupt("interrupt-stop")), *timer]
             case Rung.END_OF_INPUT:
                 return [CloseInput(), *timer]
             case Rung.TERMINATE:

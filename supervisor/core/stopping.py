@@ -48,6 +48,10 @@ class Stopping:
             case _:
                 pass
 
+    def turn_began(self) -> None:
+        """Note that the CLI began another turn, for what ran in the background, though its input is closed or about to be."""
+        self.rung_over = self.rung_over or self.rung is Rung.END_OF_INPUT
+
     def turn_ended(self) -> None:
         """What an interruption is to bring about."""
         self.rung_over = self.rung_over or self.rung is Rung.INTERRUPT

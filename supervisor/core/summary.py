@@ -22,8 +22,12 @@ from supervisor.protocol.events import (
     TaskSubmitted,
     WorkspaceClosed,
 )
+from supervisor.protocol.prices import Spent
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState
+
+DAY = 86_400
+"""Seconds of a day of Unix time."""
 
 
 @dataclass(slots=True)
@@ -59,9 +63,15 @@ class Summary:
     failed: bool = False
     """Whether its last turn ended in an error."""
     cost_usd: float | None = None
-    """What the CLI says; None until its first turn ended."""
+    """Of all its launches, as the CLI says, with an estimate of what it has not counted yet; None if nothing is known of it."""
+    cost_by_day: dict[int, float] = field(default_factory=dict)
+    """The same by day: how many whole days of UTC passed since the beginning of 1970."""
     input_tokens: int = 0
+    """Fresh ones and cache writes."""
+    written_tokens: int = 0
+    """Cache writes, which are among the input."""
     cached_tokens: int = 0
+    """Read from the cache."""
     output_tokens: int = 0
     context_tokens: int = 0
     """What the last reply of the agent itself was made from and added: how full its context is."""
@@ -100,7 +110,6 @@ class Summary:
     """Why it was answered as it was, and what comes of such answers; see `interventions.controller.Controller.explain`."""
     result: str = ""
     """What the model said last of its turn, shortened."""
-    _counted: str = ""
 
     @classmethod
     def of(cls, submitted: TaskSubmitted) -> "Summary":
@@ -180,21 +189,36 @@ class Summary:
         self.turns += 1
         self.failed = result.is_error
         self.result = result.result[:2000]
-        if result.total_cost_usd is not None:
-            self.cost_usd = result.total_cost_usd
         self.context_window = result.context_window(self.model) or self.context_window
 
-    def count_reply(self, reply: messages.Assistant) -> None:
-        """Count the tokens of a reply once, though the CLI repeats its usage with each block."""
-        usage = reply.usage
+    def replied(self, reply: messages.Assistant) -> None:
+        """Note how full the agent's own context is."""
         if reply.parent_tool_use_id is None:
-            self.context_tokens = usage.context
-        if reply.message_id == self._counted:
-            return
-        self._counted = reply.message_id
-        self.input_tokens += usage.input_tokens + usage.cache_creation_input_tokens
-        self.cached_tokens += usage.cache_read_input_tokens
-        self.output_tokens += usage.output_tokens
+            self.context_tokens = reply.usage.context
+
+    def spends(self, total: Spent, at: float) -> None:
+        """Note what it has spent so far.
+
+        Args:
+            total: Over all its launches.
+            at: When, as Unix time in seconds: the day to which what came since belongs.
+        """
+        if total.cost_usd is not None and total.cost_usd != self.cost_usd:
+            day = int(at // DAY)
+            self.cost_by_day[day] = round(self.cost_by_day.get(day, 0.0) + total.cost_usd - (self.cost_usd or 0.0), 9)
+            self.cost_usd = total.cost_usd
+        self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
+        self.cached_tokens, self.output_tokens = total.cache_read, total.output
+
+    @property
+    def tokens_by_kind(self) -> dict[str, int]:
+        """Its tokens, by what they cost differently."""
+        return {
+            "input": self.input_tokens - self.written_tokens,
+            "cache_write": self.written_tokens,
+            "cache_read": self.cached_tokens,
+            "output": self.output_tokens,
+        }
 
 
 def _count(counts: dict[str, int], what: str) -> None:

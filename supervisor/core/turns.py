@@ -30,6 +30,11 @@ class Turns:
         self._settled = self._woken = self._forsaken = False
 
     @property
+    def untaken(self) -> tuple[str, ...]:
+        """The ids of the messages that no turn has taken, oldest first."""
+        return tuple(self._untaken)
+
+    @property
     def owed(self) -> bool:
         """Whether a message that was not taken up, or work that has just ended, is about to start another turn."""
         return self.ended is not None and not self._settled and (bool(self._untaken) or self._woken)

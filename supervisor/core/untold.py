@@ -19,6 +19,7 @@ from supervisor.protocol.events import (
     PersonNeeded,
     RecoveryChosen,
     RestoreFailed,
+    StopRequested,
     TimerFired,
     TreeEnded,
 )
@@ -44,6 +45,7 @@ IncidentCause = (
     | RecoveryChosen
     | PluginFailure
     | RestoreFailed
+    | StopRequested
     | AgentExited
     | AgentVanished
     | LaunchFailed
@@ -109,6 +111,8 @@ class Untold:
                 failures: Mapping[str, str] = event.intervention.details.get("plugins_failed", {})
                 self._causes += (PluginFailure(plugin, what) for plugin, what in failures.items())
             case PersonNeeded() | RecoveryChosen():
+                self.add(event)
+            case StopRequested() if event.limit:
                 self.add(event)
             case TreeEnded() if event.left:
                 self.add(event)

@@ -15,6 +15,7 @@ issues         what a pattern detector saw
 interventions  what is done about it, and the incident that tells of it
 learning       what became of an issue, as people say
 moments        where a run is when a checkpoint is asked for
+prices         tokens, and what they cost
 events         facts, as the journal keeps them
 records        one event as one line of the journal
 anyjson        JSON without limits, for the few values that the fast library refuses

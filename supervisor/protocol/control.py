@@ -45,6 +45,16 @@ def interrupt(request_id: str) -> bytes:
     return request(request_id, {"subtype": "interrupt"})
 
 
+def cancel_message(request_id: str, uuid: str) -> bytes:
+    """Take back a message that no turn has taken up: an interrupt alone leaves it to begin the next turn (measured, 2.1.329)."""
+    return request(request_id, {"subtype": "cancel_async_message", "message_uuid": uuid})
+
+
+def get_usage(request_id: str) -> bytes:
+    """Ask what the session has used so far: tokens and cost by model, subagents included (measured, 2.1.329)."""
+    return request(request_id, {"subtype": "get_usage"})
+
+
 def stop_task(request_id: str, task_id: str) -> bytes:
     """End one command in the background; the CLI that would have waited for it ends at once when its input closes (2.1.329)."""
     return request(request_id, {"subtype": "stop_task", "task_id": task_id})

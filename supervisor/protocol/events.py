@@ -364,12 +364,14 @@ class ResumeRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequested(Event):
-    """A person wants the agent ended."""
+    """A person wants the agent ended, or chaperon itself: for those who leave, and before the task spends more than it may."""
 
     by: str
     reason: str = ""
     force: bool = False
     """Whether to end the tree at once instead of climbing the ladder."""
+    limit: str = ""
+    """The limit of the task for which chaperon itself ends it; empty for any other reason."""
     kind: Literal["stop_requested"] = "stop_requested"
 
 

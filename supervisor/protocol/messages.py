@@ -59,6 +59,7 @@ class Assistant:
     uuid: str = ""
     parent_tool_use_id: str | None = None
     usage: Annotated[Usage, Field(validation_alias=AliasPath("message", "usage"))] = Usage()
+    model: Annotated[str, Field(validation_alias=AliasPath("message", "model"))] = ""
 
     def texts(self) -> Iterator[str]:
         """The text blocks, in order."""
@@ -149,6 +150,14 @@ class ControlResponse:
     request_id: Annotated[str, Field(validation_alias=AliasPath("response", "request_id"))]
     subtype: Annotated[str, Field(validation_alias=AliasPath("response", "subtype"))]
     error: Annotated[str, Field(validation_alias=AliasPath("response", "error"))] = ""
+    response: Annotated[Any, Field(validation_alias=AliasPath("response", "response"))] = None
+    """What it answers; its form depends on the request, and is not to be trusted."""
+
+    def usage(self) -> tuple[object, object]:
+        """Return what an answer to `get_usage` says of each model, and of the cost of all."""
+        session = self.response.get("session") if isinstance(self.response, dict) else None
+        session = session if isinstance(session, dict) else {}
+        return session.get("model_usage"), session.get("total_cost_usd")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,11 @@ METRICS = (
     Metric("chaperon_agents", "gauge", "Agents by state.", ("state",)),
     Metric("chaperon_agents_ended_total", "counter", "Agents that have ended, by final state.", ("state",)),
     Metric("chaperon_turns_total", "counter", "Turns of the model that ended.", ("outcome",)),
-    Metric("chaperon_tokens_total", "counter", "Tokens of the model.", ("kind",)),
-    Metric("chaperon_cost_usd_total", "counter", "What the CLI says its runs cost, in US dollars."),
+    Metric("chaperon_tokens_total", "counter", "Tokens of models, since the state directory was made.", ("kind",)),
+    Metric(
+        "chaperon_cost_usd_total", "counter", "Cost of all agents in US dollars, since the state directory was made."
+    ),
+    Metric("chaperon_cost_usd_today", "gauge", "Cost of all agents in US dollars, since midnight of UTC."),
     # Reviews.
     Metric("chaperon_reviews_total", "counter", "Reviews by decision.", ("decision",)),
     Metric("chaperon_review_rules_total", "counter", "Reviews that a rule decided, by rule.", ("rule", "decision")),
@@ -108,6 +111,7 @@ METRICS = (
     # Resources.
     Metric("chaperon_agent_memory_bytes", "gauge", "Resident memory of an agent's tree.", ("agent",)),
     Metric("chaperon_agent_cpu_seconds_total", "counter", "Processor time of an agent's tree.", ("agent",)),
+    Metric("chaperon_agent_cost_usd_total", "counter", "Cost of an agent in US dollars.", ("agent",)),
     Metric("chaperon_agent_processes", "gauge", "Processes of an agent's tree.", ("agent",)),
     Metric("chaperon_limit_used_ratio", "gauge", "Part of a limit that is used.", ("agent", "limit")),
     Metric("chaperon_daemon_memory_bytes", "gauge", "Resident memory of the daemon."),

@@ -92,6 +92,19 @@ class TokensUsed(Observed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsageSeen(Observed):
+    """What the agent has used of models so far, over all its launches and with its subagents.
+
+    As the CLI says, with an estimate of the replies that it has not counted yet: a later one may be a little smaller.
+    """
+
+    tokens: int
+    """In and out, cached ones counted."""
+    cost_usd: float | None = None
+    """None if nothing is known of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextCompacted(Observed):
     """The CLI shortened the conversation; what was said before may be forgotten."""
 
@@ -102,7 +115,7 @@ class TurnEnded(Observed):
 
     failed: bool
     cost_usd: float | None = None
-    """What the CLI says the session cost so far."""
+    """What the agent cost so far, over all its launches; None if the CLI does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,5 +137,13 @@ class ResourcesSampled(Observed):
 
 
 Observation = (
-    ToolCalled | ToolReturned | AgentSpoke | UserSpoke | TokensUsed | ContextCompacted | TurnEnded | ResourcesSampled
+    ToolCalled
+    | ToolReturned
+    | AgentSpoke
+    | UserSpoke
+    | TokensUsed
+    | UsageSeen
+    | ContextCompacted
+    | TurnEnded
+    | ResourcesSampled
 )

@@ -5,6 +5,7 @@ stops reading, costs nobody anything.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from supervisor import __version__
-from supervisor.core.summary import Summary
+from supervisor.core.summary import DAY, Summary
 from supervisor.protocol import anyjson, events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, UsageError
@@ -96,6 +97,19 @@ class Health(BaseModel):
     adopted: dict[str, int]
 
 
+class Costs(BaseModel):
+    """What all agents have spent, live and ended."""
+
+    total_usd: float
+    """In US dollars, as the CLI says it, with an estimate of what it has not counted yet."""
+    today_usd: float
+    """Since midnight of UTC."""
+    by_day: dict[str, float]
+    """By day of UTC. Example: `2026-11-22`."""
+    tokens: dict[str, int]
+    """By kind: `input`, `cache_write`, `cache_read` and `output`."""
+
+
 def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI:
     """The application that serves one daemon.
 
@@ -132,6 +146,19 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action],
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
             adopted=daemon.adopted.counts(),
+        )
+
+    @api.get("/v1/costs")
+    async def costs() -> Costs:
+        """What all agents have spent, in all and by day."""
+        spent = daemon.board.costs
+        today = int(daemon.wall() // DAY)
+        by_day = {
+            datetime.fromtimestamp(day * DAY, UTC).date().isoformat(): cost
+            for day, cost in sorted(spent.by_day.items())
+        }
+        return Costs(
+            total_usd=spent.cost_usd, today_usd=spent.by_day.get(today, 0.0), by_day=by_day, tokens=dict(spent.tokens)
         )
 
     @api.post("/v1/review")

@@ -206,6 +206,10 @@ class Daemon:
         """Seconds on the clock that decisions use."""
         return self._clock.mono()
 
+    def wall(self) -> float:
+        """Unix time in seconds, for people."""
+        return self._clock.wall()
+
     def boot_id(self) -> str:
         """What names this boot of the machine; `mono` compares only within one."""
         return self._clock.boot_id()

@@ -56,7 +56,6 @@ class Metrics:
     _histograms: dict[str, dict[Labels, _Histogram]] = field(default_factory=dict)
     _chosen: dict[tuple[str, str], _Choice] = field(default_factory=dict)
     _ranks: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    _costs: dict[str, float] = field(default_factory=dict)
 
     def add(self, name: str, *labels: str, value: float = 1) -> None:
         """Count one more, or so much more.
@@ -108,19 +107,9 @@ class Metrics:
                 self._intervention(event)
 
     def _turn(self, event: events.LineReceived) -> None:
-        """A turn ended; the CLI's totals of tokens are the turn's, those of cost the session's."""
+        """Count a turn that ended. What it used is read off its agent, whose launches are added up."""
         frame = event.frame
         self.add("chaperon_turns_total", "failed" if frame.get("is_error") else "succeeded")
-        usage = frame.get("usage")
-        for kind, name in _TOKENS.items():
-            count = usage.get(name) if isinstance(usage, dict) else None
-            if isinstance(count, int) and count > 0:
-                self.add("chaperon_tokens_total", kind, value=count)
-        cost = frame.get("total_cost_usd")
-        if isinstance(cost, int | float):
-            before = self._costs.get(event.agent, 0.0)
-            self.add("chaperon_cost_usd_total", value=max(0.0, cost - before))
-            self._costs[event.agent] = max(before, cost)
 
     def _intervention(self, event: events.AnyEvent) -> None:
         match event:
@@ -153,7 +142,6 @@ class Metrics:
             self.observe("chaperon_intervention_act_seconds", max(0.0, event.mono - choice.mono), choice.kind)
 
     def _forget(self, agent: str) -> None:
-        self._costs.pop(agent, None)
         self._chosen = {key: each for key, each in self._chosen.items() if key[0] != agent}
         self._ranks = {key: rank for key, rank in self._ranks.items() if key[0] != agent}
 
@@ -181,13 +169,6 @@ class Metrics:
 
 
 STOP = InterventionKind.EMERGENCY_STOP
-
-_TOKENS = {
-    "input": "input_tokens",
-    "cache_write": "cache_creation_input_tokens",
-    "cache_read": "cache_read_input_tokens",
-    "output": "output_tokens",
-}
 
 
 def _of_record(record: Record) -> Iterator[Sample]:

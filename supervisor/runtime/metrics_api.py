@@ -12,6 +12,7 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import PlainTextResponse
 
 from supervisor.core.limits import LIMITED, share
+from supervisor.core.summary import DAY
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.metrics import CONTENT_TYPE, Sample
 from supervisor.runtime.server import Server
@@ -61,6 +62,8 @@ def _of_agents(daemon: Daemon) -> Iterator[Sample]:
         yield "chaperon_agent_memory_bytes", (agent,), known.memory_mb * 2**20
         yield "chaperon_agent_cpu_seconds_total", (agent,), known.cpu_seconds
         yield "chaperon_agent_processes", (agent,), known.processes
+        if known.cost_usd is not None:
+            yield "chaperon_agent_cost_usd_total", (agent,), known.cost_usd
         yield from (("chaperon_issues_open", (type_,), 1) for type_ in session.open_issues)
         usage, limits = session.controller.usage(daemon.mono()), session.controller.limits.limits
         for each in LIMITED:
@@ -71,6 +74,10 @@ def _of_agents(daemon: Daemon) -> Iterator[Sample]:
 def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     waiting = sum(len(session.approvals) for session in daemon.board.live())
     yield "chaperon_approvals_waiting", (), waiting
+    costs = daemon.board.costs
+    yield from (("chaperon_tokens_total", (kind,), count) for kind, count in costs.tokens.items())
+    yield "chaperon_cost_usd_total", (), costs.cost_usd
+    yield "chaperon_cost_usd_today", (), costs.by_day.get(int(daemon.wall() // DAY), 0.0)
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
 
 

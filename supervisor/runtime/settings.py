@@ -30,6 +30,7 @@ from supervisor.core.ladder import Ladder
 from supervisor.core.limits import LimitSettings
 from supervisor.core.starting_again import RetrySettings
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.prices import Price
 from supervisor.protocol.words import Severity
 from supervisor.runtime.notifications import ByApprise, ByJournal, ChannelSettings
 from supervisor.runtime.worktrees import WorktreeRules
@@ -50,6 +51,7 @@ def session_settings(config: Config, places: Places, environ: Mapping[str, str])
         hurry=config.reviewer.review_mode == "async",
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
+        prices={each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices},
         captures=capture_rules(config),
         retries=RetrySettings(config.interventions.max_retries),
     )

@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -61,6 +61,8 @@ class Submission(Asked):
     goals: tuple[str, ...] = ()
     limits: Limits | None = None
     """What the task may use; none: as configured under `resources`."""
+    max_cost_usd: Annotated[float | None, Field(gt=0)] = None
+    """What it may cost, in US dollars; none: as its limits say."""
     model: str | None = None
     permission_mode: PermissionMode | None = None
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
@@ -103,8 +105,11 @@ class Submission(Asked):
 
     def task(self, id_: str, workspace: str, defaults: Defaults) -> Task:
         """The same as the protocol's type."""
-        facts = self.model_dump(exclude={"repository", "name", "limits", "permission_mode", "workspace", "base"})
+        facts = self.model_dump(
+            exclude={"repository", "name", "limits", "max_cost_usd", "permission_mode", "workspace", "base"}
+        )
         limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
+        limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
         return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
 
     def _check_words(self) -> None:

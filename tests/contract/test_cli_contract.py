@@ -16,8 +16,9 @@ import pytest
 
 from monitors.review import tools
 from supervisor.protocol import control
+from supervisor.protocol.prices import Spent, price_of
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Use
+from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
 from supervisor.rehearsal.told import tool_results, what_the_model_was_told
 from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
 from tests.support import processes_in
@@ -415,6 +416,123 @@ async def test_an_interrupt_while_a_hook_waits_takes_the_question_back(run: Run,
         await cli.result()
     assert cancelled["request_id"] == asked["request_id"]
     assert not (workspace / "ran.txt").exists()
+
+
+@pytest.mark.parametrize("taken_back", [True, False])
+async def test_a_message_that_no_turn_took_begins_one_after_an_interrupt_unless_it_is_taken_back(
+    run: Run, taken_back: bool
+) -> None:
+    async with run(MARK, MARK, Say("the end"), hook=lambda _: None) as (cli, model):
+        await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.say("more", uuid=SESSION)
+        await cli.wait_for(lambda frame: frame.get("command_uuid") == SESSION)
+        if taken_back:
+            await cli.send_line(control.cancel_message("back", SESSION).rstrip())
+        await cli.request("interrupt", "stop-it")
+        await cli.result()
+        if not taken_back:
+            await cli.wait_for(lambda frame: frame["type"] == "control_request", count=2)
+        await cli.close_input()
+        await cli.exit_code()
+    assert (len(model.conversation()) == 1) is taken_back
+
+
+# ── what was used ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SPENDS = Tokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
+
+
+async def used(cli: Cli, number: int) -> Frame:
+    """What the CLI says that its session has used."""
+    await cli.send_line(control.get_usage(f"usage-{number}").rstrip())
+    answer = await cli.wait_for(lambda frame: frame.get("response", {}).get("request_id") == f"usage-{number}")
+    told: Frame = answer["response"]["response"]["session"]
+    return told
+
+
+def output_of(told: Frame) -> int:
+    return sum(figures["outputTokens"] for figures in told["model_usage"].values())
+
+
+async def test_the_frames_of_a_reply_tell_its_input_and_not_its_output(run: Run) -> None:
+    async with run(Step((Say("a" * 400),), tokens=SPENDS)) as (cli, _):
+        result = await cli.result()
+        (frame,) = [frame for frame in cli.out if frame["type"] == "assistant"]
+    usage = frame["message"]["usage"]
+    assert (usage["input_tokens"], usage["cache_creation_input_tokens"], usage["cache_read_input_tokens"]) == (
+        1_000,
+        200,
+        30_000,
+    )
+    assert usage["output_tokens"] == 1
+    assert frame["message"]["model"]
+    (figures,) = result["modelUsage"].values()
+    assert figures["outputTokens"] == 4_000
+    assert result["total_cost_usd"] == figures["costUSD"] > 0
+
+
+async def test_the_cli_tells_in_a_turn_what_it_used_which_has_a_reply_by_the_end_of_its_call(run: Run) -> None:
+    async with run(Step((MARK,), tokens=SPENDS), Say("end"), hooks=("PostToolUse",)) as (cli, _):
+        await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        told = await used(cli, 1)
+        await cli.result()
+    assert output_of(told) == 4_000
+    assert told["total_cost_usd"] > 0
+
+
+async def test_what_subagents_used_is_among_the_figures_and_their_partial_messages_are_never_told(run: Run) -> None:
+    start = Use(
+        "Agent",
+        {"description": "d", "prompt": "SUB go", "subagent_type": "general-purpose", "run_in_background": False},
+    )
+    script = Script((Step((Say("sub"),), tokens=SPENDS),), "SUB")
+    arguments = ["--include-partial-messages"]
+    async with run(start, Say("end"), scripts=(script,), arguments=arguments) as (cli, _):
+        await cli.result()
+        await cli.wait_for(lambda frame: frame.get("subtype") == "task_notification")
+        told = await used(cli, 1)
+        streamed = {frame.get("parent_tool_use_id") for frame in cli.out if frame["type"] == "stream_event"}
+    assert output_of(told) >= 4_000
+    assert streamed == {None}
+
+
+async def test_with_partial_messages_too_the_count_of_a_reply_comes_after_its_call_was_asked_about(run: Run) -> None:
+    arguments = ["--include-partial-messages"]
+    async with run(Step((MARK,), tokens=SPENDS), Say("end"), arguments=arguments) as (cli, _):
+        await cli.result()
+        kinds = [frame.get("event", {}).get("type", frame["type"]) for frame in cli.out]
+    assert kinds.index("control_request") < kinds.index("message_delta")
+
+
+@pytest.mark.parametrize("ended", ["in order", "killed"])
+async def test_the_figures_of_a_resumed_session_go_on_from_those_before_unless_the_cli_was_killed(
+    run: Run, ended: str
+) -> None:
+    spends = Step((MARK,), tokens=SPENDS)
+    async with run(spends, Say("end"), hooks=("PostToolUse",), arguments=[f"--session-id={SESSION}"]) as (cli, _):
+        await cli.result()
+        if ended == "killed":
+            cli.process.kill()
+            await cli.process.wait()
+        else:
+            await cli.finish()
+    async with run(Say("again"), arguments=[f"--resume={SESSION}"], prompt="") as (cli, _):
+        told = await used(cli, 1)
+    assert bool(told["total_cost_usd"]) is (ended == "in order")
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-fable-5-1"])
+async def test_a_listed_price_is_what_the_cli_counts(run: Run, model: str) -> None:
+    steps = [Tokens(**{**NOTHING, kind: 100_000}) for kind in NOTHING]
+    calls = [Step((Use("Bash", {"command": "true"}),), tokens=tokens) for tokens in steps]
+    async with run(*calls, Step((Say("end"),), tokens=Tokens(**NOTHING)), arguments=[f"--model={model}"]) as (cli, _):
+        result = await cli.result()
+    spent, price = Spent(100_000, 100_000, 100_000, 100_000), price_of(model, {})
+    assert price is not None
+    assert result["total_cost_usd"] == pytest.approx(price.of(spent), rel=0.001)
+
+
+NOTHING = {"input": 0, "output": 0, "cache_write": 0, "cache_read": 0}
 
 
 async def test_closing_the_input_in_the_middle_of_a_turn_lets_the_turn_end(run: Run, workspace: Path) -> None:

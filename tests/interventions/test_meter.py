@@ -4,7 +4,7 @@ from typing import Any
 
 from interventions.contract import Usage
 from interventions.meter import Meter
-from supervisor.protocol.observations import ResourcesSampled, TokensUsed, ToolReturned, TurnEnded
+from supervisor.protocol.observations import ResourcesSampled, ToolReturned, UsageSeen
 
 
 def returned(tool: str, **more: Any) -> ToolReturned:
@@ -14,14 +14,14 @@ def returned(tool: str, **more: Any) -> ToolReturned:
 def test_file_operations_tokens_memory_cost_and_time_are_added_up() -> None:
     meter = Meter()
     for observation in (
-        TokensUsed(seq=1, mono=10.0, input_tokens=5, cached_tokens=7, output_tokens=1),
+        UsageSeen(seq=1, mono=10.0, tokens=9, cost_usd=0.1),
         returned("Write"),
         returned("Edit", failed=True),
         returned("Read"),
         ResourcesSampled(
             seq=2, mono=13.0, memory_mb=300.0, cpu_seconds=1, processes=2, open_files=3, io_bytes=4, disk_mb=5
         ),
-        TurnEnded(seq=3, mono=14.0, failed=False, cost_usd=0.2),
+        UsageSeen(seq=3, mono=14.0, tokens=13, cost_usd=0.2),
     ):
         meter.saw(observation)
     assert meter.usage(20.0) == Usage(1, 300.0, 10.0, 13, 0.2)

@@ -76,11 +76,6 @@ def spend(play: LimitedPlay, what: str) -> None:
         case "files":
             for number in range(3):
                 play.wrote(number)
-        case "cost":
-            play.result(total_cost_usd=1.2)
-            play.say("go on")
-            play.taken("go on")
-            play.init()
 
 
 LIMITS = Limits(3, 512, 300, 1_000, 1.0)
@@ -89,11 +84,10 @@ NAMES = {
     "memory": "max_memory_mb",
     "tokens": "max_token_usage",
     "files": "max_file_operations",
-    "cost": "max_cost_usd",
 }
 
 
-@pytest.mark.parametrize("what", NAMES)
+@pytest.mark.parametrize("what", ["time", "memory", "files"])
 def test_at_a_limit_an_issue_is_raised_once_and_writing_calls_are_refused_with_the_reason(what: str) -> None:
     play = LimitedPlay(LIMITS).running()
     assert answers(play.call("echo before"))[0]["permissionDecision"] == "allow"
@@ -146,13 +140,6 @@ def test_a_time_limit_used_twice_over_stops_the_run_unless_configured_not_to(
     assert any(isinstance(command, Freeze) for command in commands) == (stop_at is not None)
 
 
-def test_a_token_limit_used_twice_over_stops_nothing() -> None:
-    play = LimitedPlay(Limits(max_token_usage=100)).running()
-    spend(play, "tokens")
-    assert play.session is not None
-    assert play.session.state is AgentState.RUNNING
-
-
 def test_a_call_can_be_held_for_a_person_instead() -> None:
     play = LimitedPlay(LIMITS, LimitSettings(at_limit="hold")).running()
     spend(play, "memory")
@@ -169,6 +156,181 @@ def test_a_call_can_be_let_through_with_the_issue_alone() -> None:
     spend(play, "memory")
     assert answers(play.call("echo x"))[0]["permissionDecision"] == "allow"
     assert len(seen(play)) == 1
+
+
+# ── what the model spends ─────────────────────────────────────────────────────────────────────────────────────────────
+
+MODEL = "claude-sonnet-4-6"
+"""Costs 3 and 15 dollars a million tokens, 0.3 from the cache."""
+
+STEP = 0.0186
+"""What `asks` costs: 2,000 fresh and 2,000 cached tokens in, 800 out."""
+
+
+class SpendingPlay(LimitedPlay):
+    """A session whose model asks for calls."""
+
+    def asks(self, number: int, tokens: int = 2_000) -> list[Command]:
+        """A reply of 800 tokens that asks for a call: first its frame, as the CLI tells it, and then the hook."""
+        usage = {"input_tokens": tokens, "cache_read_input_tokens": 2_000, "output_tokens": 1}
+        use = {"type": "tool_use", "id": f"u-ls {number}", "name": "Bash", "input": {"command": "x" * 3_200}}
+        message = {"id": f"m{number}", "model": MODEL, "content": [use], "usage": usage}
+        self.line({"type": "assistant", "message": message})
+        return self.call(f"ls {number}")
+
+    def init(self) -> list[Command]:
+        frame = {"type": "system", "subtype": "init", "session_id": "s-1", "cwd": "/repo"}
+        return self.line({**frame, "claude_code_version": "2.1.329"})
+
+    def told(self, question: dict[str, Any], cost: float, **tokens: int) -> list[Command]:
+        """The CLI's answer to the question what it has used."""
+        figures = {"model_usage": {MODEL: {**tokens, "costUSD": cost}}, "total_cost_usd": cost}
+        response = {"subtype": "success", "request_id": question["request_id"], "response": {"session": figures}}
+        return self.line({"type": "control_response", "response": response})
+
+    @property
+    def state(self) -> AgentState:
+        assert self.session is not None
+        return self.session.state
+
+    @property
+    def cost(self) -> float | None:
+        assert self.session is not None
+        return self.session.summary.cost_usd
+
+
+def questions(commands: list[Command]) -> list[dict[str, Any]]:
+    return [line for line in lines(commands) if line.get("request", {}).get("subtype") == "get_usage"]
+
+
+def stops(play: Play) -> list[events.StopRequested]:
+    return [event for _, event in play.journal if isinstance(event, events.StopRequested)]
+
+
+def test_the_run_ends_before_the_call_of_the_model_that_would_pass_the_cost_limit() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=3.5 * STEP)).running()
+    for number in (1, 2):
+        assert answers(play.asks(number))[0]["permissionDecision"] == "allow"
+    commands = play.asks(3)
+    assert play.cost == pytest.approx(3 * STEP)
+    (stop,) = stops(play)
+    assert (stop.by, stop.limit) == ("chaperon", "max_cost_usd")
+    assert stop.reason == (
+        "the cost limit would be passed by the next call of the model: $0.0558 of $0.0651 are used, and such a call takes about "
+        "$0.01344"
+    )
+    assert play.state is AgentState.STOPPING
+    assert not answers(commands), "a refusal would be followed by a call of the model as well"
+    assert lines(commands)[0]["request"] == {"subtype": "interrupt"}
+    (told,) = [event.incident for _, event in play.journal if isinstance(event, events.IncidentOpened)]
+    assert (told.type, told.severity) == ("limit_reached", Severity.HIGH)
+
+
+def test_the_run_ends_before_the_call_of_the_model_that_would_pass_the_token_limit() -> None:
+    play = SpendingPlay(Limits(max_token_usage=15_000)).running()
+    play.asks(1)
+    assert not stops(play)
+    play.asks(2)
+    assert stops(play)[0].limit == "max_token_usage"
+    assert "9,600 of 15,000 tokens are used, and such a call takes about 5,600 tokens" in stops(play)[0].reason
+
+
+def test_a_run_whose_last_reply_passed_the_limit_ends_well() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=0.05)).running()
+    play.asks(1)
+    play.result(total_cost_usd=0.52, modelUsage={MODEL: {"outputTokens": 30_000, "costUSD": 0.52}})
+    assert not stops(play)
+    assert play.state is AgentState.FINISHING
+    assert "critical_action" not in {issue.type for issue in seen(play)}
+
+
+def test_a_limit_that_the_clis_own_figures_passed_ends_the_run_while_a_tool_runs() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=0.10)).running()
+    play.asks(1)
+    play.now += 20
+    (question,) = questions(play.hook("PostToolUse", tool_use_id="u-ls 1"))
+    play.told(question, 0.12, inputTokens=2_000, cacheReadInputTokens=2_000, outputTokens=7_560)
+    assert play.cost == 0.12
+    assert stops(play)[0].reason == "the cost limit is reached: $0.12 of $0.1 are used"
+
+
+@pytest.mark.parametrize("at_limit", ["tell", "hold", "block"])
+def test_only_where_the_limit_is_told_alone_the_run_goes_on(at_limit: str) -> None:
+    play = SpendingPlay(Limits(max_cost_usd=STEP), LimitSettings(at_limit=at_limit)).running()
+    assert bool(answers(play.asks(1))) is (at_limit == "tell")
+
+
+@pytest.mark.parametrize("answer", ["granted", "denied", "nobody"])
+def test_a_call_that_leads_past_the_limit_can_be_held_for_a_person_and_the_run_ends_unless_it_is_let_through(
+    answer: str,
+) -> None:
+    play = SpendingPlay(Limits(max_cost_usd=1.5 * STEP), LimitSettings(at_limit="hold")).running()
+    (asked,) = recorded(play.asks(1), events.ApprovalAsked)
+    assert asked.why.startswith("The cost limit would be passed by the next call of the model: $0.0186 of $0.0279")
+    if answer == "nobody":
+        commands = play.fired(f"approval:{asked.request_id}")
+    else:
+        facts = {"request_id": asked.request_id, "granted": answer == "granted", "by": "ann"}
+        commands = play.feed(events.ApprovalGiven(**play.stamp(), **facts))
+    assert bool(answers(commands)) is (answer == "granted")
+    assert [stop.limit for stop in stops(play)] == ([] if answer == "granted" else ["max_cost_usd"])
+
+
+def test_what_was_spent_before_a_relaunch_counts_against_the_limit() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=3.5 * STEP)).running()
+    play.asks(1)
+    play.asks(2)
+    play.exited(code=None, signal=9)
+    commands = play.feed(events.AgentLaunched(**play.stamp(), shim_pid=3, cli_pid=4, containment="subreaper", number=2))
+    (question,) = questions(commands)
+    assert lines(commands).index(question) == 1, "behind the hooks, and before it is told anything"
+    play.told(question, 0.0)
+    play.init()
+    assert play.cost == pytest.approx(2 * STEP)
+    play.asks(3)
+    assert play.cost == pytest.approx(3 * STEP)
+    assert stops(play)[0].limit == "max_cost_usd"
+
+
+def test_one_that_crashed_is_not_started_again_where_that_would_pass_the_limit() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=1.5 * STEP), LimitSettings(at_limit="hold")).running()
+    play.asks(1)
+    play.exited(code=None, signal=9)
+    assert play.state is AgentState.FAILED
+
+
+def test_the_cli_is_asked_now_and_then_and_near_a_limit_after_each_call() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=10 * STEP)).running()
+
+    def asked(number: int) -> bool:
+        play.asks(number)
+        found = questions(play.hook("PostToolUse", tool_use_id=f"u-ls {number}"))
+        for question in found:
+            play.told(
+                question,
+                number * STEP,
+                inputTokens=number * 2_000,
+                cacheReadInputTokens=number * 2_000,
+                outputTokens=800,
+            )
+        return bool(found)
+
+    assert [asked(1), asked(2)] == [False, False]
+    play.now += 11
+    assert [asked(3), asked(4)] == [True, False]
+    assert [asked(5), asked(6), asked(7)] == [True, True, True]
+
+
+def test_a_cli_that_does_not_know_the_question_is_not_asked_again() -> None:
+    play = SpendingPlay(Limits(max_cost_usd=3 * STEP)).running()
+    play.asks(1)
+    play.asks(2)
+    (question,) = questions(play.hook("PostToolUse", tool_use_id="u-ls 2"))
+    error = {"subtype": "error", "request_id": question["request_id"], "error": "Unsupported control request subtype"}
+    play.line({"type": "control_response", "response": error})
+    play.now += 100
+    assert not questions(play.hook("PostToolUse", tool_use_id="u-ls 2"))
+    assert play.cost == pytest.approx(2 * STEP)
 
 
 # ── limits that a throttling puts in force ────────────────────────────────────────────────────────────────────────────

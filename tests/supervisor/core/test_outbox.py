@@ -35,6 +35,24 @@ def test_what_may_be_lost_is_due_again_and_what_was_accepted_is_not() -> None:
     assert keys(outbox.take()) == ["prompt"]
 
 
+def test_messages_that_no_turn_took_are_taken_back_and_those_that_were_not_sent_are_never_sent() -> None:
+    outbox = Outbox()
+    outbox.message("say:1", "more", "id-1")
+    outbox.take()
+    outbox.message("say:2", "and more", "id-2")
+    outbox.take_back(["id-1", "id-2"])
+    assert keys(outbox.take()) == ["cancel:id-1", "cancel:id-2"]
+
+
+def test_a_question_that_was_given_up_and_not_sent_makes_way_for_the_next() -> None:
+    outbox = Outbox()
+    outbox.usage("usage-1")
+    outbox.usage("usage-2", instead_of="usage-1")
+    assert keys(outbox.take()) == ["ask:usage-2"]
+    outbox.usage("usage-3", instead_of="usage-2")
+    assert list(outbox) == ["ask:usage-2", "ask:usage-3"]
+
+
 def test_an_answer_that_is_withdrawn_is_not_sent() -> None:
     outbox = Outbox()
     outbox.answer("r1", b"{}\n")

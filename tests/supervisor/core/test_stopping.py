@@ -33,6 +33,13 @@ def test_a_rung_is_over_by_its_timer_or_by_what_it_is_to_bring_about() -> None:
     assert frozen.rung_over
 
 
+def test_another_turn_of_a_cli_whose_input_is_closed_ends_that_rung() -> None:
+    closed, interrupted = on(Rung.END_OF_INPUT), on(Rung.INTERRUPT)
+    closed.turn_began()
+    interrupted.turn_began()
+    assert (closed.rung_over, interrupted.rung_over) == (True, False)
+
+
 def test_what_another_rung_brings_about_ends_none() -> None:
     terminated, asked_to_end = on(Rung.TERMINATE), on(Rung.END_OF_INPUT)
     terminated.turn_ended()

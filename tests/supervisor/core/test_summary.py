@@ -5,6 +5,7 @@ import pytest
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
+from supervisor.protocol.prices import Spent
 from supervisor.protocol.words import AgentState, Decision
 from tests.play import ALLOW, Play, verdict
 
@@ -36,18 +37,27 @@ def test_reviews_are_counted_by_decision() -> None:
     assert made.reviews == {"allow": 2, "block": 1}
 
 
-def test_a_reply_is_counted_once_though_its_usage_comes_with_each_block() -> None:
+def test_a_turn_is_counted_with_how_it_ended() -> None:
     made = summary()
-    for id_, tokens in (("m1", 10), ("m1", 10), ("m2", 20)):
-        made.count_reply(reply(id_, tokens))
-    assert (made.input_tokens, made.cached_tokens, made.output_tokens) == (32, 4, 6)
-
-
-def test_a_cost_once_known_stays_where_a_turn_says_none() -> None:
-    made = summary()
-    made.count_turn(result(total_cost_usd=0.25))
+    made.count_turn(result())
     made.count_turn(result(is_error=True, result="x" * 5000))
-    assert (made.turns, made.cost_usd, made.failed, len(made.result)) == (2, 0.25, True, 2000)
+    assert (made.turns, made.failed, len(made.result)) == (2, True, 2000)
+
+
+def test_what_was_spent_is_noted_with_the_day_of_utc_on_which_it_was() -> None:
+    made, day = summary(), 20_779
+    made.spends(Spent(input=10, cache_write=20, cache_read=300, output=4, cost_usd=0.25), day * 86_400 + 86_399.0)
+    made.spends(Spent(input=11, cache_write=20, cache_read=600, output=8, cost_usd=0.75), (day + 1) * 86_400.0)
+    made.spends(Spent(input=11, cache_write=20, cache_read=600, output=8, cost_usd=0.7), (day + 1) * 86_400.0)
+    assert (made.input_tokens, made.cached_tokens, made.output_tokens, made.cost_usd) == (31, 600, 8, 0.7)
+    assert made.cost_by_day == {day: 0.25, day + 1: 0.45}
+
+
+def test_a_cost_once_known_stays_when_it_is_not_said_again() -> None:
+    made = summary()
+    made.spends(Spent(cost_usd=0.25), 0.0)
+    made.spends(Spent(output=7), 0.0)
+    assert (made.cost_usd, made.output_tokens) == (0.25, 7)
 
 
 def test_the_time_of_the_end_is_noted_with_the_last_state() -> None:
@@ -62,9 +72,9 @@ def test_the_time_of_the_end_is_noted_with_the_last_state() -> None:
 def test_the_context_is_that_of_the_agents_own_last_reply_and_the_window_what_the_cli_says() -> None:
     made = summary()
     made.model = "opus"
-    made.count_reply(reply("m1", 10))
-    made.count_reply(reply("m2", 500))
-    made.count_reply(replace(reply("m3", 9_000), parent_tool_use_id="toolu_1"))
+    made.replied(reply("m1", 10))
+    made.replied(reply("m2", 500))
+    made.replied(replace(reply("m3", 9_000), parent_tool_use_id="toolu_1"))
     assert (made.context_tokens, made.context_window) == (506, None)
     made.count_turn(result(modelUsage={"haiku": {"contextWindow": 5}, "opus": {"contextWindow": 200_000}}))
     made.count_turn(result(modelUsage={"opus": "what"}))

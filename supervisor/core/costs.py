@@ -1,0 +1,34 @@
+"""What all agents have spent together, kept up with their summaries: in all, and by day."""
+
+from supervisor.core.summary import Summary
+
+
+class Costs:
+    """Totals over all agents, live and ended, of the state directory's whole life."""
+
+    def __init__(self) -> None:
+        self.cost_usd = 0.0
+        self.by_day: dict[int, float] = {}
+        """By how many whole days of UTC passed since the beginning of 1970."""
+        self.tokens = {"input": 0, "cache_write": 0, "cache_read": 0, "output": 0}
+        self._counted: dict[str, tuple[dict[str, int], dict[int, float]]] = {}
+        """What is counted of each live agent."""
+
+    def saw(self, summary: Summary) -> None:
+        """Count what the agent has spent since this was last told of it."""
+        tokens, days = self._counted.get(summary.agent, ({}, {}))
+        now = summary.tokens_by_kind
+        if tokens == now and days == summary.cost_by_day:
+            return
+        for kind, count in now.items():
+            self.tokens[kind] += count - tokens.get(kind, 0)
+        for day, cost in summary.cost_by_day.items():
+            more = cost - days.get(day, 0.0)
+            self.by_day[day] = round(self.by_day.get(day, 0.0) + more, 9)
+            self.cost_usd = round(self.cost_usd + more, 9)
+        self._counted[summary.agent] = (now, dict(summary.cost_by_day))
+
+    def ended(self, summary: Summary) -> None:
+        """Count what an agent has spent that has ended, which spends nothing more."""
+        self.saw(summary)
+        self._counted.pop(summary.agent, None)

@@ -1,0 +1,239 @@
+"""What an agent has spent, over all its launches: what the CLI says, and an estimate of the replies that it has not counted yet.
+
+The CLI counts a reply when its stream ends, which is after the gate was asked about the reply's calls (measured, 2.1.329).
+Its frames carry the count of before the reply was written, so that the input is exact and the output says 1. It tells its
+figures at the end of a turn, and whenever it is asked (`get_usage`); they are those of its process, and after an end in
+order those of the processes before it, which a resumed session goes on from.
+
+Partial messages (`--include-partial-messages`) are not asked for: the count of a reply comes with them after the gate was
+asked too, those of subagents never, and each block costs three lines more and one for every few words.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from supervisor.protocol.messages import Assistant, Usage
+from supervisor.protocol.prices import Price, Prices, Spent, price_of, told
+
+CHARACTERS_A_TOKEN = 4
+"""The usual ratio for English and code, for replies whose frame carries the count from before they were written."""
+
+MOST_UNCOUNTED = 8
+"""Replies whose estimates are kept apart: a CLI that is asked has counted all but those in flight, its own and its subagents'."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """One reply of a model, as its frames tell of it: one content block each."""
+
+    id: str
+    usage: Usage
+    price: Price | None
+    characters: int = 0
+
+    @property
+    def output(self) -> int:
+        """Tokens written so far, estimated unless the frames tell a larger count."""
+        return max(self.usage.output_tokens, self.characters // CHARACTERS_A_TOKEN)
+
+    @property
+    def spent(self) -> Spent:
+        """The tokens of the reply so far, and their cost if there is a price."""
+        usage = self.usage
+        given = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
+        return _priced(Spent(*given, self.output), self.price)
+
+    @property
+    def next(self) -> Spent:
+        """An estimate of the call that follows this reply: it is given all of this one again, and answers as much.
+
+        What was given before is read from the cache, where one is in use.
+        """
+        context = self.spent.tokens
+        cached = self.usage.cache_read_input_tokens + self.usage.cache_creation_input_tokens > 0
+        tokens = Spent(cache_read=context, output=self.output) if cached else Spent(input=context, output=self.output)
+        return _priced(tokens, self.price)
+
+
+class Spending:
+    """The tokens and the cost of one agent. A fold over what its CLI prints.
+
+    Args:
+        prices: The user's own prices.
+    """
+
+    def __init__(self, prices: Prices | None = None) -> None:
+        self._prices = prices or {}
+        self._before = Spent()
+        """Of the launches that ended."""
+        self._start: Spent | None = None
+        """What the CLI's figures began with in this launch; None if it has not said."""
+        self._said = Spent()
+        """Of this launch, as the CLI said last."""
+        self._older = Spent()
+        """Replies since then, of which none is in flight any more."""
+        self._since: deque[Reply] = deque()
+        """The latest replies since then, oldest first."""
+        self._read = 0
+        """What the replies of this launch were given, so far as the CLI's figures and frames tell."""
+        self.last: Reply | None = None
+        """The latest reply of the agent itself or of a subagent."""
+
+    @property
+    def total(self) -> Spent:
+        """All that was spent, the estimate of what the CLI has not counted included."""
+        total = self._before + self._said + self._older
+        for reply in self._since:
+            total += reply.spent
+        return total
+
+    @property
+    def next(self) -> Spent:
+        """An estimate of the model's next call; nothing before the first reply."""
+        return self.last.next if self.last else Spent()
+
+    def reply(self, message: Assistant) -> Reply:
+        """Begin to count a reply."""
+        reply = Reply(message.message_id, message.usage, price_of(message.model, self._prices))
+        self._since.append(reply)
+        self._read += reply.spent.read
+        self.last = reply
+        if len(self._since) > MOST_UNCOUNTED:
+            self._older += self._since.popleft().spent
+        return reply
+
+    def says(self, usage: object, total_cost_usd: object) -> bool:
+        """Take in figures of the CLI; whether there were some.
+
+        Args:
+            usage: What it says of each model.
+            total_cost_usd: What it says of all.
+        """
+        figures = told(usage, total_cost_usd, self._prices)
+        if figures is None or figures == Spent():
+            return False
+        if figures.tokens == 0 and figures.cost_usd:
+            self._costs(figures)
+        else:
+            self._counts(figures)
+        return True
+
+    def starts_at(self, usage: object, total_cost_usd: object) -> None:
+        """Take in the figures with which the CLI of this launch began; nothing happens once it has replied."""
+        if not self._read:
+            self._start = told(usage, total_cost_usd, self._prices) or Spent()
+
+    def launched(self, *, resumes: bool) -> None:
+        """Begin with another process of the CLI.
+
+        Args:
+            resumes: Whether it goes on in a session, of which its figures may begin with what was spent before.
+        """
+        self._before = self.total
+        self._start, self._said, self._older, self._read = None if resumes else Spent(), Spent(), Spent(), 0
+        self._since.clear()
+
+    def _counts(self, figures: Spent) -> None:
+        start = self._start if self._start is not None else self._guessed_start(figures)
+        said = figures - start
+        if said.read < self._said.read:  # it counts anew
+            self._before += self._said
+            start, said = Spent(), figures
+        self._start, self._said, self._older = start, said, Spent()
+        # A reply in flight is not among the CLI's figures: they lack what it was given.
+        lacking, kept = self._read - said.read, deque[Reply]()
+        while self._since and 0 < self._since[-1].spent.read <= lacking:
+            kept.appendleft(self._since.pop())
+            lacking -= kept[0].spent.read
+        self._since = kept
+        self._read = said.read + sum(reply.spent.read for reply in kept)
+
+    def _costs(self, figures: Spent) -> None:
+        """Take in a cost without tokens, as older versions and some proxies give it; the tokens stay as the frames tell."""
+        start = (self._start or self._guessed_start(figures)).cost_usd or 0.0
+        tokens = self.total - self._before
+        self._said = Spent(
+            tokens.input,
+            tokens.cache_write,
+            tokens.cache_read,
+            tokens.output,
+            max(0.0, (figures.cost_usd or 0.0) - start),
+        )
+        self._start, self._older = self._start or Spent(cost_usd=start), Spent()
+        self._since.clear()
+
+    def _guessed_start(self, figures: Spent) -> Spent:
+        """Guess what the figures of a CLI began with that was not asked: they hold the launches before if they are as large."""
+        held = self._before.cost_usd is not None and (figures.cost_usd or 0.0) >= self._before.cost_usd > 0
+        return self._before if held and figures.read >= self._before.read else Spent()
+
+
+ASK_SECONDS = 10.0
+"""Least time between two questions to the CLI for its figures, unless a limit is near: an answer is a line of 0.8 kB, and takes the CLI
+2 to 5 ms on an idle machine."""
+
+ANSWER_SECONDS = 60.0
+"""After how long a question that was not answered is given up, and asked again."""
+
+NEAR = 0.5
+"""Share of a limit from which on the CLI is asked after each call: the output of the replies since the last answer is only estimated."""
+
+START = "usage-start"
+"""The id of the question that is asked before a CLI is told anything that resumes a session."""
+
+
+class Questions:
+    """When the CLI is asked what it has used, at most one question at a time. A fold over what was asked and answered."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._open = ""
+        self._asked_at = 0.0
+        self._refused = False
+        """Whether this version of the CLI does not know the question."""
+
+    @property
+    def open(self) -> str:
+        """The id of the question that was not answered yet; empty if there is none."""
+        return self._open
+
+    def launched(self, mono: float, *, resumes: bool) -> str:
+        """Begin with another process of the CLI.
+
+        Args:
+            mono: Now, in seconds on the clock that never goes back.
+            resumes: Whether it goes on in a session, so that it is asked where its figures begin.
+
+        Returns:
+            The id of the question to ask before it is told anything; empty if none is due.
+        """
+        self._number, self._open, self._asked_at = 0, START if resumes else "", mono
+        return self._open
+
+    def due(self, mono: float, *, near: bool) -> str:
+        """Return the id of the question to ask now; empty if none is due.
+
+        Args:
+            mono: Now, in seconds on the clock that never goes back.
+            near: Whether a limit is near.
+        """
+        waited = mono - self._asked_at
+        if self._refused or waited < (ANSWER_SECONDS if self._open else 0.0 if near else ASK_SECONDS):
+            return ""
+        self._number += 1
+        self._open, self._asked_at = f"usage-{self._number}", mono
+        return self._open
+
+    def answered(self, id_: str, *, well: bool) -> bool:
+        """Note the answer to a question; whether it is one to the question that is open."""
+        if not self._open or id_ != self._open:
+            return False
+        self._open = ""
+        self._refused = self._refused or not well
+        return well
+
+
+def _priced(tokens: Spent, price: Price | None) -> Spent:
+    if price is None:
+        return tokens
+    return Spent(tokens.input, tokens.cache_write, tokens.cache_read, tokens.output, price.of(tokens))

@@ -1,0 +1,40 @@
+"""What all agents spent together."""
+
+from supervisor.core.board import Board
+from supervisor.core.costs import Costs
+from supervisor.core.summary import Summary
+from supervisor.protocol import events
+from supervisor.protocol.prices import Spent
+from tests.play import Play
+from tests.supervisor.core.test_board import failed, play_of
+
+DAY = 20_779
+
+
+def spends(summary: Summary, cost: float, day: int = DAY) -> Summary:
+    summary.spends(Spent(input=1, cache_write=2, cache_read=3, output=4, cost_usd=cost), day * 86_400.0)
+    return summary
+
+
+def made(agent: str) -> Summary:
+    return Summary.of(play_of(agent))
+
+
+def test_each_agent_counts_by_what_it_spent_since_it_was_counted_last() -> None:
+    costs, one, other = Costs(), made("a"), made("b")
+    for each in (spends(one, 0.25), spends(other, 1.0), spends(one, 0.75, DAY + 1), one):
+        costs.saw(each)
+    assert costs.cost_usd == 1.75
+    assert costs.by_day == {DAY: 1.25, DAY + 1: 0.5}
+    assert costs.tokens == {"input": 2, "cache_write": 4, "cache_read": 6, "output": 8}
+
+
+def test_agents_that_ended_stay_counted_and_one_of_a_snapshot_counts_once() -> None:
+    board = Board(lambda submitted: Play().make(submitted))
+    board.restore([spends(made("old"), 0.5)])
+    board.see(1, play_of("a"))
+    result = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.25}
+    board.see(2, events.LineReceived(agent="a", at=DAY * 86_400.0, mono=1.0, end=1, frame=result))
+    assert board.costs.cost_usd == 0.75
+    board.see(3, failed("a"))
+    assert (board.costs.cost_usd, board.costs.by_day) == (0.75, {DAY: 0.75})
