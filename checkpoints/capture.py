@@ -19,6 +19,7 @@ from checkpoints.ignore import Rules
 from checkpoints.index import Indexes
 from checkpoints.look import Folders, Refusal, open_root
 from checkpoints.model import Checkpoint, Facts, Nested, Skipped
+from checkpoints.notes import NoteQueues
 from checkpoints.objects import EMPTY_TREE
 from checkpoints.pack import NothingWritten, PackWriter
 from checkpoints.paths import bytes_of, self_and_above, text_of
@@ -75,8 +76,20 @@ class _State:
 class Capturer:
     """Captures one workspace. Safe between threads: one checkpoint per workspace at a time."""
 
-    def __init__(self, store: Store, workspace: Path, settings: CaptureSettings = CaptureSettings()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        workspace: Path,
+        settings: CaptureSettings = CaptureSettings(),
+        queues: NoteQueues | None = None,
+    ) -> None:
         """Begin to watch; the first capture looks at everything.
+
+        Args:
+            store: Where its checkpoints go.
+            workspace: The folder.
+            settings: What the user chose.
+            queues: The kernel's queues of changes, shared with other workspaces; None takes one for this alone.
 
         Raises:
             WorkspaceGoneError: There is no folder at this path.
@@ -91,7 +104,7 @@ class Capturer:
         os.close(root)
         self._identity = (state.st_dev, state.st_ino)
         self.label = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
-        self.watcher = Watcher()
+        self.watcher = Watcher(queues)
         self._folders = repository.find(workspace)
         self._sources = repository.ignore_sources(self._folders)
         self._indexes = Indexes()

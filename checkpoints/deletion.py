@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from checkpoints.durable import sync_folder
+from checkpoints.durable import sync_place
 from checkpoints.errors import CheckpointError
 from checkpoints.foundation import project_named
 from checkpoints.restore_journal import journals_in
@@ -31,4 +31,4 @@ def delete_store(folder: Path) -> None:
     folder.rename(going)
     store.lose()
     shutil.rmtree(going)
-    sync_folder(folder.parent)
+    sync_place(folder.parent)

@@ -46,11 +46,20 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder durable."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def sync_place(path: Path) -> None:
+    """Make the content of a file durable, or the names in a folder."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that only its owner reads, in the place of one that may be there; not durably."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(fd, data)
     finally:
         os.close(fd)
 
@@ -59,19 +68,15 @@ def replace_file(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Put a file in place whole: after a crash the old or the new content is there, never a part."""
     new = path.with_name(f"tmp_{path.name}")
     try:
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            write_all(fd, data)
-            if sync:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+        write_new(new, data)
+        if sync:
+            sync_place(new)
         new.replace(path)
     except OSError:
         new.unlink(missing_ok=True)
         raise
     if sync:
-        sync_folder(path.parent)
+        sync_place(path.parent)
 
 
 def sync_filesystem(fd: int) -> None:

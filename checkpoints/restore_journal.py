@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from checkpoints.durable import replace_file, room_needed, sync_folder
+from checkpoints.durable import replace_file, room_needed, sync_place
 from checkpoints.errors import CheckpointError
 from checkpoints.store import Store
 
@@ -45,7 +45,7 @@ class JournalFile:
     def remove(self) -> None:
         """Say durably that the restore is over."""
         self._path.unlink(missing_ok=True)
-        sync_folder(self._path.parent)
+        sync_place(self._path.parent)
 
 
 def journals_in(store: Path) -> list[Path]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from checkpoints import foundation
-from checkpoints.durable import room_needed, sync_folder
+from checkpoints.durable import room_needed, sync_place
 from checkpoints.errors import StoreFullError
 from checkpoints.ledger import Ledger, dropped, made
 from checkpoints.model import Checkpoint
@@ -30,7 +30,7 @@ from checkpoints.objects import Kind, encode_commit
 from checkpoints.pack import PackWriter, put_pack
 from checkpoints.records import message_of
 from checkpoints.refs import NAME, Refs
-from checkpoints.wal import Promise, WriteAheadLog
+from checkpoints.wal import Promise, WriteAheadLog, blank
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 MAX_PROMISE_BYTES = 1 << 20
@@ -50,7 +50,7 @@ class Store(ObjectBase):
         self.project = project
         self._mutex = threading.RLock()
         self._tips: dict[str, str] = {}
-        foundation.lay(folder, project)
+        foundation.lay(folder, project, {"wal": blank(0)})
         self._lock = foundation.take_ownership(folder)
         super().__init__(folder / "objects.git")
         self._refs = Refs(self.objects / "refs" / "checkpoints")
@@ -140,6 +140,7 @@ class Store(ObjectBase):
         pack = objects.seal()
         if not self._wal.fits(len(line) + len(pack)):
             self.settle()
+            self._wal.grow(len(line) + len(pack))
         before = self.ledger.size_bytes
         self.ledger.append([line])
         try:
@@ -174,9 +175,10 @@ class Store(ObjectBase):
                 for oid, packed in self._unsettled.items():
                     together.add_packed(oid, packed)
                 together.finish()
-            with room_needed("the ledger of checkpoints"):
-                self.ledger.sync()
-                self._wal.begin_anew(self.ledger.size_bytes)
+            if not self._wal.is_empty or self.ledger.size_bytes != self._wal.settled_bytes:
+                with room_needed("the ledger of checkpoints"):
+                    self.ledger.sync()
+                    self._wal.begin_anew(self.ledger.size_bytes)
             self._unsettled = {}
             self._refs.mend(self.ledger)
 
@@ -259,9 +261,9 @@ class Store(ObjectBase):
     def end_packing(self, new: str | None, old: frozenset[str]) -> None:
         """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
         with self._mutex:
-            sync_folder(self.packs)
+            sync_place(self.packs)
             self.alternates.unlink(missing_ok=True)
-            sync_folder(self.alternates.parent)
+            sync_place(self.alternates.parent)
             for name in old - {new}:
                 (self.packs / f"{name}.idx").unlink(missing_ok=True)
                 (self.packs / f"{name}.pack").unlink(missing_ok=True)

@@ -15,17 +15,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from checkpoints.durable import room_needed, sync_folder, write_all
+from checkpoints.durable import replace_file, room_needed
 
-SIZE_BYTES = 4 << 20
-"""A capture of ten files takes about 40 KB, so this settles after some hundred."""
+FIRST_BYTES = 64 << 10
+"""The size of a new log: a project in which little is done takes no more, and a thousand of them start at once on one disk."""
+
+MOST_BYTES = 4 << 20
+"""The size to which a log grows that fills up. A capture of ten files takes about 40 KB, so this settles after some hundred."""
+
+SIZES = tuple(size << 10 for size in (64, 256, 1024, 4096))
+"""The sizes that a log may have; one of another was cut."""
 
 _HEADER = struct.Struct(">8sQQI")
 """Mark, generation, size of the ledger that is durable without this log, checksum."""
 _RECORD = struct.Struct(">QIII")
 """Generation, length of the line, length of the pack, checksum of both and of the generation."""
 _MARK = b"CHAPWAL1"
-_FIRST = 512
+_HEAD_BYTES = 512
 """The header has a sector of its own: it is written whole or not at all."""
 
 
@@ -38,7 +44,7 @@ class Promise:
 
 
 class WriteAheadLog:
-    """One file of fixed size. Not safe between threads; the store guards it."""
+    """One file, all of whose blocks are written. Not safe between threads; the store guards it."""
 
     def __init__(self, path: Path, ledger_bytes: int) -> None:
         """Open the log, or create it for a ledger of this size, all of which then counts as durable.
@@ -52,13 +58,13 @@ class WriteAheadLog:
         self.problem = ""
         """What was wrong with the log that was found; empty where nothing was."""
         if not path.exists():
-            self._create(ledger_bytes)
+            self._create(blank(ledger_bytes))
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         header = self._read_header()
         if header is None:
             header = self._put_aside(ledger_bytes)
         self._generation, self.settled_bytes = header
-        self._end = _FIRST
+        self._end = _HEAD_BYTES
 
     def _put_aside(self, ledger_bytes: int) -> tuple[int, int]:
         aside = self.path.with_name("wal.damaged")
@@ -68,26 +74,17 @@ class WriteAheadLog:
         )
         os.close(self._fd)
         self.path.rename(aside)
-        self._create(ledger_bytes)
+        self._create(blank(ledger_bytes))
         self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         return 1, ledger_bytes
 
-    def _create(self, ledger_bytes: int) -> None:
-        new = self.path.with_name("tmp_wal")
+    def _create(self, content: bytes) -> None:
         with room_needed("the write-ahead log"):
-            fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            try:
-                write_all(fd, bytes(SIZE_BYTES))
-                os.pwrite(fd, _header(1, ledger_bytes), 0)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            new.rename(self.path)
-            sync_folder(self.path.parent)
+            replace_file(self.path, content)
 
     def _read_header(self) -> tuple[int, int] | None:
         data = os.pread(self._fd, _HEADER.size, 0)
-        if len(data) == _HEADER.size and os.fstat(self._fd).st_size == SIZE_BYTES:
+        if len(data) == _HEADER.size and self.size_bytes in SIZES:
             mark, generation, settled, _ = _HEADER.unpack(data)
             if mark == _MARK and data == _header(generation, settled):
                 return generation, settled
@@ -102,11 +99,31 @@ class WriteAheadLog:
     @property
     def is_empty(self) -> bool:
         """Whether nothing in the store relies on this log."""
-        return self._end == _FIRST
+        return self._end == _HEAD_BYTES
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the file is."""
+        return os.fstat(self._fd).st_size
 
     def fits(self, size: int) -> bool:
         """Whether a promise of so many bytes has room without settling."""
-        return self._end + _RECORD.size + size <= SIZE_BYTES
+        return self._end + _RECORD.size + size <= self.size_bytes
+
+    def grow(self, size: int) -> None:
+        """Become larger, and so large that a promise of so many bytes has room, if a log may be. It must be empty.
+
+        Raises:
+            StoreFullError: There was no room; the log is as it was.
+        """
+        needed = _HEAD_BYTES + _RECORD.size + size
+        larger = next((one for one in SIZES if one > self.size_bytes and one >= needed), None)
+        if larger is None:
+            return
+        self._create(blank(self.settled_bytes, larger))
+        os.close(self._fd)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        self._generation = 1
 
     def append(self, promise: Promise) -> None:
         """Make a promise durable: this announces the checkpoint.
@@ -133,7 +150,7 @@ class WriteAheadLog:
         if len(head) < _RECORD.size:
             return None
         generation, line_bytes, pack_bytes, checksum = _RECORD.unpack(head)
-        if generation != self._generation or offset + line_bytes + pack_bytes > SIZE_BYTES:
+        if generation != self._generation or offset + line_bytes + pack_bytes > self.size_bytes:
             return None
         body = os.pread(self._fd, line_bytes + pack_bytes, offset + _RECORD.size)
         if _checksum(generation, line_bytes, body) != checksum:
@@ -146,13 +163,18 @@ class WriteAheadLog:
         os.fdatasync(self._fd)
         self._generation += 1
         self.settled_bytes = settled_bytes
-        self._end = _FIRST
+        self._end = _HEAD_BYTES
 
     def close(self) -> None:
         """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def blank(ledger_bytes: int, size: int = FIRST_BYTES) -> bytes:
+    """Return what a log without promises is, for a ledger of this size, all of which counts as durable."""
+    return _header(1, ledger_bytes).ljust(size, b"\0")
 
 
 def _header(generation: int, settled: int) -> bytes:

@@ -1,45 +1,43 @@
-"""Which paths changed: the kernel's own notes, read straight from inotify(7).
+"""Which paths of a workspace changed: the kernel's own notes, see `checkpoints.notes`, told as paths.
 
 A library between (watchfiles) was tried and does not serve: it watches ignored folders, follows links out of the
 workspace, stops for good at a name that is no UTF-8, and does not pass on that the kernel's queue ran over.
 
 No cookie file is needed to know that all changes were seen. The kernel queues a note before the call that made the
-change returns, so whoever reads the queue empty has seen every change that was finished before.
+change returns, so whoever reads what the queue holds has seen every change that was finished before.
 
 What has no note: writes through a shared memory mapping while it is mapped, writes through a hard link outside the
 workspace, and changes that another machine makes on a network file system. The full scan finds those.
 """
 
-import ctypes
-import errno
-import os
-import select
-import struct
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from checkpoints.notes import (
+    CLOSE_WRITE,
+    DELETE,
+    DELETE_SELF,
+    ISDIR,
+    MOVE_SELF,
+    MOVED_FROM,
+    MOVED_TO,
+    NoteQueue,
+    NoteQueues,
+    refusal,
+)
 from checkpoints.paths import join, self_and_above
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-_MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
-_MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x40, 0x80, 0x100, 0x200
-_DELETE_SELF, _MOVE_SELF, _OVERFLOW, _IGNORED = 0x400, 0x800, 0x4000, 0x8000
-_ONLYDIR, _ISDIR = 0x01000000, 0x40000000
-_MASK = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _ONLYDIR
-_ROOT_MASK = _MASK | _DELETE_SELF | _MOVE_SELF
-_OPERATIONS = _CLOSE_WRITE | _MOVED_TO | _DELETE
-_NOTE = struct.Struct("iIII")
-_READ_BYTES = 1 << 18
+_OPERATIONS = CLOSE_WRITE | MOVED_TO | DELETE
 
 MAX_CHANGED = 100_000
 """Changed paths remembered between captures, about 15 MB. Beyond it a full scan is cheaper than the list."""
 
-
 MAX_NEW = 1_000
 """Changed paths remembered for who looks after each step; what changes more did what nobody would list."""
+
+_MANY_LEFT = 10_000
 
 
 class Changes(NamedTuple):
@@ -60,26 +58,30 @@ class _Memory:
 
 
 class Watcher:
-    """Watches the folders that it is told of. Safe between threads; a thread of its own empties the kernel's queue."""
+    """Watches the folders that it is told of. Safe between threads.
 
-    def __init__(self) -> None:
-        """Ask the kernel for a queue; where that fails, `problem` says why, and every capture is a full scan."""
-        self._mutex = threading.RLock()
+    Args:
+        queues: The kernel's queues, shared with other workspaces.
+    """
+
+    def __init__(self, queues: NoteQueues | None = None) -> None:
+        """Join a queue; where the kernel gives none, `problem` says why, and every capture is a full scan."""
+        self._own_mutex = threading.RLock()
         self._memory = _Memory()
         self._new: set[bytes] = set()
+        self._new_from = 0
+        """Where in the queue's stream what is new begins."""
         self._path_of: dict[int, bytes] = {}
+        self._queues = queues if queues is not None else NoteQueues()
+        self._queue: NoteQueue | None = None
         self.problem = ""
         """Why changes cannot be told from notes; empty where they can."""
         self.operations = 0
         """Files written, moved or deleted in what is watched, each time counted."""
-        self._fd = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._end_read, self._end_write = os.pipe2(os.O_CLOEXEC)
-        self._thread: threading.Thread | None = None
-        if self._fd < 0:
-            self.problem = _refusal(ctypes.get_errno())
-            return
-        self._thread = threading.Thread(target=self._empty_queue, name="checkpoint-watch", daemon=True)
-        self._thread.start()
+        try:
+            self._queue = self._queues.join(self)
+        except OSError as error:
+            self.problem = refusal(error.errno or 0)
 
     @property
     def folders(self) -> int:
@@ -88,38 +90,40 @@ class Watcher:
 
     def watch(self, path: bytes, fd: int) -> None:
         """Watch an open folder that lies at this path."""
-        if self.problem:
+        queue = self._queue
+        if queue is None:
             return
-        mask = _MASK if path else _ROOT_MASK
-        number = _libc.inotify_add_watch(self._fd, b"/proc/self/fd/%d" % fd, mask)
-        if number < 0:
-            self._give_up(_refusal(ctypes.get_errno(), len(self._path_of)))
-            return
-        with self._mutex:
-            self._path_of[number] = path
-
-    def _give_up(self, why: str) -> None:
-        """Stop watching: a watch with gaps is worse than none. Watches are freed for others at once."""
-        with self._mutex:
-            if not self.problem:
-                self.problem = why
-                self._path_of.clear()
-                self._stop_thread()
-                os.close(self._fd)
-                self._fd = -1
+        try:
+            with queue.mutex:
+                self._path_of[queue.watch(self, fd, root=not path)] = path
+        except OSError as error:
+            self._give_up(refusal(error.errno or 0, len(self._path_of)))
 
     def take(self) -> Changes:
         """Return what changed since the last call, up to and including what was finished before this one."""
+        self._read()
         with self._mutex:
-            self._read_queue()
             self._drop_left()
             memory, self._memory = self._memory, _Memory()
         return Changes(frozenset(memory.paths), self.problem or memory.lost)
 
+    def pass_over(self) -> None:
+        """Have `look` tell of what changes from now on.
+
+        It is called in the event loop, so it takes a slice of the queue's notes at most. Those that wait behind it are
+        known by their place to be from before; the kernel may only have joined the very last of them with one that follows.
+        """
+        queue = self._queue
+        if queue is not None:
+            with queue.mutex:
+                queue.read_slice()
+                self._new_from = queue.position
+                self._new.clear()
+
     def look(self) -> frozenset[bytes]:
         """Return what changed since the last look, beside what captures take; empty where changes are not told."""
+        self._read()
         with self._mutex:
-            self._read_queue()
             new, self._new = self._new, set()
         return frozenset(new)
 
@@ -133,6 +137,7 @@ class Watcher:
         """Count these paths as changed."""
         with self._mutex:
             self._memory.paths.update(paths)
+            self._forget_too_many()
 
     def lose(self, why: str) -> None:
         """Count everything as changed: the next capture is a full scan."""
@@ -142,63 +147,15 @@ class Watcher:
     def close(self) -> None:
         """Stop watching."""
         self._give_up("The watch was closed.")
-        for fd in (self._end_read, self._end_write):
-            if fd >= 0:
-                os.close(fd)
-        self._end_read = self._end_write = -1
 
-    # ── the queue ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── what the queue tells, with its mutex held ─────────────────────────────────────────────────────────────────────
 
-    def _stop_thread(self) -> None:
-        os.write(self._end_write, b"x")
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            self._mutex.release()
-            try:
-                thread.join()
-            finally:
-                self._mutex.acquire()
-
-    def _empty_queue(self) -> None:
-        """Keep the kernel's queue (16,384 notes by default) from running over between captures."""
-        poll = select.poll()
-        poll.register(self._fd, select.POLLIN)
-        poll.register(self._end_read, select.POLLIN)
-        while True:
-            ready = {fd for fd, _ in poll.poll()}
-            if self._end_read in ready:
-                return
-            with self._mutex:
-                if not self.problem:
-                    self._read_queue()
-
-    def _read_queue(self) -> None:
-        while self._fd >= 0:
-            try:
-                data = os.read(self._fd, _READ_BYTES)
-            except BlockingIOError:
-                return
-            self._take_notes(data)
-
-    def _take_notes(self, data: bytes) -> None:
-        at = 0
-        while at < len(data):
-            number, mask, _, length = _NOTE.unpack_from(data, at)
-            at += _NOTE.size
-            name = data[at : at + length].rstrip(b"\0")
-            at += length
-            if mask & _OVERFLOW:
-                self._memory.lost = "The kernel's queue of changes ran over."
-            elif mask & _IGNORED:
-                self._path_of.pop(number, None)
-            elif (folder := self._path_of.get(number)) is not None:
-                self._take_note(folder, mask, name)
-        if len(self._memory.paths) > MAX_CHANGED:
-            self._memory.paths.clear()
-            self._memory.lost = f"More than {MAX_CHANGED:,} paths changed."
-
-    def _take_note(self, folder: bytes, mask: int, name: bytes) -> None:
-        if mask & (_DELETE_SELF | _MOVE_SELF):
+    def note(self, number: int, mask: int, name: bytes, position: int) -> None:
+        """Note what changed in a watched folder."""
+        folder = self._path_of.get(number)
+        if folder is None:
+            return
+        if mask & (DELETE_SELF | MOVE_SELF):
             if not folder:
                 self._memory.lost = "The workspace was moved or deleted."
             return
@@ -206,37 +163,61 @@ class Watcher:
             return
         path = join(folder, name)
         self._memory.paths.add(path)
-        if len(self._new) < MAX_NEW:
+        if position >= self._new_from and len(self._new) < MAX_NEW:
             self._new.add(path)
-        self.operations += bool(mask & _OPERATIONS and not mask & _ISDIR)
-        if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
+        self.operations += bool(mask & _OPERATIONS and not mask & ISDIR)
+        if mask & ISDIR and mask & (MOVED_FROM | DELETE):
             self._memory.left.add(path)
             if len(self._memory.left) > _MANY_LEFT:
                 self._drop_left()
+        self._forget_too_many()
+
+    def ran_over(self) -> None:
+        """Notes were lost, of this workspace or of another."""
+        self._memory.lost = "The kernel's queue of changes ran over."
+
+    def unwatched(self, number: int) -> None:
+        """Forget a watch that the kernel dropped."""
+        self._path_of.pop(number, None)
+
+    # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _mutex(self) -> threading.RLock:
+        """The queue's, with which it is told of notes; one of its own if it has no queue."""
+        queue = self._queue
+        return queue.mutex if queue is not None else self._own_mutex
+
+    def _read(self) -> None:
+        if self._queue is not None:
+            self._queue.read_what_is_there()
+
+    def _forget_too_many(self) -> None:
+        if len(self._memory.paths) > MAX_CHANGED:
+            self._memory.paths.clear()
+            self._memory.lost = f"More than {MAX_CHANGED:,} paths changed."
+
+    def _give_up(self, why: str) -> None:
+        """Stop watching: a watch with gaps is worse than none. Watches are freed for others at once."""
+        queue = self._queue
+        if queue is None:
+            return
+        with queue.mutex:
+            self.problem = self.problem or why
+            numbers = list(self._path_of)
+            self._path_of.clear()
+            for number in numbers:
+                queue.unwatch(self, number)
+            self._queue = None
+        self._queues.leave(queue, self)
 
     def _drop_left(self) -> None:
         """Drop the watches of folders that were moved away: where they are now is looked at anew, and watched anew."""
         left, self._memory.left = self._memory.left, set()
-        if not left:
+        queue = self._queue
+        if not left or queue is None:
             return
         for number, path in list(self._path_of.items()):
             if any(above in left for above in self_and_above(path)):
                 del self._path_of[number]
-                _libc.inotify_rm_watch(self._fd, number)
-
-
-_MANY_LEFT = 10_000
-
-
-def _refusal(code: int, watched: int = 0) -> str:
-    if code == errno.ENOSPC:
-        return (
-            f"The kernel refuses to watch more than {watched} folders (fs.inotify.max_user_watches); every capture reads "
-            "all files. Raise it with `sysctl fs.inotify.max_user_watches=1048576`."
-        )
-    if code == errno.EMFILE:
-        return (
-            "The kernel refuses another watcher (fs.inotify.max_user_instances); every capture reads all files. "
-            "Raise it with `sysctl fs.inotify.max_user_instances=1024`."
-        )
-    return f"The kernel refuses to watch folders ({os.strerror(code)}); every capture reads all files."
+                queue.unwatch(self, number)

@@ -101,14 +101,17 @@ class Checkpointing:
             self._fault(agent, "capture_failed", what, Severity.HIGH, way_out)
 
     def _look_whether_watched(self, agent: str, workspace: str) -> None:
-        """Tell a person once that a workspace's captures are slow, and why."""
+        """Tell a person that captures are slow, and why: once for all workspaces of which that is so, for they have one cause."""
         problem = self._keeper.unwatched(workspace)
-        if problem and workspace not in self._unwatched:
-            self._unwatched.add(workspace)
-            what = f"Changes in the workspace {workspace} of agent {agent} cannot be watched. {problem}"
-            self._fault(
-                agent, "workspace_unwatched", what, Severity.MEDIUM, "Start chaperon again once that is mended."
-            )
+        if not problem or workspace in self._unwatched:
+            return
+        self._unwatched.add(workspace)
+        what = f"Changes in the workspace {workspace} of agent {agent} cannot be watched. {problem}"
+        if len(self._unwatched) > 1:
+            log.warning("%s", what)
+            return
+        way_out = "Start chaperon again once that is mended. If other workspaces follow, the log names them."
+        self._fault(agent, "workspace_unwatched", what, Severity.MEDIUM, way_out)
 
     async def _restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
         which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}

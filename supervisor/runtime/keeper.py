@@ -22,6 +22,7 @@ from checkpoints import repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
 from checkpoints.model import Checkpoint, Context, Facts, Health, Kept, Position, Reason, RestorePlan
+from checkpoints.notes import NoteQueues
 from checkpoints.plan import compare
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
@@ -110,6 +111,7 @@ class Keeper:
         self._settings = settings
         self._clock = clock
         self._opening = anyio.Lock()
+        self._queues = NoteQueues()
         self._claimed: set[tuple[Path, str]] = set()
         """Names of checkpoints that are being made, each with the folder of its store."""
 
@@ -233,7 +235,9 @@ class Keeper:
         store = await self.stores.of(await self.stores.in_thread(lambda: repository.project_of(Path(workspace))))
         async with self._opening:
             if workspace not in self.places:
-                capturer = await self.stores.in_thread(lambda: Capturer(store, Path(workspace), self._settings))
+                capturer = await self.stores.in_thread(
+                    lambda: Capturer(store, Path(workspace), self._settings, self._queues)
+                )
                 self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
 
@@ -248,10 +252,10 @@ class Keeper:
         """Have `changed` tell of what changes from now on.
 
         An answer to the CLI waits for it, so it is done in the loop: some 20 microseconds, where another thread takes half a
-        millisecond. The watcher's own thread sees to it that few notes wait to be read.
+        millisecond. However much other workspaces change, it is bounded.
         """
         if place := self.places.get(workspace):
-            place.capturer.watcher.look()
+            place.capturer.watcher.pass_over()
 
     async def changed(self, workspace: str) -> list[str]:
         """Return the files of a watched workspace that changed since the last call and are there now, at most `MOST_CHANGED`."""

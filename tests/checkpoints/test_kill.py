@@ -34,7 +34,13 @@ def lived_through_the_last_alone(found: list[dict[str, Any]], steps: int) -> boo
 
 @pytest.mark.parametrize(
     ("action", "steps", "first", "last"),
-    [("capture", 30, 1, 3), ("capture_much", 35, 1, 3), ("open_again", 10, 2, 2)],
+    [
+        ("make_store", 30, 0, 1),
+        ("capture", 25, 1, 3),
+        ("capture_much", 30, 1, 3),
+        ("grow", 20, 1, 3),
+        ("open_again", 10, 2, 2),
+    ],
 )
 @pytest.mark.timeout(300)
 def test_a_capture_killed_before_any_change_of_the_disk_loses_nothing_that_was_announced(

@@ -251,13 +251,13 @@ class Forgetful(Workspace):
     def lose_notes(self, seed: int) -> None:
         chance = random.Random(seed)
         watcher = self.capturer.watcher
-        take = watcher._take_note
+        take = watcher.note
 
-        def take_some(folder: bytes, mask: int, name: bytes) -> None:
+        def take_some(number: int, mask: int, name: bytes, position: int) -> None:
             if chance.random() > 0.5:
-                take(folder, mask, name)
+                take(number, mask, name, position)
 
-        watcher._take_note = take_some  # type: ignore[method-assign]
+        watcher.note = take_some  # type: ignore[method-assign]
 
     @rule()
     def capture(self) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import foundation
 from checkpoints import restore as restoring
 from checkpoints.capture import Capturer
 from checkpoints.health import examine
@@ -34,8 +33,7 @@ class Disk:
         """Called after each sync: that is when the power may go."""
         for name in ("fsync", "fdatasync"):
             patch.setattr(os, name, self.syncing(getattr(os, name)))
-        for module in (foundation, restoring):
-            patch.setattr(module, "sync_filesystem", self.sync_all)
+        patch.setattr(restoring, "sync_filesystem", self.sync_all)
         self.sync_all()
 
     def syncing(self, real: Callable[[int], None]) -> Callable[[int], None]:
@@ -121,7 +119,7 @@ def test_whenever_the_power_goes_each_announced_checkpoint_is_whole(
     store = Store(workspace.parent / "state", workspace)
     capturer = Capturer(store, workspace)
     disk.cut = cut
-    for number, size in enumerate((10, 20, 1_500_000, 30)):
+    for number, size in enumerate((10, 20, 1_500_000, 70_000, 30, 300_000, 40)):
         (workspace / "new").write_bytes(random.Random(number).randbytes(size))
         announced.append(capturer.capture(MOMENT).name)
         cut()

@@ -1,11 +1,13 @@
 """The watcher: what the kernel notes, told as paths."""
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from checkpoints.notes import MOST_QUEUES, NoteQueues
 from checkpoints.watch import MAX_CHANGED, Watcher
 
 
@@ -117,3 +119,85 @@ def test_writes_moves_and_deletions_of_files_are_counted(watcher: Watcher, tmp_p
     (tmp_path / "folder").mkdir()
     watcher.take()
     assert watcher.operations == 5
+
+
+def test_what_was_there_before_it_was_passed_over_is_not_new(watcher: Watcher, tmp_path: Path) -> None:
+    """Also if so much waits in the queue that it is not read for it."""
+    watch(watcher, tmp_path)
+    with watcher._mutex:
+        for number in range(2_000):
+            (tmp_path / f"a{number % 9}").touch()
+            (tmp_path / f"a{number % 9}").unlink()
+        (tmp_path / "before").touch()
+        watcher.pass_over()
+        (tmp_path / "after").touch()
+    assert watcher.look() == {b"after"}
+    assert b"before" in watcher.take().paths
+
+
+def test_three_hundred_workspaces_are_watched_by_few_instances_and_each_is_told_of_its_own(tmp_path: Path) -> None:
+    queues = NoteQueues()
+    watchers = [Watcher(queues) for _ in range(300)]
+    try:
+        for number, each in enumerate(watchers):
+            (tmp_path / f"{number}").mkdir()
+            watch(each, tmp_path / f"{number}")
+        assert {each.problem for each in watchers} == {""}
+        assert len(queues) == MOST_QUEUES
+        for number in range(0, 300, 7):
+            (tmp_path / f"{number}/file{number}").touch()
+        for number, each in enumerate(watchers):
+            assert each.take() == (frozenset() if number % 7 else {b"file%d" % number}, ""), number
+    finally:
+        for each in watchers:
+            each.close()
+    assert len(queues) == 0, "an instance that nobody uses is given back"
+
+
+def test_a_workspace_within_another_is_told_to_both_until_one_is_closed(tmp_path: Path) -> None:
+    queues = NoteQueues(most=1)
+    outer, inner = Watcher(queues), Watcher(queues)
+    (tmp_path / "inner").mkdir()
+    watch(outer, tmp_path, "inner")
+    watch(inner, tmp_path / "inner")
+    (tmp_path / "inner/one").touch()
+    assert outer.take().paths == {b"inner/one"}
+    assert inner.take().paths == {b"one"}
+    inner.close()
+    (tmp_path / "inner/two").touch()
+    assert outer.take().paths == {b"inner/two"}
+    outer.close()
+
+
+def test_a_queue_that_runs_over_is_said_to_all_that_share_it_and_to_nobody_else(tmp_path: Path) -> None:
+    queues = NoteQueues(most=2)
+    noisy, apart, beside = Watcher(queues), Watcher(queues), Watcher(queues)
+    for name, each in (("noisy", noisy), ("apart", apart), ("beside", beside)):
+        (tmp_path / name).mkdir()
+        watch(each, tmp_path / name)
+    with noisy._mutex:
+        for number in range(6_000):
+            (tmp_path / f"noisy/a{number % 2}").touch()
+            (tmp_path / f"noisy/a{number % 2}").unlink()
+    assert [bool(each.take().lost) for each in (noisy, apart, beside)] == [True, False, True]
+    for each in (noisy, apart, beside):
+        each.close()
+
+
+def test_without_a_further_instance_the_one_there_is_shared(tmp_path: Path) -> None:
+    queues = NoteQueues()
+    first = Watcher(queues)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))  # the kernel gives no instance for the same reason and code
+    try:
+        second, alone = Watcher(queues), Watcher(NoteQueues())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    watch(second, tmp_path)
+    (tmp_path / "file").touch()
+    assert second.problem == ""
+    assert second.take().paths == {b"file"}
+    assert len(queues) == 1
+    assert "max_user_instances" in alone.problem
+    second.close()
+    first.close()

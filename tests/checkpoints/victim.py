@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from checkpoints.packing import pack
 from checkpoints.restore import Restorer
 from checkpoints.restore_journal import interrupted
 from checkpoints.store import Store
+from checkpoints.wal import SIZES
 from checkpoints.workspaces import Workspaces
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -120,6 +122,25 @@ def capture_much(workspace: Path, state: Path, killer: Killer) -> None:
     capturer.capture(MOMENT)
 
 
+def make_store(workspace: Path, state: Path, killer: Killer) -> None:
+    """Make a store where none is, and the first checkpoint in it."""
+    shutil.rmtree(state)
+    killer.at_each_change()
+    store = Store(state, workspace)
+    Capturer(store, workspace).capture(MOMENT)
+
+
+def grow(workspace: Path, state: Path, killer: Killer) -> None:
+    """More than the log that a store begins with holds, so that it becomes larger."""
+    store = Store(state, workspace)
+    capturer = Capturer(store, workspace)
+    killer.at_each_change()
+    capturer.capture(MOMENT)
+    (workspace / "much").write_bytes(random.Random(0).randbytes(100_000))
+    capturer.capture(MOMENT)
+    assert (state / "wal").stat().st_size == SIZES[1]
+
+
 def open_again(workspace: Path, state: Path, killer: Killer) -> None:
     """Open a store whose last owner ended before it settled."""
     store = Store(state, workspace)
@@ -169,7 +190,10 @@ def restore_and_return(workspace: Path, state: Path, killer: Killer) -> None:
     raise SystemExit("nothing was in the way")
 
 
-ACTIONS = {act.__name__: act for act in (capture, capture_much, open_again, keep_up, restore, restore_and_return)}
+ACTIONS = {
+    act.__name__: act
+    for act in (make_store, capture, capture_much, grow, open_again, keep_up, restore, restore_and_return)
+}
 
 
 def killed_at(step: int, act: Callable[[Path, Path, Killer], None], workspace: Path, state: Path) -> bool:
@@ -200,7 +224,7 @@ def look(workspace: Path, state: Path, before: dict[str, object], first: dict[st
             write_out(store, bytes.fromhex(checkpoint.tree), copy)
         except CheckpointError as error:
             broken.append(str(error))
-    latest = shape(Path(f"{workspace}-{store.checkpoints[-1].name}"))
+    latest = shape(Path(f"{workspace}-{store.checkpoints[-1].name}")) if store.checkpoints else {}
     again = capturer.capture(MOMENT, scrub=True)
     write_out(store, bytes.fromhex(again.tree), Path(f"{workspace}-again"))
     return {

@@ -1,5 +1,6 @@
 """Captures and restores of live agents, with real git and a stand-in that does what it is told."""
 
+import errno
 import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from checkpoints.notes import Listener, NoteQueue, NoteQueues
 from checkpoints.restore import Restorer
 from supervisor.protocol import events
 from supervisor.protocol.errors import UsageError
@@ -148,3 +150,24 @@ async def test_a_workspace_that_cannot_be_watched_is_told_of_once(base: Base) ->
     (told,) = base.incidents()
     assert told["type"] == "workspace_unwatched"
     assert "cannot be watched. The kernel refuses to watch more than 3 folders." in told["summary"]
+
+
+async def test_many_workspaces_that_cannot_be_watched_are_one_incident(
+    base: Base, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Their cause is one, a limit of the kernel: 873 agents made 873 incidents."""
+    async with idle(base) as daemon:
+        daemon.keeper._queues = NoInstance()
+        for number in range(3):
+            other = base.root / f"other{number}"
+            shutil.copytree(base.repo, other)
+            await daemon.submit(base.submission(prompt="done", repository=str(other), name=f"b{number}"), by="test")
+        await until(lambda: caplog.text.count("cannot be watched. The kernel refuses another watcher") == 3)
+    assert [each["type"] for each in base.incidents()] == ["workspace_unwatched"]
+
+
+class NoInstance(NoteQueues):
+    """A kernel whose instances are used up, by programs that are none of ours."""
+
+    def join(self, listener: Listener) -> NoteQueue:  # noqa: ARG002 - as the one that it stands for
+        raise OSError(errno.EMFILE, "Too many open files")
