@@ -1,8 +1,9 @@
-"""The thread that writes the journal. All that blocks happens here, and nowhere else in the journal.
+"""The thread that writes the journal. All that blocks happens here and in the sync thread, and nowhere else in the journal.
 
-It takes what queued up, writes it in one call, says so, and syncs now and then for all at once. A failure ends it for
-good (poison), except for a full disk: then the half-written batch is cut off again, a reserve of room is given up, and
-what waits is tried again until it fits. The order in the file is the order in which events were put, always.
+It takes what queued up, writes it in one call, says so, and has it synced now and then for all at once, while it goes on
+to write. A failure ends it for good (poison), except for a full disk: then the half-written batch is cut off again, a
+reserve of room is given up, and what waits is tried again until it fits. The order in the file is the order in which
+events were put, always.
 """
 
 import contextlib
@@ -22,13 +23,19 @@ from supervisor.runtime.journal_errors import (
     JournalUnwrittenError,
 )
 from supervisor.runtime.segment_file import BATCH_BYTES, SegmentFile
+from supervisor.runtime.sync_thread import SyncThread
 
 SYNC_SECONDS = 0.010
-"""Longest time that written records stay unsynced. One fdatasync costs some 400 µs on ext4 whether it carries one record
-or a hundred (6 µs each then), so 100 a second cost 4 % of one disk's time, and a power cut loses 10 ms at most."""
+"""How long after the first unsynced record a sync begins, at most. One fdatasync costs some 400 µs on ext4 whether it carries
+one record or a hundred (6 µs each then), so 100 a second cost 4 % of one disk's time. What is written while one is under
+way goes with the next, which begins when that ends: a power cut takes 10 ms at most, and what two syncs take."""
 
 SYNC_BYTES = 256 * 1024
-"""Most bytes that stay unsynced; beyond it a sync costs more by what it carries than by being one."""
+"""Unsynced bytes from which on a sync begins at once; beyond it one costs more by what it carries than by being one."""
+
+MOST_UNSYNCED_BYTES = 4 * 1024 * 1024
+"""Unsynced bytes with which no more is written until a sync has ended: a disk that syncs for seconds bounds what a power cut
+can take."""
 
 RETRY_SECONDS = 1.0
 """How often a full disk is tried again: a person who made room sees the daemon go on at once, and the tries cost nothing."""
@@ -88,7 +95,8 @@ class JournalWriter:
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._pending: deque[tuple[int, bytes]] = deque()
         self._stopping = False
-        self._unsynced_since = 0.0
+        self._unsynced_since: float | None = None
+        """When the first record was written that no sync was begun for."""
         self._sync_wanted = 0
         self.state = JournalState.OPEN if reserve.hold() else JournalState.FULL
         self.failure: JournalError | None = None
@@ -101,6 +109,8 @@ class JournalWriter:
         """Bodies taken off the caller's account since the start, in bytes."""
         self.sync_seconds: deque[float] = deque(maxlen=MOST_SYNCS)
         """How long the latest syncs took, oldest first, until somebody takes them."""
+        self._syncing = SyncThread(file.disk.sync, clock, lambda: self._queue.put(Poke()))
+        file.before_roll = self._await_sync
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -121,9 +131,10 @@ class JournalWriter:
         try:
             while not self._stopping:
                 self._gather()
+                self._take_sync()
                 self._write_pending()
                 if self._sync_is_due():
-                    self._sync()
+                    self._begin_sync()
                 self._leave_full()
             self._finish()
         except JournalPoisonedError as poison:
@@ -131,6 +142,7 @@ class JournalWriter:
         except BaseException as error:  # noqa: BLE001 - whatever it is, those who wait must be told
             self._fail(self._file.poison(error), JournalState.POISONED)
         finally:
+            self._syncing.close()
             self._file.close()
 
     def _gather(self) -> None:
@@ -153,8 +165,8 @@ class JournalWriter:
         """Return how long the thread may wait for something to do, in seconds; None for ever."""
         if self.state is JournalState.FULL:
             return RETRY_SECONDS
-        if self.synced_n < self.written_n:
-            return max(0.0, self._unsynced_since + SYNC_SECONDS - self._clock.mono())
+        if self.synced_n < self.written_n and not self._syncing.busy:
+            return max(0.0, (self._unsynced_since or 0.0) + SYNC_SECONDS - self._clock.mono())
         return None
 
     def _write_pending(self) -> None:
@@ -168,9 +180,10 @@ class JournalWriter:
                     return
 
     def _write_batch(self) -> None:
-        nothing_unsynced = not self._file.unsynced_bytes
+        if self._file.unsynced_bytes > MOST_UNSYNCED_BYTES:
+            self._sync()
         batch = self._file.append(self._pending)
-        if nothing_unsynced:
+        if self._unsynced_since is None:
             self._unsynced_since = self._clock.mono()
         for _ in batch.lines:
             self._pending.popleft()
@@ -178,7 +191,7 @@ class JournalWriter:
         self._on_progress()
 
     def _sync_is_due(self) -> bool:
-        if self.synced_n >= self.written_n:
+        if self._syncing.busy or self._unsynced_since is None:
             return False
         return (
             self._sync_wanted > self.synced_n
@@ -186,11 +199,38 @@ class JournalWriter:
             or self._clock.mono() >= self._unsynced_since + SYNC_SECONDS
         )
 
+    def _begin_sync(self) -> None:
+        self._unsynced_since = None
+        if self._file.unsynced_bytes:
+            self._syncing.begin(self._file.to_sync())
+        else:  # a new file was begun, for which the one before was synced
+            self.synced_n = self.written_n
+            self._on_progress()
+
+    def _await_sync(self) -> None:
+        """Wait for the sync that is under way, if one is."""
+        self._take_sync(wait=True)
+
+    def _take_sync(self, *, wait: bool = False) -> None:
+        done = self._syncing.take(wait=wait)
+        if done is None:
+            return
+        if done.error is not None:
+            raise self._file.poison(done.error)
+        self._file.synced(done.job)
+        self._told_synced(done.job.n, done.seconds)
+
     def _sync(self) -> None:
+        """Sync all that was written, here and now."""
+        self._await_sync()
         began = self._clock.mono()
         self._file.sync()
-        self.sync_seconds.append(self._clock.mono() - began)
-        self.synced_n = self.written_n
+        self._unsynced_since = None
+        self._told_synced(self.written_n, self._clock.mono() - began)
+
+    def _told_synced(self, n: int, seconds: float) -> None:
+        self.sync_seconds.append(seconds)
+        self.synced_n = max(self.synced_n, n)
         self._on_progress()
 
     def _enter_full(self) -> bool:

@@ -33,6 +33,7 @@ from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.keyed_locks import KeyedLocks
 from supervisor.runtime.stores import Stores
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class Keeper:
         """Stores that are larger than they may be, and of which that was told."""
         self._settings = settings
         self._clock = clock
-        self._opening = anyio.Lock()
+        self._opening = KeyedLocks()
         self._queues = NoteQueues()
         self._claimed: set[tuple[Path, str]] = set()
         """Names of checkpoints that are being made, each with the folder of its store."""
@@ -233,7 +234,7 @@ class Keeper:
         if workspace in self.places:
             return self.places[workspace]
         store = await self.stores.of(await self.stores.in_thread(lambda: repository.project_of(Path(workspace))))
-        async with self._opening:
+        async with self._opening.of(workspace):
             if workspace not in self.places:
                 capturer = await self.stores.in_thread(
                     lambda: Capturer(store, Path(workspace), self._settings, self._queues)

@@ -6,7 +6,7 @@ cannot be taken off again, may not: that is a `JournalPoisonedError`.
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from supervisor.runtime.disk import NO_SPACE, Disk, replace_file, write_all
 from supervisor.runtime.journal_errors import JournalPoisonedError
 from supervisor.runtime.journal_recovery import Recovery
 from supervisor.runtime.segments import segment_path
+from supervisor.runtime.sync_thread import Job
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a new file is begun: 64 MiB is checked at start in half a second, and is 130,000 events of 500 bytes."""
@@ -45,13 +46,14 @@ class SegmentFile:
     """
 
     def __init__(self, directory: Path, found: Recovery, disk: Disk, segment_bytes: int) -> None:
-        self._directory, self._disk, self._segment_bytes = directory, disk, segment_bytes
+        self._directory, self.disk, self._segment_bytes = directory, disk, segment_bytes
         self._path, self._size, self._hash = found.segment, found.size, found.hash
         self._fd: int | None = None
         self.n = found.n
         """Number of the last record written."""
-        self.unsynced_bytes = 0
-        """How much was written since the last sync, in bytes."""
+        self.before_roll: Callable[[], None] = lambda: None
+        """Called before a file is left for the next one; a sync of it in another thread must have ended then."""
+        self._written_bytes = self._synced_bytes = 0
 
     def append(self, pending: Iterable[tuple[int, bytes]]) -> Batch:
         """Write records as far as they go into one call and one file, all of them or none.
@@ -71,6 +73,11 @@ class SegmentFile:
         self._size, self._hash, self.n = batch.size, batch.hash, batch.n
         return batch
 
+    @property
+    def unsynced_bytes(self) -> int:
+        """How much was written that is not known to be on the disk, in bytes."""
+        return self._written_bytes - self._synced_bytes
+
     def sync(self) -> None:
         """Bring all that was written to the disk.
 
@@ -79,12 +86,21 @@ class SegmentFile:
         """
         if not self.unsynced_bytes:
             return
-        assert self._fd is not None
+        job = self.to_sync()
         try:
-            self._disk.sync(self._fd)
+            self.disk.sync(job.fd)
         except OSError as error:
             raise self.poison(error) from error
-        self.unsynced_bytes = 0
+        self.synced(job)
+
+    def to_sync(self) -> Job:
+        """Say what another thread is to sync; there must be something. The file stays open until `before_roll`."""
+        assert self._fd is not None
+        return Job(self._fd, self.n, self._written_bytes)
+
+    def synced(self, job: Job) -> None:
+        """Note that this is on the disk."""
+        self._synced_bytes = max(self._synced_bytes, job.written_bytes)
 
     def close(self) -> None:
         """Give the file back."""
@@ -92,7 +108,7 @@ class SegmentFile:
         if fd is not None:
             # What matters was synced before, and a descriptor is gone even where closing it fails.
             with contextlib.suppress(OSError):
-                self._disk.close(fd)
+                self.disk.close(fd)
 
     def poison(self, error: BaseException) -> JournalPoisonedError:
         """Say that this failed and that the journal cannot go on."""
@@ -123,12 +139,13 @@ class SegmentFile:
         if self._path is None:
             path = segment_path(self._directory, n)
             header, header_hash = records.encode_header(n, self._hash)
-            replace_file(self._disk, path, header)
+            replace_file(self.disk, path, header)
             self._path, self._size, self._hash = path, len(header), header_hash
-        self._fd = self._disk.open(self._path, os.O_WRONLY | os.O_APPEND)
+        self._fd = self.disk.open(self._path, os.O_WRONLY | os.O_APPEND)
 
     def _roll(self) -> None:
         """Finish the present file; the next record begins a new one."""
+        self.before_roll()
         self.sync()
         self.close()
         self._path = None
@@ -136,16 +153,16 @@ class SegmentFile:
     def _write(self, data: bytes) -> None:
         assert self._fd is not None
         try:
-            write_all(self._disk, self._fd, data)
+            write_all(self.disk, self._fd, data)
         except OSError as error:
             if error.errno in NO_SPACE:
                 self._cut_back(self._fd)
             raise
-        self.unsynced_bytes += len(data)
+        self._written_bytes += len(data)
 
     def _cut_back(self, fd: int) -> None:
         """Take half a batch off the file again."""
         try:
-            self._disk.truncate(fd, self._size)
+            self.disk.truncate(fd, self._size)
         except OSError as error:
             raise self.poison(error) from error

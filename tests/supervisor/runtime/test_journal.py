@@ -121,6 +121,57 @@ async def test_records_are_synced_soon_even_if_nobody_asks(directory: Path) -> N
         assert await anyio.to_thread.run_sync(done.wait, 10)
 
 
+class Hanging(FaultyDisk):
+    """A disk whose syncs hang until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hangs, self.goes_on = threading.Event(), threading.Event()
+        self.lines = False
+        """Whether it hangs: not while the journal is opened."""
+
+    def sync(self, fd: int) -> None:
+        if self.lines:
+            self.hangs.set()
+            self.goes_on.wait(60)
+        super().sync(fd)
+
+
+async def test_what_is_written_while_a_sync_hangs_is_acknowledged_and_synced_by_the_next(directory: Path) -> None:
+    """Answers wait for the write alone: with 500 agents a sync took 60 ms, and the writes behind it as long."""
+    disk = Hanging()
+    with opened(directory, disk=disk) as journal:
+        await journal.synced(journal.append(event("first")))
+        disk.lines = True
+        begun = journal.append(event("begun"))
+        assert await anyio.to_thread.run_sync(disk.hangs.wait, 60)
+        meanwhile = journal.append(event("meanwhile"))
+        with anyio.fail_after(60):
+            await journal.written(meanwhile)
+        assert journal.last_synced < begun
+        disk.goes_on.set()
+        await journal.synced(meanwhile)
+        assert journal.last_synced == meanwhile
+
+
+async def test_a_sync_that_hangs_bounds_what_is_written_meanwhile(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_writer, "MOST_UNSYNCED_BYTES", 1_000)
+    disk = Hanging()
+    with opened(directory, disk=disk) as journal:
+        await journal.synced(journal.append(event("first")))
+        disk.lines = True
+        await journal.written(journal.append(event("x" * 1_000)))
+        assert await anyio.to_thread.run_sync(disk.hangs.wait, 60)
+        waits = journal.append(event("it waits"))
+        while journal._writer._queue.qsize():  # until the writer took it up
+            await anyio.sleep(0)
+        assert b"it waits" not in list_segments(directory)[0].path.read_bytes()
+        disk.goes_on.set()
+        await journal.written(waits)
+
+
 async def test_many_records_share_one_write_and_one_sync(directory: Path) -> None:
     gate = threading.Event()
 
