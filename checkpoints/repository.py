@@ -1,7 +1,8 @@
 """What the workspace's own repository says: where HEAD stands, what is under way, what it ignores.
 
-Everything here is read as data. No git runs, no configuration is obeyed but the name of a file of ignore rules, and
-whatever is broken reads as absent: a capture does not fail because the agent damaged its repository.
+Everything here is read as data. No git runs in a worktree, no configuration is obeyed but the name of a file of ignore
+rules, and whatever is broken reads as absent: a capture does not fail because the agent damaged its repository. The
+worktree is the folder in which `.git` lies, whatever the repository says of it.
 """
 
 import os
@@ -49,6 +50,29 @@ def find(worktree: Path) -> GitFolders | None:
         return None
     common = _text(own / "commondir").strip()
     return GitFolders(own, (own / common).resolve() if common else own)
+
+
+def above(directory: Path) -> Path | None:
+    """Return the nearest folder at or above this one in which `.git` lies; None where there is none."""
+    return next((folder for folder in (directory, *directory.parents) if os.path.lexists(folder / ".git")), None)
+
+
+def open_worktree(directory: Path) -> pygit2.Repository | None:
+    """Return libgit2's view of the worktree that a directory is in; None where there is none, or it cannot be opened.
+
+    `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is never
+    obeyed.
+    """
+    try:
+        top = above(directory.resolve())
+        if top is None:
+            return None
+        opened = pygit2.Repository(str(top))
+        if Path(opened.workdir or "") != top:
+            opened.workdir = str(top)
+    except (pygit2.GitError, OSError, ValueError, KeyError, RuntimeError):
+        return None
+    return opened
 
 
 def project_of(worktree: Path) -> Path:
@@ -135,11 +159,21 @@ def looks_of(files: tuple[Path, ...]) -> tuple[tuple[int, int, int] | None, ...]
     return tuple(looks)
 
 
+def user_configs() -> list[Path]:
+    """Return the configuration files that git reads for this user in every repository, weakest first."""
+    home, user = _homes()
+    return [Path("/etc/gitconfig"), user / "config", home / ".gitconfig"]
+
+
+def _homes() -> tuple[Path, Path]:
+    home = Path(os.environ.get("HOME", "/"))
+    return home, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+
+
 def ignore_sources(folders: GitFolders | None) -> IgnoreSources:
     """Return where ignore rules come from: `core.excludesFile` as git would find it, then the repository's own list."""
-    home = Path(os.environ.get("HOME", "/"))
-    user = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    configs = [Path("/etc/gitconfig"), user / "config", home / ".gitconfig"]
+    home, user = _homes()
+    configs = user_configs()
     files = [user / "ignore"]
     if folders is not None:
         configs.append(folders.common / "config")

@@ -60,7 +60,7 @@ class Workspaces:
         Raises:
             UsageError: The project is no git repository.
         """
-        found = pygit2.discover_repository(str(project))
+        found = repository.open_worktree(project)
         if found is None:
             raise UsageError(
                 f"{project} is no git repository, so agents cannot have workspaces of their own there.",
@@ -70,7 +70,7 @@ class Workspaces:
         self.folder = folder
         self._step = step
         self._shared = str(repository.project_of(project))
-        self._git = pygit2.Repository(found)
+        self._git = found
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     # ── finding ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,25 +166,29 @@ class Workspaces:
         """Keep a workspace as it is, for a person to look at."""
         return self._write(replace(self.find(name), state=WorkspaceState.PRESERVED, why=why))
 
-    def would_be_lost(self, name: str) -> tuple[str, ...]:
+    def would_be_lost(self, name: str, *, given_up: bool = False) -> tuple[str, ...]:
         """Say what would be gone with a workspace; nothing where it can be removed.
 
         What only a checkpoint has counts as lost, since checkpoints are not kept for ever. What git ignores does not count.
+
+        Args:
+            name: Which.
+            given_up: Whether a person gives up its task, and so the look for which it was preserved.
         """
         workspace = self.find(name)
         path = Path(workspace.path)
         if workspace.state is WorkspaceState.HALF_MADE or not path.exists():
             return ()
-        lost = [f"It is preserved: {workspace.why}."] if workspace.state is WorkspaceState.PRESERVED else []
+        preserved = workspace.state is WorkspaceState.PRESERVED and not given_up
+        lost = [f"It is preserved: {workspace.why}."] if preserved else []
         return (*lost, *self._uncommitted(path), *self._state_lost(path))
 
     def _uncommitted(self, path: Path) -> list[str]:
+        opened = repository.open_worktree(path)
+        if opened is None:
+            return ["Its state cannot be read."]
         try:
-            changed = [
-                name
-                for name, flags in pygit2.Repository(str(path)).status().items()
-                if flags != pygit2.enums.FileStatus.IGNORED
-            ]
+            changed = [name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED]
         except pygit2.GitError as error:
             return [f"Its state cannot be read: {error}."]
         return [f"{len(changed)} paths are not committed."] if changed else []
@@ -210,13 +214,13 @@ class Workspaces:
         except (pygit2.GitError, ValueError):
             return False
 
-    def remove(self, name: str) -> None:
-        """Remove a workspace. Its branch stays where it has commits that no other branch has.
+    def remove(self, name: str, *, given_up: bool = False) -> None:
+        """Remove a workspace; arguments as for `would_be_lost`. Its branch stays where it has commits that no other branch has.
 
         Raises:
             CheckpointError: Something would be lost; nothing was removed.
         """
-        lost = self.would_be_lost(name)
+        lost = self.would_be_lost(name, given_up=given_up)
         if lost:
             raise CheckpointError(
                 f"Workspace {name!r} was not removed, since something would be lost. {' '.join(lost)}",

@@ -6,14 +6,14 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
-    # Kernel files in memory, a few microseconds each; the peer must be known before a byte of it is read.
-    ("supervisor/runtime/server.py", frozenset({"objection", "_user_name"})),
-    # The same, once at the start.
+    # A kernel file in memory, once at the start.
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
-    ("supervisor/runtime/facts.py", frozenset({"_opened", "_repository", "ignored", "kind", "real", "text"})),
+    ("supervisor/runtime/facts.py", frozenset({"_repository", "ignored", "kind", "real", "text"})),
+    # What both ask of git: the path up to the worktree, and its configuration.
+    ("checkpoints/repository.py", frozenset({"open_worktree"})),
     # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.
-    ("supervisor/runtime/lookups.py", frozenset({"_entries", "_node", "_opened", "_python", "moved_to", "owner_and_mode"})),
+    ("supervisor/runtime/lookups.py", frozenset({"_entries", "_node", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
     ("tests/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),

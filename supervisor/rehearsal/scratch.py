@@ -1,19 +1,26 @@
 """The scratch repository, HOME and environment of a rehearsal. Nothing of the user's own is read or reached."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
+import anyio.to_thread
 
+from checkpoints.errors import CheckpointError
+from checkpoints.gitrun import run_git
 from supervisor.config.paths import LONGEST_SOCKET_PATH, SOCKET_NAME
 from supervisor.protocol.errors import ChaperonError
 from supervisor.rehearsal.scenario import File, Places, Scenario
 
 IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "commit.gpgsign": "false"}
 """The scratch repository's own settings, so that commits work whatever the machine has."""
+
+
+SECONDS = 60.0
+"""How long one step of making the repository may take: each takes milliseconds, on a busy machine tenths of a second."""
 
 
 class ScratchError(ChaperonError):
@@ -83,12 +90,7 @@ async def _write(folder: Path, files: "list[File] | tuple[File, ...]") -> None:
 
 
 async def _git(workspace: Path, *arguments: str) -> None:
-    quiet: Mapping[str, str] = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(workspace),
-        "GIT_CONFIG_NOSYSTEM": "1",
-    }
-    done = await anyio.run_process(["git", "-C", str(workspace), *arguments], check=False, env=quiet)
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise ScratchError(f"git {' '.join(arguments)} failed in the scratch repository: {said}")
+    try:
+        await anyio.to_thread.run_sync(lambda: run_git(None, arguments, where=workspace, timeout_seconds=SECONDS))
+    except CheckpointError as error:
+        raise ScratchError(f"The scratch repository was not made: {error.what}", way_out=error.way_out) from error

@@ -80,6 +80,8 @@ class Arrival:
 
     connection: socket.socket
     peer: Peer
+    user: str
+    """The name of its user."""
     lineage: tuple[int, ...]
     """Its process id and those of all processes above it."""
 
@@ -118,7 +120,7 @@ class House:
             return Refusal("gone" if _has_hung_up(connection) else "unknown", why, peer)
         if marked:
             return refused_agent(peer, tuple(lineage))
-        return Arrival(connection, peer, tuple(lineage))
+        return Arrival(connection, peer, user_name(peer.uid), tuple(lineage))
 
     def _is_grouped(self, pid: int) -> bool:
         """Whether the process is in the control group of an agent, living or not."""

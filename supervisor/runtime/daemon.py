@@ -254,6 +254,7 @@ class Daemon:
             made = await self.worktrees.make(name, workspace, base)
             workspace, branch = made.path, made.branch
             self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
+        self._defaults.refuse_off_limits(workspace)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         await self.hooks.before_start(name, task.id, workspace)
         await self._make_room(name)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from checkpoints import gitrun
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
@@ -127,9 +128,8 @@ def claude(around: Surroundings) -> Finding:
 
 def git(around: Surroundings) -> Finding:
     """Whether there is a git for workspaces and checkpoints."""
-    path = shutil.which("git", path=around.environ.get("PATH", os.defpath))
-    answer = ask(around, path, "--version") if path else None
-    found = re.search(r"(\d+)\.(\d+)\S*", answer or "")
+    path, answer = gitrun.version(around.environ.get("PATH", os.defpath))
+    found = re.search(r"(\d+)\.(\d+)\S*", answer)
     mend = f"Install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer."
     if path is None or found is None:
         return Finding("git", False, f"{path} gave no version" if path else "no `git` on PATH", mend)

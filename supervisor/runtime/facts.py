@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pygit2
 
+from checkpoints.repository import open_worktree
 from monitors.review.facts import Kind
 
 MAX_REPOSITORIES = 40
@@ -71,13 +72,5 @@ class FileFacts:
         if directory not in self._repositories:
             if len(self._repositories) >= MAX_REPOSITORIES:
                 self._repositories.clear()
-            self._repositories[directory] = _opened(directory)
+            self._repositories[directory] = open_worktree(Path(directory))
         return self._repositories[directory]
-
-
-def _opened(directory: str) -> pygit2.Repository | None:
-    try:
-        found = pygit2.discover_repository(directory)
-        return pygit2.Repository(found) if found else None
-    except (pygit2.GitError, OSError, ValueError, KeyError):
-        return None

@@ -18,6 +18,8 @@ from pwd import getpwuid
 import orjson
 import pygit2
 
+from checkpoints.repository import open_worktree
+
 MOST_ENTRIES = 3_000
 """Directory entries looked at for names alike, nearest directories first: 40 ms on a warm disk."""
 
@@ -68,7 +70,7 @@ class Lookups:
     def moved_to(self, path: str) -> str:
         """Where the path went: by git's index, or by the commit that moved it; the empty string where neither says so."""
         wanted = self._relative(path)
-        repository = _opened(self._root)
+        repository = open_worktree(self._root)
         if repository is None or not wanted:
             return ""
         with suppress(pygit2.GitError, KeyError, ValueError, OSError):
@@ -92,7 +94,7 @@ class Lookups:
 
     def changed_files(self) -> Sequence[str] | None:
         """What differs from the last commit, new files and folders too; None without git, and in too large a workspace."""
-        repository = _opened(self._root)
+        repository = open_worktree(self._root)
         if repository is None:
             return None
         with suppress(pygit2.GitError, OSError):
@@ -102,7 +104,7 @@ class Lookups:
 
     def last_commit(self) -> str:
         """The last commit and its subject, shortened; the empty string where there is none."""
-        repository = _opened(self._root)
+        repository = open_worktree(self._root)
         if repository is None:
             return ""
         with suppress(pygit2.GitError, OSError):
@@ -193,13 +195,6 @@ class _Likeness:
 def _folded(name: str) -> str:
     """A distribution's name as PEP 503 compares it, without what joins its words."""
     return re.sub(r"[-_.]+", "", name).lower()
-
-
-def _opened(root: Path) -> pygit2.Repository | None:
-    try:
-        return pygit2.Repository(str(root))
-    except (pygit2.GitError, OSError, ValueError, KeyError):
-        return None
 
 
 def _staged_move(repository: pygit2.Repository, path: str) -> str:

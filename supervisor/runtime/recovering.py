@@ -141,37 +141,17 @@ class Recovering:
         return name
 
     async def _clean_up(self, wanted: Resumption) -> Recovered:
-        kept = await _remove_worktree(Path(wanted.workspace))
+        await self._daemon.keeper.release(wanted.workspace)
+        kept = await self._daemon.worktrees.give_up(wanted.workspace)
         if NAME.fullmatch(wanted.agent):
             directory = self._state / "agents" / wanted.agent
             await anyio.to_thread.run_sync(lambda: shutil.rmtree(directory, ignore_errors=True))
-        what = f"Its workspace was left: {kept}." if kept else f"Its workspace {wanted.workspace} was removed."
+        what = (
+            f"Its workspace {wanted.workspace} was left: {kept.rstrip('.')}."
+            if kept
+            else f"Its workspace {wanted.workspace} was removed."
+        )
         return Recovered(wanted.option, "", f"The task of agent {wanted.agent} is given up. {what}")
-
-
-async def _remove_worktree(workspace: Path) -> str:
-    """Remove a worktree in which nothing would be lost; why it was left, where it was."""
-    if not await anyio.Path(workspace).is_dir():
-        return ""
-    if not await anyio.Path(workspace / ".git").is_file():
-        return "it is a repository of its own, and not a worktree that was made beside one"
-    changed = await _git(workspace, "status", "--porcelain", "--ignored")
-    if changed is None or changed:
-        return "it has changes that are not committed, or files that git ignores"
-    if not await _git(workspace, "for-each-ref", "--contains=HEAD", "--count=1", "refs/heads", "refs/remotes"):
-        return "it has commits that no branch has"
-    if await _git(workspace, "worktree", "remove", str(workspace)) is None:
-        return "git would not remove it"
-    return ""
-
-
-async def _git(workspace: Path, *arguments: str) -> str | None:
-    """What git says, or None where it fails."""
-    try:
-        done = await anyio.run_process(["git", "-C", str(workspace), *arguments], check=False)
-    except OSError:
-        return None
-    return None if done.returncode else done.stdout.decode(errors="replace").strip()
 
 
 def listed(report: Mapping[str, Any]) -> list[dict[str, str]]:

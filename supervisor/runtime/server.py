@@ -13,7 +13,7 @@ import anyio
 import uvicorn
 from fastapi import FastAPI
 
-from supervisor.runtime.admission import Admission, Arrival, House, Refusal, user_name
+from supervisor.runtime.admission import Admission, Arrival, House, Refusal
 from supervisor.runtime.json_protocol import JsonProtocol
 
 GOODBYE_SECONDS = 2
@@ -80,7 +80,7 @@ async def serve(
 
     async def connect(arrival: Arrival) -> None:
         nonlocal arriving
-        who = (user_name(arrival.peer.uid), arrival.peer.pid)
+        who = (arrival.user, arrival.peer.pid)
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: Admitted(who, config=config, server_state=server.server_state, app_state={}), arrival.connection

@@ -65,6 +65,7 @@ from supervisor.runtime.settings import (
     channels,
     controller_settings,
     detector_settings,
+    off_limits,
     pattern_names,
     retention,
     session_settings,
@@ -145,7 +146,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         keeper = Keeper(setup.places.checkpoints, captured, setup.clock)
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
-            daemon = _make_daemon(setup, board, opened, launcher, keeper, tasks)
+            kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
+            daemon = _make_daemon(setup, board, opened, launcher, keeper, kept_out, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
@@ -231,12 +233,14 @@ def _make_daemon(
     opened: _Opened,
     launcher: ProcessLauncher,
     keeper: Keeper,
+    kept_out: Mapping[str, str],
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
     config = setup.config
     where, kept = config.workspaces, config.checkpoints
     every = kept.periodic if kept.enabled else 0
-    defaults = Defaults(config.agent.permission_mode, config.resources.limits(), where.mode, where.base, every)
+    usual = config.agent.permission_mode, config.resources.limits()
+    defaults = Defaults(*usual, where.mode, where.base, every, kept_out)
     return Daemon(
         board,
         opened.journal,

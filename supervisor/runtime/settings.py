@@ -112,6 +112,18 @@ def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) 
     return tuple(dict.fromkeys((*given, *map(os.path.realpath, given), *programs, *led_to)))
 
 
+def off_limits(places: Places, environ: Mapping[str, str]) -> dict[str, str]:
+    """What no workspace may be or hold: the user's home directory, and what chaperon itself has, by path and by where that is. Blocks."""
+    given = {
+        str(home(environ)): "your home directory",
+        str(places.state): "chaperon's own state",
+        str(places.runtime): "chaperon's own socket",
+        str(config_home(environ) / "chaperon"): "chaperon's own configuration",
+        "/etc/chaperon": "chaperon's own configuration",
+    }
+    return {each: what for path, what in given.items() for each in (path, os.path.realpath(path))}
+
+
 def channels(config: Config) -> list[ChannelSettings]:
     """The channels by which people are told; the stop's own are told of every stop."""
     told_of_stops = config.interventions.emergency_stop.notification_channels

@@ -2,14 +2,15 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
+from checkpoints.worktree import worktree_of
 from interventions.approval import ApprovalSettings
 from supervisor.config.model import PermissionMode
 from supervisor.protocol.effects import check_names
@@ -22,12 +23,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 Where = Literal["in-place", "new"]
 """In which worktree an agent works: the one that was named, or one of its own."""
 
-NOT_A_REPOSITORY = "not a git repository"
-"""In what git says where there is none, in the language that it is asked to speak."""
-
-GIT_SECONDS = 10.0
-"""How long git may take to say whose worktree a directory is: milliseconds, unless its disk hangs."""
-
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
@@ -39,6 +34,23 @@ class Defaults:
     base: str = "HEAD"
     checkpoint_every: int = 0
     """After how many tasks done in a workspace a checkpoint is made; 0 for none."""
+    off_limits: Mapping[str, str] = field(default_factory=dict)
+    """Paths that no workspace may be or hold, and what is there: an agent may change all of its workspace."""
+
+    def refuse_off_limits(self, workspace: str) -> None:
+        """Refuse a workspace that is or holds what none may.
+
+        Raises:
+            UsageError: It does; nothing was started.
+        """
+        for path, what in self.off_limits.items():
+            if Path(path).is_relative_to(workspace):
+                holds = "is" if path == workspace else f"holds {path},"
+                raise UsageError(
+                    f"The worktree {workspace} {holds} {what}. An agent may change all of its workspace, so it cannot be one; "
+                    "nothing was started.",
+                    way_out="Let the agent work in a worktree of its own (--workspace new), or in a repository that holds less.",
+                )
 
 
 class Asked(BaseModel):
@@ -80,7 +92,8 @@ class Submission(Asked):
 
         Raises:
             UsageError: The prompt is empty or too long, the name is none, or the repository is missing, no directory,
-                not readable or not in a git worktree. Nothing was started.
+                not readable or in no git worktree that could be used. Nothing was started.
+            CheckpointError: Git could not read the user's own configuration. Nothing was started.
         """
         self._check_words()
         await anyio.to_thread.run_sync(self._check_directory)
@@ -148,29 +161,12 @@ class Submission(Asked):
         raise UsageError(f"The repository {self.repository!r} {problem}; nothing was started.")
 
     async def _worktree(self) -> str:
-        command = ["git", "-C", self.repository, "rev-parse", "--show-toplevel"]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"LC_ALL": "C"}
+        top = await anyio.to_thread.run_sync(worktree_of, Path(self.repository))
         try:
-            with anyio.fail_after(GIT_SECONDS):
-                done = await anyio.run_process(command, check=False, env=environ)
-        except TimeoutError:
+            str(top).encode()
+        except UnicodeEncodeError:
             raise UsageError(
-                f"git did not answer for {GIT_SECONDS:g} s in {self.repository!r}; nothing was started.",
-                way_out="Look whether its disk hangs.",
-            ) from None
-        except OSError as error:
-            raise UsageError(f"git could not be run ({error}); nothing was started.", way_out="Install git.") from error
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise UsageError(
-                f"{self.repository!r} is not in a git worktree, so nothing was started. git says: {said}",
-                # Elsewhere git's own words have the way out: a bare repository, or a worktree of somebody else's.
-                way_out=f"Run `git init` there: git -C {self.repository} init" if NOT_A_REPOSITORY in said else "",
-            )
-        try:
-            return done.stdout.decode().rstrip("\n")
-        except UnicodeDecodeError:
-            raise UsageError(
-                f"The worktree's path {os.fsdecode(done.stdout)!r} is not UTF-8; nothing was started.",
+                f"The worktree's path {str(top)!r} is not UTF-8; nothing was started.",
                 way_out="Rename it, or reach it by another path.",
             ) from None
+        return str(top)

@@ -108,6 +108,16 @@ class Worktrees:
         """
         return await self._do(lambda: self._close(path, kept_because))
 
+    async def give_up(self, path: str) -> str:
+        """Remove the workspace of a task that a person gives up, where nothing would be lost; why it was left, where it was.
+
+        By libgit2, as at an agent's end: whoever is stopped may have told git to run a program of theirs.
+
+        Raises:
+            ChaperonError: It could not be dealt with.
+        """
+        return await self._do(lambda: self._give_up(path))
+
     async def close_of(self, summary: Summary, *, in_use: bool) -> tuple[bool, str]:
         """Close the workspace that was made for an agent, by the rules; whether it was removed, and why or why not."""
         why = "another agent works in it" if in_use else self._to_be_kept(summary)
@@ -149,6 +159,18 @@ class Worktrees:
             return Closed(workspaces.preserve(found.name, kept_because), False, kept_because)
         workspaces.remove(found.name)
         return Closed(found, True, "nothing in it would be lost")
+
+    def _give_up(self, path: str) -> str:
+        folder = Path(path).parent
+        ours = Workspaces.recorded(folder) if folder.parent == self.rules.folder else ()
+        found = next((one for one in ours if one.path == path), None)
+        if found is None:
+            return "it is none that chaperon made for an agent" if Path(path).is_dir() else ""
+        workspaces = self._of(found.project)
+        lost = workspaces.would_be_lost(found.name, given_up=True)
+        if not lost:
+            workspaces.remove(found.name, given_up=True)
+        return " ".join(lost)
 
     def _of(self, project: str) -> Workspaces:
         """The workspaces of the project that this worktree is of."""

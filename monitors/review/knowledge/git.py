@@ -353,6 +353,34 @@ RULES = (
         no=("git config --global core.editor vim", "git config core.hooksPath .husky"),
     ),
     Rule(
+        "git.config-worktree",
+        (
+            "git config /(?i:core\\.worktree) \\S/ !{--get --get-all --unset --unset-all}",
+            "git config /(?i:core\\.fsmonitor) (?!(?:true|false|yes|no|on|off|1|0)$)\\S/ !{--get --get-all --unset --unset-all}",
+            "git /(?:^| )-c ?(?i:core\\.worktree)=/",
+        ),
+        HARM,
+        "has git change files outside of the workspace, or run a program at each look at it",
+        "Leave these settings; work in the folder that the repository lies in.",
+        effect="git_config",
+        yes=(
+            "git config core.worktree /home/ada",
+            "git config --local core.worktree ..",
+            "git config set core.worktree /",
+            "git -C x config core.workTree /",
+            "git -c core.worktree=/ clean -fd",
+            "git config core.fsmonitor ./watch.sh",
+        ),
+        no=(
+            "git config --get core.worktree",
+            "git config --unset core.worktree",
+            "git config core.fsmonitor true",
+            "git config core.worktree",
+            "git config get core.worktree",
+            "git config unset core.worktree",
+        ),
+    ),
+    Rule(
         "git.config-exec",
         (
             "git config ... core.hookspath|core.fsmonitor|core.sshcommand|core.pager|core.editor|sequence.editor|diff.external|credential.helper|filter.*|alias.*|core.askpass|gpg.program|protocol.ext.allow|include.path|init.templatedir /./ !{--get --get-all --unset --list -l}",

@@ -88,21 +88,51 @@ async def test_a_daemon_that_cannot_restore_says_so_and_does_nothing(tmp_path: P
 async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_no_other(tmp_path: Path) -> None:
     incident = await stopped(tmp_path)
     path = tmp_path / "state" / "incidents" / f"{incident}.json"
-    beside = tmp_path / "beside"
-    subprocess.run(
-        ["git", "-C", str(tmp_path / "workspace"), "worktree", "add", "-q", "-b", "work", str(beside)], check=True
-    )
+    git = ["git", "-C", str(tmp_path / "workspace"), "worktree", "add", "-q", "-b", "work", str(tmp_path / "own")]
+    subprocess.run(git, check=True)
+
+    def in_another(workspace: str) -> None:
+        path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "workspace": workspace}))
+
     async with house(tmp_path) as made:
         recovering = Recovering(made.daemon, made.base / "state")
-        assert "a repository of its own" in (await recovering.carry_out(incident, "abort", "ann")).says
-        assert made.workspace.exists()
+        for workspace in (str(made.workspace), str(tmp_path / "own")):
+            in_another(workspace)
+            assert "none that chaperon made" in (await recovering.carry_out(incident, "abort", "ann")).says
+            assert Path(workspace, ".git").exists()
         assert not (made.base / "state" / "agents" / "a1").exists()
-        path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "workspace": str(beside)}))
+        beside = Path((await made.daemon.worktrees.create("a1", str(made.workspace), "HEAD")).path)
+        in_another(str(beside))
         (beside / "work.txt").write_text("not committed")
-        assert "not committed" in (await recovering.carry_out(incident, "abort", "ann")).says
+        assert "1 paths are not committed" in (await recovering.carry_out(incident, "abort", "ann")).says
         (beside / "work.txt").unlink()
         assert "was removed" in (await recovering.carry_out(incident, "abort", "ann")).says
         assert not beside.exists()
+
+
+async def test_giving_up_runs_no_program_that_the_stopped_agent_named_to_git(tmp_path: Path) -> None:
+    """It ran within the daemon, with its key and as a process that the socket answers."""
+    ran, program = tmp_path / "ran", tmp_path / "monitor"
+    program.write_text(f"#!/bin/sh\necho $0 $@ >> {ran}\n")
+    program.chmod(0o755)
+    named = ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.x.clean", "filter.x.process", "core.pager")
+    config = "; ".join(f"git config {key} {program}" for key in named)
+    rules = [
+        {"name": "own.config", "tool": "Bash", "match": "^git config", "decision": "allow", "reason": "for the test"}
+    ]
+    steps = bash(config), bash(f"echo x > {tmp_path}/state/journal/x"), say("Done.")
+    async with house(tmp_path, *steps, policy={"rules": rules}) as made:
+        await made.submit(workspace="new")
+        assert (await made.ended()).after is AgentState.STOPPED
+        opened = await made.until(events.IncidentOpened, lambda event: event.report is not None)
+        workspace = Path(made.daemon.board.summary("a1").workspace)
+        common = subprocess.run(["git", "-C", workspace, "config", "core.fsmonitor"], capture_output=True, check=True)
+        assert common.stdout.decode().strip() == str(program)
+        recovering = Recovering(made.daemon, made.base / "state")
+        said = (await recovering.carry_out(opened.incident.id, "abort", "ann")).says
+        assert "was removed" in said
+        assert not workspace.exists()
+    assert not ran.exists(), ran.read_text()
 
 
 async def test_nothing_is_done_while_an_agent_has_the_session_or_for_what_is_no_incident(tmp_path: Path) -> None:

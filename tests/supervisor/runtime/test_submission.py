@@ -9,7 +9,7 @@ import pytest
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits
 from supervisor.runtime.submission import Defaults, Submission
-from tests.daemons import Base
+from tests.daemons import Base, served
 
 pytestmark = pytest.mark.anyio
 
@@ -57,20 +57,6 @@ async def test_a_directory_outside_git_is_refused_with_the_command_that_helps(tm
     assert error.way_out == f"Run `git init` there: git -C {tmp_path} init"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-async def test_a_worktree_of_somebody_else_is_told_in_gits_words(base: Base) -> None:
-    os.chown(base.repo, 65534, -1)
-    os.chown(base.repo / ".git", 65534, -1)
-    error = await refused("dubious ownership", repository=str(base.repo))
-    assert "git init" not in str(error)
-
-
-async def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True)
-    error = await refused("must be run in a work tree", repository=str(tmp_path / "bare"))
-    assert "git init" not in str(error)
-
-
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
 def test_a_repository_that_cannot_be_read_is_refused(base: Base) -> None:
     base.repo.chmod(0o000)
@@ -87,7 +73,45 @@ def test_a_repository_that_cannot_be_read_is_refused(base: Base) -> None:
 
 async def test_a_git_that_is_not_there_is_told(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(base.root / "nowhere"))
-    await refused("git could not be run", repository=str(base.repo))
+    error = await refused("cannot be read, so nothing was started: git is not on PATH", repository=str(base.repo))
+    assert error.way_out == "Install git."
+
+
+async def test_a_worktree_that_says_that_it_is_elsewhere_is_refused(base: Base) -> None:
+    """The workspace of an agent bounds what it may delete."""
+    subprocess.run(["git", "-C", str(base.repo), "config", "core.worktree", str(base.home)], check=True)
+    error = await refused("says that its worktree is .*own-home.*nothing was started", repository=str(base.repo))
+    assert f"git config --file {base.repo}/.git/config --unset core.worktree" in error.way_out
+
+
+@pytest.mark.parametrize("workspace", ["/home/ada", "/home", "/", "/srv/state", "/srv"])
+def test_no_workspace_is_or_holds_what_no_agent_may_change(workspace: str) -> None:
+    defaults = Defaults(off_limits={"/home/ada": "your home directory", "/srv/state": "chaperon's own state"})
+    with pytest.raises(
+        UsageError, match=r"An agent may change all of its workspace, so it cannot be one; nothing was star"
+    ):
+        defaults.refuse_off_limits(workspace)
+    defaults.refuse_off_limits("/home/ada/src")
+    defaults.refuse_off_limits("/srv/stated")
+
+
+@pytest.mark.parametrize("of", ["home", "state"])
+async def test_a_task_in_home_or_around_the_state_is_refused_and_may_have_a_workspace_of_its_own(
+    base: Base, of: str
+) -> None:
+    workspace = {"home": base.home, "state": base.root}[of]
+    commit = ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "--allow-empty", "-m", "one"]
+    for arguments in (["init", "--quiet"], commit):
+        subprocess.run(["git", "-C", str(workspace), *arguments], check=True)
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    async with served(base) as (daemon, client):
+        wanted = {"prompt": "go", "repository": str(workspace), "name": "a1"}
+        answer = await client.post("/v1/agents", json=wanted)
+        assert answer.status_code == 422
+        assert "cannot be one; nothing was started" in answer.json()["what"]
+        assert "--workspace new" in answer.json()["way_out"]
+        assert (await client.post("/v1/agents", json={**wanted, "workspace": "new"})).status_code == 201, answer.text
+        assert str(base.root / "workspaces") in daemon.board.summary("a1").workspace
 
 
 async def test_variables_of_git_do_not_lead_it_astray(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:

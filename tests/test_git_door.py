@@ -1,0 +1,133 @@
+"""Git is started in one place of the product, with no configuration of anybody's; so is every other program, in a known place."""
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemons import Base, ended, served
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints")
+
+DOOR = "checkpoints/gitrun.py"
+
+STARTERS = {
+    DOOR: "git, on repositories of chaperon's own",
+    "supervisor/runtime/doctor.py": "systemctl, by its path",
+    "supervisor/runtime/find_cli.py": "the CLI, for its version",
+    "supervisor/runtime/judging.py": "the CLI, as a judge",
+    "supervisor/runtime/programs.py": "programs that the user's configuration names",
+    "supervisor/runtime/shims.py": "shims",
+    "supervisor/runtime/spawn.py": "the CLI",
+}
+"""Modules that start programs, and which."""
+
+STARTS = {
+    "subprocess": {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
+    "anyio": {"run_process", "open_process"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "os": {"system", "popen", "posix_spawn", "posix_spawnp", "startfile"},
+    "psutil": {"Popen"},
+    "pty": {"spawn"},
+    "multiprocessing": {"Process", "Pool"},
+}
+"""Functions that start a program, by module; with those of `os` whose names begin with exec or spawn."""
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+
+
+def starts(tree: ast.AST) -> Iterator[str]:
+    """The names of what starts a program in a module, however they were imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module, name = node.value.id, node.attr
+            if name in STARTS.get(module, ()) or (module == "os" and name.startswith(("exec", "spawn"))):
+                yield f"{module}.{name}"
+        elif isinstance(node, ast.ImportFrom) and node.module in STARTS:
+            yield from (f"{node.module}.{each.name}" for each in node.names if each.name in STARTS[node.module])
+        elif isinstance(node, ast.Import):
+            yield from (
+                f"import {each.name} as {each.asname}" for each in node.names if each.asname and each.name in STARTS
+            )
+
+
+def test_programs_are_started_in_known_places_alone() -> None:
+    found = {path: sorted(set(starts(tree))) for path, tree in sources()}
+    assert {path for path, names in found.items() if names} == set(STARTERS), {
+        path: names for path, names in found.items() if names and path not in STARTERS
+    }
+
+
+def test_the_look_finds_each_way_to_start_a_program() -> None:
+    for text in (
+        "import subprocess\nsubprocess.run(['git'])",
+        "from subprocess import run\nrun(['git'])",
+        "import subprocess as s\ns.run(['git'])",
+        "import anyio\nanyio.run_process(['git'])",
+        "import os\nos.execvp('git', [])",
+        "import os\nos.system('git status')",
+    ):
+        assert list(starts(ast.parse(text)))
+
+
+def commands(tree: ast.AST) -> Iterator[str]:
+    """What stands first in a list, or is looked for on PATH: the programs that could be started."""
+    for node in ast.walk(tree):
+        first = None
+        if isinstance(node, ast.List | ast.Tuple) and node.elts:
+            first = node.elts[0]
+        elif isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith("which"):
+            first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            yield first.value
+
+
+def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
+    named = {path for path, tree in sources() if path in STARTERS and {"git", "/usr/bin/git"} & set(commands(tree))}
+    assert named == {DOOR}
+
+
+WITNESS = """#!/bin/sh
+{ echo "argv $*"; env | grep -E '^(GIT_|HOME=|ANTHROPIC)' | sort; echo; } >> %s
+exec %s "$@"
+"""
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    return Base(tmp_path / "base")
+
+
+@pytest.mark.anyio
+async def test_git_is_never_started_with_the_users_configuration_or_key(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each start of it, from a submission in a workspace of its own to the removal of that workspace."""
+    witness, said = base.root / "bin/git", base.root / "git.log"
+    witness.parent.mkdir()
+    witness.write_text(WITNESS % (said, "/usr/bin/git"))
+    witness.chmod(0o755)
+    commit = ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "--allow-empty", "-m", "one"]
+    os.spawnv(os.P_WAIT, "/usr/bin/git", ["git", "-C", str(base.repo), *commit])
+    monkeypatch.setenv("PATH", f"{witness.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary")
+    base.cli("begin()\ndone()\nhear()")
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(workspace="new"), by="test")
+        summary = await ended(daemon)
+    assert summary.workspace_closed
+    started = [each for each in said.read_text().split("\n\n") if each]
+    assert started
+    for each in started:
+        assert "-c core.hooksPath=/dev/null -c core.fsmonitor=false" in each
+        assert "\nHOME=/nonexistent" in each
+        assert "GIT_CONFIG_GLOBAL=/dev/null" in each
+        assert "ANTHROPIC" not in each
