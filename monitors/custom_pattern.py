@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.observations import ErrorLineSeen, Observation, ToolReturned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +20,10 @@ class CustomPatternSettings(PatternSettings):
     description: str
     """What it means, for a person and for the agent."""
     match: str
-    """Regular expression that is searched in the tool's name, the values of its input, and its result."""
+    """Regular expression that is searched in the tool's name, the values of its input, and its result; and in each line
+    that the CLI prints on its error output, behind a line `CLI`."""
     threshold: int = 3
-    """Matching calls in the window that make an issue."""
+    """Matching calls and lines in the window that make an issue."""
     window: int = 20
     """Tool calls over which matches are counted."""
 
@@ -35,7 +36,7 @@ _MOST_OF_A_RESULT = 8_000
 class CustomPattern:
     """Raises an issue of the name that the user gave."""
 
-    watches = frozenset({ToolReturned})
+    watches = frozenset({ToolReturned, ErrorLineSeen})
 
     def __init__(self, settings: CustomPatternSettings) -> None:
         self.name = settings.name
@@ -47,10 +48,10 @@ class CustomPattern:
         self._calls = 0
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        """Search a call that ended, and count it with the latest."""
-        if not isinstance(observation, ToolReturned):
+        """Search a call that ended or a line of the CLI, and count it with the latest."""
+        if not isinstance(observation, (ToolReturned, ErrorLineSeen)):
             return ()
-        self._calls += 1
+        self._calls += isinstance(observation, ToolReturned)
         while self._matches and self._matches[0][0] <= self._calls - self._settings.window:
             self._matches.popleft()
         matches = self._match.search(_read(observation)) is not None
@@ -76,8 +77,10 @@ class CustomPattern:
         )
 
 
-def _read(step: ToolReturned) -> str:
+def _read(step: ToolReturned | ErrorLineSeen) -> str:
     """What is searched of a step, a line each: the tool, its input's values, its result."""
+    if isinstance(step, ErrorLineSeen):
+        return f"CLI\n{step.text}"
     text, half = step.text, _MOST_OF_A_RESULT // 2
     shown = text if len(text) <= _MOST_OF_A_RESULT else f"{text[:half]}\n{text[-half:]}"
     asked = "\n".join(str(value) for value in step.input.values())[:_MOST_OF_AN_INPUT]

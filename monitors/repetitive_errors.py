@@ -9,18 +9,21 @@ An agent that changes something between two errors is at work on it, so such an 
 cycle is reported later than a blind retry. So is a look that is asked for in another way each time, as the error advised
 (a file too long, read with another limit); the same look at other places counts whole. Calls of one reply of the model count once, for it asked for all of them before it
 had seen the first fail.
+
+Errors that the CLI itself prints on its error output count like those of a tool named `CLI`.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitors.normalise import call_key, error_form, is_telling
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.actions import CHANGING_TOOLS
+from supervisor.protocol.error_lines import ErrorLevel
 from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import Observation, ToolReturned
+from supervisor.protocol.observations import ErrorLineSeen, Observation, ToolReturned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,9 @@ class RepetitiveErrorsSettings(PatternSettings):
 
 _LOOKS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 _PLACES = frozenset({"file_path", "path", "pattern", "notebook_path"})
+
+CLI = "CLI"
+"""What the program that runs the agent is called beside its tools."""
 
 MAX_ERRORS = 32
 """How many different errors are remembered at once; the one longest unseen is forgotten first."""
@@ -63,7 +69,7 @@ class RepetitiveErrors:
     """Raises `repetitive_errors`; the key is the normalised error."""
 
     name = "repetitive_errors"
-    watches = frozenset({ToolReturned})
+    watches = frozenset({ToolReturned, ErrorLineSeen})
 
     def __init__(self, settings: RepetitiveErrorsSettings | None = None) -> None:
         self._settings = settings or RepetitiveErrorsSettings()
@@ -74,7 +80,9 @@ class RepetitiveErrors:
         self._changes = 0
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        """Count the error that a tool result is, or close the streaks that it ends."""
+        """Count the error that a tool result or a line of the CLI is, or close the streaks that it ends."""
+        if isinstance(observation, ErrorLineSeen):
+            return self._of_the_cli(observation)
         if not isinstance(observation, ToolReturned) or observation.collateral:
             return ()
         self._results += 1
@@ -106,29 +114,49 @@ class RepetitiveErrors:
         error.times += 1
         error.call, error.last_change, error.last_reply = call, self._changes, observation.reply
         error.evidence.append(observation.seq)
+        about = {
+            "text": observation.text.strip()[:MAX_TEXT],
+            "tool": observation.tool,
+            "refused": observation.refused,
+            "file_path": str(observation.input.get("file_path") or ""),
+        }
+        return self._judged(key, form, error, about)
+
+    def _of_the_cli(self, line: ErrorLineSeen) -> Sequence[Issue]:
+        """Count an error that the CLI printed; nothing that the agent does mends it, so each counts whole."""
+        form = error_form(line.text)
+        if line.level is not ErrorLevel.ERROR or not form:
+            return ()
+        key = f"{CLI}: {form}"
+        error = self._errors.pop(key, None) or _Error(line.seq, b"")
+        self._errors[key] = error
+        if len(self._errors) > MAX_ERRORS:
+            del self._errors[next(iter(self._errors))]
+        error.last_result = self._results
+        error.weight += 1.0
+        error.times += 1
+        error.evidence.append(line.seq)
+        about = {"text": line.text.strip()[:MAX_TEXT], "tool": CLI, "refused": False, "file_path": ""}
+        return self._judged(key, form, error, about)
+
+    def _judged(self, key: str, form: str, error: _Error, about: Mapping[str, object]) -> Sequence[Issue]:
         level = level_of(error.weight, self._threshold)
         if not level or not self._streaks.worse(level, key):
             return ()
-        return self._streaks.seen(self._issue(key, form, error, level, observation), level)
+        return self._streaks.seen(self._issue(key, form, error, level, about), level)
 
-    def _issue(self, key: str, form: str, error: _Error, level: int, observation: ToolReturned) -> Issue:
+    def _issue(self, key: str, form: str, error: _Error, level: int, about: Mapping[str, object]) -> Issue:
         shown = form[:160] or "no message, only the exit code"
+        whose = "the CLI itself" if about["tool"] == CLI else about["tool"]
         return Issue(
             type=self.name,
             severity=self._settings.severity_at(level),
             confidence=self._settings.confidence_at(level),
             impact_factor=self._settings.impact_factor,
             began=error.began,
-            sentence=f"The same error of {observation.tool} came {error.times} times: {shown}.",
+            sentence=f"The same error of {whose} came {error.times} times: {shown}.",
             evidence=tuple(error.evidence),
-            details={
-                "error": shown,
-                "text": observation.text.strip()[:MAX_TEXT],
-                "count": error.times,
-                "tool": observation.tool,
-                "refused": observation.refused,
-                "file_path": str(observation.input.get("file_path") or ""),
-            },
+            details={"error": shown, "count": error.times, **about},
             key=key,
         )
 

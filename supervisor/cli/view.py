@@ -10,6 +10,8 @@ from typing import Any
 
 from click import style
 
+from supervisor.protocol.error_lines import read_error_line
+
 Record = Mapping[str, Any]
 
 WIDTH = 160
@@ -71,6 +73,13 @@ def _line(record: Record) -> Shown:
     show = {"assistant": _assistant, "user": _user, "result": _result}.get(str(frame.get("type")))
     if show is not None:
         yield from show(frame)
+
+
+def _error_line(record: Record) -> Shown:
+    line = read_error_line(str(record["text"]))
+    passed = f" ({record['passed_over']} lines before it are in err.log alone)" if record.get("passed_over") else ""
+    colour = {"error": "red", "warning": "yellow"}.get(line.level, "white")
+    yield _mark("stderr", colour), style(clean(f"{record['text']}{passed}"), dim=line.level == "debug")
 
 
 def _assistant(frame: Mapping[str, Any]) -> Shown:
@@ -192,6 +201,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "task_submitted": _submitted,
     "workspace_closed": _workspace_closed,
     "line_received": _line,
+    "error_line_received": _error_line,
     "review_made": _reviewed,
     "approval_asked": _asked,
     "approval_given": _answered,

@@ -21,7 +21,7 @@ from supervisor.core.history import History
 from supervisor.core.issues import Issues
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.lines import read
-from supervisor.core.observe import Observer, sampled
+from supervisor.core.observe import Observer, erred, sampled
 from supervisor.core.outbox import Outbox, message_id
 from supervisor.core.processes import Processes
 from supervisor.core.requests import Requests, Unread
@@ -43,6 +43,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ChangesSeen,
     CheckpointRestored,
+    ErrorLineReceived,
     Event,
     FrameRejected,
     InputAccepted,
@@ -467,6 +468,8 @@ class Memory:
                 self.going_back.still = True
             case ResourcesSeen():
                 self._feed([sampled(seq, event)])
+            case ErrorLineReceived():
+                self._feed([erred(seq, event)])
             case TimerFired():
                 self._timer(event)
             case _:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from supervisor.core.spending import START, Reply, Spending
 from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.events import ResourcesSeen
+from supervisor.protocol.error_lines import read_error_line
+from supervisor.protocol.events import ErrorLineReceived, ResourcesSeen
 from supervisor.protocol.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
 from supervisor.protocol.observations import (
     AgentSpoke,
     ContextCompacted,
+    ErrorLineSeen,
     Observation,
     ResourcesSampled,
     TokensUsed,
@@ -219,6 +221,12 @@ class Observer:
         replies = list(self._replies.values())
         self._replies.clear()
         return [_tokens(reply, seq, mono) for reply in replies]
+
+
+def erred(seq: int, event: ErrorLineReceived) -> ErrorLineSeen:
+    """Return what a line of the error output shows."""
+    line = read_error_line(event.text)
+    return ErrorLineSeen(seq=seq, mono=event.mono, level=line.level, topic=line.topic, text=line.text)
 
 
 def sampled(seq: int, event: ResourcesSeen) -> ResourcesSampled:

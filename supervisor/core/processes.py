@@ -6,6 +6,7 @@ from supervisor.protocol.events import (
     AgentLaunched,
     AgentVanished,
     AnyEvent,
+    ErrorLineReceived,
     LaunchFailed,
     LinePassedOver,
     LineReceived,
@@ -25,6 +26,8 @@ class Processes:
         """Whether it was found that no process of it was ever started."""
         self.offset = 0
         """Where in the output reading resumes."""
+        self.errors_offset = 0
+        """The same of the error output."""
         self.ending: Ending | None = None
         """Their end, from which no step has followed yet."""
 
@@ -33,6 +36,8 @@ class Processes:
         match event:
             case LineReceived() | LinePassedOver():
                 self.offset = event.end
+            case ErrorLineReceived():
+                self.errors_offset = event.end
             case AgentLaunched():
                 self.launched, self.unborn = True, False
             case AgentAdopted():
@@ -45,4 +50,4 @@ class Processes:
     def forget(self) -> None:
         """They are gone, and others are to be launched in their place."""
         self.launched = self.greeted = False
-        self.offset, self.ending = 0, None
+        self.offset, self.errors_offset, self.ending = 0, 0, None

@@ -155,6 +155,11 @@ class Session:
         """Where in the agent's output reading resumes."""
         return self._known.processes.offset
 
+    @property
+    def errors_offset(self) -> int:
+        """Where in the agent's error output reading resumes."""
+        return self._known.processes.errors_offset
+
     def check(self, wish: AnyEvent) -> None:
         """Refuse a person's wish that cannot be, before it is journalled; raises like `wishes.check`."""
         wishes.check(self._known, wish)

@@ -128,6 +128,19 @@ class LinePassedOver(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorLineReceived(Event):
+    """The CLI printed a line on its error output while it ran."""
+
+    end: int
+    """Offset behind the line in `err.log`: where reading resumes."""
+    text: str
+    """The line, at most 2,000 characters of it."""
+    passed_over: int = 0
+    """Lines before it that are in `err.log` alone, because too many came."""
+    kind: Literal["error_line_received"] = "error_line_received"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputAccepted(Event):
     """The shim took a line for the CLI: it is written, once, whatever is killed from here on."""
 
@@ -614,6 +627,7 @@ AnyEvent = (
     | LaunchFailed
     | LineReceived
     | LinePassedOver
+    | ErrorLineReceived
     | InputAccepted
     | AgentExited
     | AgentVanished

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from supervisor.protocol.actions import Review
+from supervisor.protocol.error_lines import ErrorLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +137,16 @@ class ResourcesSampled(Observed):
     """Files written, moved or deleted in the workspace since that is watched, by whatever did it; 0 where nobody watches."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorLineSeen(Observed):
+    """The CLI printed a line on its error output: it is the program that says this, not the model or a tool."""
+
+    level: ErrorLevel
+    topic: str
+    """What the CLI calls it; often empty."""
+    text: str
+
+
 Observation = (
     ToolCalled
     | ToolReturned
@@ -146,4 +157,5 @@ Observation = (
     | ContextCompacted
     | TurnEnded
     | ResourcesSampled
+    | ErrorLineSeen
 )

@@ -63,7 +63,7 @@ async def find(session: Session, directory: Path) -> Finding:
     deadline = anyio.current_time() + BIRTH_SECONDS
     while True:
         try:
-            return Finding("reattached", await shims.Shim.attach(directory, session.offset))
+            return Finding("reattached", await shims.Shim.attach(directory, session.offset, session.errors_offset))
         except shims.ShimSilentError:
             return Finding("silent")
         except (shims.ShimGoneError, OSError):

@@ -424,8 +424,10 @@ class Daemon:
 
     # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _start_runner(self, agent: str, shim: shims.Shim | None = None, offset: int = 0, held: str = "") -> Runner:
-        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset, shim, held)
+    def _start_runner(
+        self, agent: str, shim: shims.Shim | None = None, offset: int = 0, held: str = "", errors: int = 0
+    ) -> Runner:
+        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset, shim, held, errors)
         self._runners[agent] = runner
         self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
         return runner
@@ -518,7 +520,8 @@ class Daemon:
 
     def _adopt(self, session: Session, finding: Finding) -> None:
         agent = session.summary.agent
-        runner = self._start_runner(agent, finding.shim, session.offset, session.summary.containment)
+        held = session.summary.containment
+        runner = self._start_runner(agent, finding.shim, session.offset, held, session.errors_offset)
         log.info("agent %s: %s", agent, finding.outcome)
         first = FIRST[finding.outcome]
         if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:

@@ -103,8 +103,11 @@ class ErrorLog:
         self.dropped = 0
         """Bytes that are not in the file."""
         self.tail = b""
-        self._room = STDERR_CAP_BYTES
         self._file = os.open(path, LOG_FLAGS, 0o600)
+        self._reading = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._file).st_size
+        """Bytes in the file."""
+        self._room = STDERR_CAP_BYTES - self.size
 
     def pump(self) -> bool:
         """Take one chunk from the pipe; False where there is none."""
@@ -115,10 +118,15 @@ class ErrorLog:
         if not data:
             return False
         self.tail = (self.tail + data)[-TAIL_BYTES:]
-        kept = self._keep(data[: self._room])
+        kept = self._keep(data[: max(0, self._room)])
         self._room -= kept
+        self.size += kept
         self.dropped += len(data) - kept
         return True
+
+    def read(self, offset: int) -> bytes:
+        """A chunk of what is in the file, from an offset on."""
+        return os.pread(self._reading, CHUNK_BYTES, offset)
 
     def _keep(self, data: bytes) -> int:
         try:

@@ -6,7 +6,7 @@ does not wait, for a frozen agent can always be thawed.
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -41,6 +41,7 @@ from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Ceiling
 from supervisor.runtime.enforcement import Enforcer
+from supervisor.runtime.error_output import ErrorOutput, TakenLine
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalState
@@ -124,6 +125,7 @@ class Runner:
         tools: What runners share.
         ended: Tells whether the agent's session has ended.
         offset: Where in the agent's output reading begins.
+        errors: Where in its error output.
         shim: One that was found alive.
         held: What holds the agent's processes, where they were started before.
     """
@@ -136,6 +138,7 @@ class Runner:
         offset: int = 0,
         shim: shims.Shim | None = None,
         held: str = "",
+        errors: int = 0,
     ) -> None:
         self.agent = agent
         self.done = anyio.Event()
@@ -147,6 +150,7 @@ class Runner:
         self._enforcer: Enforcer | None = None
         self._limited: ApplyLimits | None = None
         self._splitter = LineSplitter(offset)
+        self._errors = ErrorOutput(errors)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
 
     def perform(self, batch: Batch) -> None:
@@ -252,7 +256,7 @@ class Runner:
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
         if command.number > 1:
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
-            self._splitter = LineSplitter(0)
+            self._splitter, self._errors = LineSplitter(0), ErrorOutput()
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
             try:
                 shim = await self._tools.launcher.launch(self.agent, command)
@@ -310,7 +314,7 @@ class Runner:
         attempts = 0
         while True:
             try:
-                return await shims.Shim.attach(directory, self._splitter.received)
+                return await shims.Shim.attach(directory, self._splitter.received, self._errors.received)
             except shims.ShimSilentError as error:
                 attempts += 1
                 if attempts == SILENT_ATTEMPTS:
@@ -326,6 +330,8 @@ class Runner:
             match heard:
                 case shims.Output():
                     await self.read(heard.data)
+                case shims.Errors():
+                    await self._read_errors(heard.data)
                 case shims.Accepted():
                     self._tell(events.InputAccepted, key=heard.key)
                 case shims.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
@@ -377,6 +383,8 @@ class Runner:
         rest = shims.read_rest(directory, self._splitter.received)
         while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
+        errors = await anyio.to_thread.run_sync(shims.read_errors, directory, self._errors.received)
+        await self._read_errors(errors)
         if record is not None:
             self.exited(record)
             return True
@@ -393,6 +401,7 @@ class Runner:
         """Tell the session how the CLI ended; a last line that was cut is told first."""
         if cut := self._splitter.finish():
             self._line(cut)
+        self._told_of(self._errors.finish())
         self._tell(
             events.AgentExited,
             code=record.code,
@@ -417,6 +426,16 @@ class Runner:
                         break
         self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
         return gone
+
+    async def _read_errors(self, data: bytes) -> None:
+        """Tell the session the lines of error output that the bytes complete; waits while the journal has no room."""
+        if not self._tools.journal.accepting:
+            await self._tools.journal.room()
+        self._told_of(self._errors.feed(data, self._tools.clock.mono()))
+
+    def _told_of(self, lines: Iterable[TakenLine]) -> None:
+        for line in lines:
+            self._tell(events.ErrorLineReceived, end=line.end, text=line.text, passed_over=line.passed_over)
 
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from supervisor.runtime import shim_wire
-from supervisor.runtime.pumps import OutputLog
+from supervisor.runtime.pumps import ErrorLog, OutputLog
 from supervisor.runtime.trees import now
 
 FRAMES_A_TURN = 16
@@ -18,12 +18,15 @@ FRAMES_A_TURN = 16
 class Daemon:
     """A connected daemon: what it has yet to be sent, and what of its commands has arrived."""
 
-    def __init__(self, connection: socket.socket, output: OutputLog) -> None:
+    def __init__(self, connection: socket.socket, output: OutputLog, errors: ErrorLog) -> None:
         connection.setblocking(False)
         self.connection = connection
         self.output = output
+        self.errors = errors
         self.offset: int | None = None
         """Where the next output to send begins; None before it attached."""
+        self.errors_offset: int | None = None
+        """The same of the error output; None for a daemon that did not ask for it."""
         self.last_words: bytes | None = None
         """The frame that ends the conversation, sent behind all output."""
         self.progress_at = now()
@@ -39,7 +42,11 @@ class Daemon:
     def sendable(self) -> bool:
         """Whether something can be sent now: to one who has not attached, facts alone."""
         attached = self.offset is not None and (self.offset < self.output.size or self.last_words is not None)
-        return bool(self._sending or self._frames or attached)
+        return bool(self._sending or self._frames or attached or self._errs)
+
+    @property
+    def _errs(self) -> bool:
+        return self.errors_offset is not None and self.errors_offset < self.errors.size
 
     @property
     def owed(self) -> bool:
@@ -69,6 +76,12 @@ class Daemon:
             return self._frames.popleft()
         if self.offset is None:
             return b""
+        if self.errors_offset is not None and self._errs:
+            data = self.errors.read(self.errors_offset)
+            at, self.errors_offset = self.errors_offset, self.errors_offset + len(data)
+            if data:
+                return shim_wire.frame(shim_wire.ERRORS, shim_wire.OFFSET.pack(at) + data)
+            self.errors_offset = None  # somebody emptied the file: what was in it is not to be had
         if self.offset < self.output.size:
             data = self.output.read(self.offset)
             at, self.offset = self.offset, self.offset + len(data)

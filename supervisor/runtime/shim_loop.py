@@ -206,7 +206,7 @@ class Shim:
     def welcome(self, connection: socket.socket) -> None:
         """Speak with this daemon from now on, and no more with an earlier one."""
         self.disconnect()
-        self.daemon = Daemon(connection, self.output)
+        self.daemon = Daemon(connection, self.output, self.errors)
         held = f"cgroup:{self.spec['cgroup']}" if self.spec["cgroup"] else "subreaper"
         facts: Json = {"shim_pid": os.getpid(), "cli_pid": self.pid, "out_size": self.output.size, "containment": held}
         facts["identity"] = self.identity
@@ -258,8 +258,11 @@ class Shim:
         offset = command["offset"]
         if not 0 <= offset <= self.output.size:
             raise ValueError(f"offset {offset} is not within the {self.output.size} bytes of out.log")
+        errors = command.get("errors")
         if self.daemon is not None:
             self.daemon.offset = offset
+            # Of a file that somebody emptied, what follows is sent: nothing but notes depends on it.
+            self.daemon.errors_offset = min(max(errors, 0), self.errors.size) if isinstance(errors, int) else None
 
     def pass_line(self, command: Json) -> None:
         """Pass a line to the CLI, once."""

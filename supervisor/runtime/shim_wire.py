@@ -2,7 +2,7 @@
 
 To the shim, one JSON object a line:
 
-    {"op": "attach", "offset": N}              send the output from that offset on
+    {"op": "attach", "offset": N, "errors": M} send the output from that offset on, and the error output where M is given
     {"op": "line", "key": K, "line": BASE64}   pass the line to the CLI, once per key
     {"op": "close_input"} {"op": "terminate"} {"op": "freeze"} {"op": "thaw"} {"op": "end_tree"}
 
@@ -34,6 +34,9 @@ FAULT = 6
 """`{text}`: something went wrong that the shim lives with."""
 EXITED = 7
 """The exit record; nothing follows."""
+
+ERRORS = 8
+"""Eight bytes of offset, then what the CLI printed on its error output there; to daemons that asked for it."""
 
 CHUNK_BYTES = 65536
 """Most output in one frame, and most read from a pipe at once: what a Linux pipe holds."""

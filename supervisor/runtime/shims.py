@@ -85,6 +85,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Errors:
+    """What the CLI printed on its error output at this offset of `err.log`."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """The line of this key will be written to the CLI once, unless the agent ends first."""
 
@@ -159,7 +167,7 @@ class Exited:
     record: ExitRecord
 
 
-ShimEvent = Output | Accepted | Frozen | Ended | Fault | Exited
+ShimEvent = Output | Errors | Accepted | Frozen | Ended | Fault | Exited
 
 
 # ── a connection ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,7 +212,7 @@ class Shim:
         try:
             with theirs:
                 await _start(spec, theirs)
-            await shim._begin(0)
+            await shim._begin(0, 0)
         except BaseException:
             shim.end_tree()  # should it come up late, or the caller not have waited for it
             shim.close()
@@ -212,8 +220,13 @@ class Shim:
         return shim
 
     @classmethod
-    async def attach(cls, directory: Path, offset: int) -> Self:
+    async def attach(cls, directory: Path, offset: int, errors: int | None = None) -> Self:
         """Find a living shim again, and go on reading behind the last byte that was dealt with.
+
+        Args:
+            directory: The launch's.
+            offset: Where its output is read on.
+            errors: Where its error output is; None: it is not wanted.
 
         Raises:
             ShimGoneError: Nobody listens. `read_exit_record` says how the agent ended, if it did; without a record it
@@ -225,7 +238,7 @@ class Shim:
         try:
             with _short(directory) as path:
                 connection.connect(f"{path}/shim.sock")
-            await shim._begin(offset)
+            await shim._begin(offset, errors)
         except (OSError, LaunchError) as error:
             shim.close()
             raise await anyio.to_thread.run_sync(_unreachable, directory, error) from error
@@ -279,8 +292,8 @@ class Shim:
 
     # ── within ──
 
-    async def _begin(self, offset: int) -> None:
-        self._ask(op="attach", offset=offset)
+    async def _begin(self, offset: int, errors: int | None) -> None:
+        self._ask(op="attach", offset=offset, errors=errors)
         try:
             with anyio.fail_after(HELLO_SECONDS):
                 kind, payload = await self._next() or (0, b"")
@@ -351,6 +364,9 @@ def _decode(kind: int, payload: bytes) -> ShimEvent | None:
     if kind == shim_wire.OUTPUT:
         (offset,) = shim_wire.OFFSET.unpack_from(payload)
         return Output(offset, payload[shim_wire.OFFSET.size :])
+    if kind == shim_wire.ERRORS:
+        (offset,) = shim_wire.OFFSET.unpack_from(payload)
+        return Errors(offset, payload[shim_wire.OFFSET.size :])
     if kind == shim_wire.EXITED:
         return Exited(_record(json.loads(payload)))
     if kind in _FACTS:
@@ -447,6 +463,16 @@ def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
                 yield data
     except FileNotFoundError:
         return
+
+
+def read_errors(directory: Path, offset: int) -> bytes:
+    """What is in `err.log` from an offset on, for agents whose shim has gone; it has a cap. Nothing where it never ran."""
+    try:
+        with (directory / "err.log").open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
 
 
 def _record(facts: dict[str, Any]) -> ExitRecord:

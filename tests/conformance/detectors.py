@@ -21,16 +21,19 @@ from typing import Any
 import orjson
 
 from supervisor.protocol.actions import Review, Touch
+from supervisor.protocol.error_lines import ErrorLevel
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import (
     AgentSpoke,
     ContextCompacted,
+    ErrorLineSeen,
     Observation,
     ResourcesSampled,
     TokensUsed,
     ToolCalled,
     ToolReturned,
     TurnEnded,
+    UsageSeen,
     UserSpoke,
 )
 from supervisor.protocol.words import Decision, Severity
@@ -90,6 +93,8 @@ def random_run(seed: int, events: int) -> Iterator[Observation]:
                     UserSpoke(**common, text=text, by=rng.choice(("person", "chaperon"))),
                     TurnEnded(**common, failed=False),
                     ContextCompacted(**common),
+                    ErrorLineSeen(**common, level=rng.choice(list(ErrorLevel)), topic="", text=f"Error: {text}"),
+                    UsageSeen(**common, tokens=rng.randint(1, 10**7), cost_usd=rng.choice((None, mono / 900))),
                 )
             )
 

@@ -5,8 +5,9 @@ from itertools import count
 from typing import Any
 
 from supervisor.protocol.actions import Review, Touch
+from supervisor.protocol.error_lines import read_error_line
 from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import AgentSpoke, Observation, ToolCalled, ToolReturned, UserSpoke
+from supervisor.protocol.observations import AgentSpoke, ErrorLineSeen, Observation, ToolCalled, ToolReturned, UserSpoke
 from supervisor.protocol.words import Decision, Severity
 
 _ACCESS = {"Read": "read", "Write": "write", "Edit": "write"}
@@ -56,6 +57,11 @@ class Run:
     def write(self, path: str, content: str = "x") -> list[Observation]:
         """A file written."""
         return self.step("Write", {"file_path": path, "content": content}, f"File created successfully at: {path}")
+
+    def cli_prints(self, line: str) -> list[Observation]:
+        """A line on the CLI's own error output."""
+        read = read_error_line(line)
+        return [ErrorLineSeen(**self.next(), level=read.level, topic=read.topic, text=read.text)]
 
     def says(self, text: str) -> list[Observation]:
         """The model's words."""

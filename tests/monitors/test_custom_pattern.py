@@ -38,6 +38,14 @@ def test_the_result_is_searched_as_well() -> None:
     assert issue.details == {"count": 1}
 
 
+def test_lines_that_the_cli_prints_are_searched_and_are_no_calls_of_the_window() -> None:
+    settings = CustomPatternSettings(name="quota", description="Quota", match=r"CLI\n.*quota", threshold=2, window=2)
+    run = Run()
+    steps = [run.cli_prints("quota at 90 %"), *(run.cli_prints(str(number)) for number in range(9)), run.bash("ls")]
+    assert play(CustomPattern(settings), *steps) == []
+    assert len(play(CustomPattern(settings), *steps, run.cli_prints("quota at 95 %"))) == 1
+
+
 def test_it_keeps_to_the_contract_of_detectors() -> None:
     settings = CustomPatternSettings(name="failing", description="It failed", match="error|failed", threshold=3)
     check_detector(lambda: CustomPattern(settings))

@@ -30,6 +30,27 @@ def test_errors_that_differ_in_paths_numbers_and_ids_are_the_same() -> None:
     assert len(play(detector, *(run.fails(f"curl -f {n}", text) for n, text in enumerate(texts)))) == 1
 
 
+def test_errors_that_the_cli_prints_count_and_are_told_as_its_own() -> None:
+    run, detector = Run(), RepetitiveErrors()
+    lines = [f"Error: write /home/x/{number}.json: ENOSPC, no space left" for number in range(3)]
+    (issue,) = play(detector, *(run.cli_prints(line) for line in lines))
+    assert issue.sentence.startswith("The same error of the CLI itself came 3 times: ")
+    assert (issue.details["tool"], issue.evidence) == ("CLI", (1, 2, 3))
+
+
+def test_what_the_cli_prints_that_is_no_error_does_not_count() -> None:
+    run, detector = Run(), RepetitiveErrors()
+    told = ("2026-11-22T10:31:39Z [DEBUG] error looked for", "(node:7) Warning: old", "    at main (x:1)", "hello")
+    assert play(detector, *(run.cli_prints(line) for line in told * 9)) == []
+
+
+def test_an_error_of_the_cli_is_over_once_calls_went_well_without_it() -> None:
+    run, detector = Run(), RepetitiveErrors()
+    lines = [run.cli_prints("Error: no route to the server")] * 3
+    issues = play(detector, *lines, *(run.bash(f"echo {number}") for number in range(13)))
+    assert [issue.closed for issue in issues] == [False, True]
+
+
 def test_different_errors_do_not_add_up() -> None:
     run, detector = Run(), RepetitiveErrors()
     assert (

@@ -43,6 +43,15 @@ def test_a_changed_call_is_shown_in_both_forms_with_the_reason() -> None:
     ]  # fmt: skip
 
 
+def test_a_line_of_the_error_output_is_shown_with_how_many_were_passed_over() -> None:
+    assert shown("error_line_received", text="Error: no\x1b[2J way", end=9, passed_over=0) == [
+        "stderr   Error: no [2J way"
+    ]
+    assert shown("error_line_received", text="more", end=9, passed_over=7) == [
+        "stderr   more (7 lines before it are in err.log alone)"
+    ]
+
+
 def test_what_the_model_says_is_one_clean_line() -> None:
     content = [{"type": "text", "text": "one\n\x1b[31mtwo\u202e three " + "x" * 500}]
     (line,) = shown("line_received", frame={"type": "assistant", "message": {"content": content}})

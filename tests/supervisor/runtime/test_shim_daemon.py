@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime import shim_wire
-from supervisor.runtime.pumps import OutputLog
+from supervisor.runtime.pumps import ErrorLog, OutputLog
 from supervisor.runtime.shim_daemon import Daemon
 
 
@@ -21,6 +21,18 @@ def log(tmp_path: Path) -> Iterator[OutputLog]:
     for _ in range(10):
         os.write(writing, b"0123456789" * 1000)
         made.pump()
+    os.close(writing)
+    yield made
+    os.close(reading)
+
+
+@pytest.fixture
+def errors(tmp_path: Path) -> Iterator[ErrorLog]:
+    """Error output of three bytes."""
+    reading, writing = os.pipe()
+    made = ErrorLog(reading, str(tmp_path / "err.log"))
+    os.write(writing, b"oh\n")
+    made.pump()
     os.close(writing)
     yield made
     os.close(reading)
@@ -45,9 +57,9 @@ def received(connection: socket.socket) -> list[tuple[int, bytes]]:
 
 
 def test_facts_go_ahead_of_output_and_the_end_behind_all_of_it(
-    log: OutputLog, ends: tuple[socket.socket, socket.socket]
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log)
+    daemon = Daemon(ends[0], log, errors)
     daemon.offset = 20_000
     daemon.last_words = shim_wire.fact(shim_wire.EXITED)
     daemon.tell(shim_wire.FROZEN, micros=1)
@@ -61,9 +73,9 @@ def test_facts_go_ahead_of_output_and_the_end_behind_all_of_it(
 
 
 def test_who_has_not_attached_gets_facts_and_is_owed_the_end(
-    log: OutputLog, ends: tuple[socket.socket, socket.socket]
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log)
+    daemon = Daemon(ends[0], log, errors)
     daemon.last_words = shim_wire.fact(shim_wire.EXITED)
     daemon.tell(shim_wire.HELLO)
     daemon.flush()
@@ -71,8 +83,10 @@ def test_who_has_not_attached_gets_facts_and_is_owed_the_end(
     assert (daemon.sendable, daemon.owed) == (False, True)
 
 
-def test_commands_come_whole_however_they_arrive(log: OutputLog, ends: tuple[socket.socket, socket.socket]) -> None:
-    daemon = Daemon(ends[0], log)
+def test_commands_come_whole_however_they_arrive(
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log, errors)
     text = b"".join(json.dumps({"op": "thaw", "n": n}).encode() + b"\n" for n in range(3))
     found: list[bytes] = []
     for cut in range(len(text)):
@@ -84,10 +98,47 @@ def test_commands_come_whole_however_they_arrive(log: OutputLog, ends: tuple[soc
     assert daemon.commands() is None
 
 
-def test_a_daemon_that_takes_nothing_blocks_nobody(log: OutputLog, ends: tuple[socket.socket, socket.socket]) -> None:
-    daemon = Daemon(ends[0], log)
+def test_a_daemon_that_takes_nothing_blocks_nobody(
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log, errors)
     for _ in range(1000):
         daemon.tell(shim_wire.FAULT, text="x" * 1000)
     for _ in range(100):
         daemon.flush()
     assert daemon.owed
+
+
+def test_error_output_goes_to_who_asked_for_it_and_before_the_end(
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log, errors)
+    daemon.offset, daemon.errors_offset = log.size, 1
+    daemon.last_words = shim_wire.fact(shim_wire.EXITED)
+    while daemon.sendable:
+        daemon.flush()
+    assert received(ends[1]) == [
+        (shim_wire.ERRORS, shim_wire.OFFSET.pack(1) + b"h\n"),
+        (shim_wire.EXITED, b"{}"),
+    ]
+    assert not daemon.owed
+
+
+def test_a_daemon_that_does_not_know_of_error_output_is_sent_none(
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    daemon = Daemon(ends[0], log, errors)
+    daemon.offset = log.size
+    assert not daemon.sendable
+
+
+def test_error_output_that_somebody_emptied_holds_nothing_up(
+    log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> None:
+    daemon = Daemon(ends[0], log, errors)
+    daemon.offset, daemon.errors_offset = log.size, 0
+    os.truncate(tmp_path / "err.log", 0)
+    daemon.last_words = shim_wire.fact(shim_wire.EXITED)
+    while daemon.sendable:
+        daemon.flush()
+    assert received(ends[1]) == [(shim_wire.EXITED, b"{}")]
