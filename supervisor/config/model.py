@@ -319,6 +319,9 @@ class Channel(Section):
     `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
     min_severity: Literal["low", "medium", "high", "critical"] = "high"
     """Incidents below this are not told."""
+    approvals: bool = True
+    """Whether it tells of actions that wait for a person, which are no incidents; with one that is answered before the
+    message goes out it is not bothered."""
     group_seconds: Pause = 10
     """How long after an incident others are gathered into the same message, in seconds."""
 
@@ -396,6 +399,10 @@ class Workspaces(Section):
     has no commit of its own; or kept. That of any other agent is kept."""
 
 
+NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
+"""Keys of hooks for what never happens here."""
+
+
 class Hooks(Section):
     """Scripts of yours for when something happens.
 
@@ -411,6 +418,9 @@ class Hooks(Section):
     on_pause: FilePath | None = Field(default=None, alias="on-pause")
     """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have
     not ended)."""
+    on_approval: FilePath | None = Field(default=None, alias="on-approval")
+    """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (what it is about),
+    WHY, DEADLINE in seconds."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
     """After an incident. ERROR_TYPE, MESSAGE, and where it is an agent's TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
@@ -427,13 +437,16 @@ class Hooks(Section):
 
     def programs(self) -> dict[str, str]:
         """The scripts that run, by the key that names them."""
-        named = ("pre-start", self.pre_start), ("post-complete", self.post_complete), ("on-pause", self.on_pause)
-        return {key: path for key, path in (*named, ("on-error", self.on_error)) if path is not None}
+        return {key: path for key, path in self._named().items() if key not in NEVER_RUN}
 
     def never_run(self) -> tuple[str, ...]:
         """The keys that are set and name what never happens here."""
-        never = {"pre-merge": self.pre_merge, "post-merge": self.post_merge, "on-conflict": self.on_conflict}
-        return tuple(key for key, path in {**never, "on-discovery": self.on_discovery}.items() if path is not None)
+        return tuple(key for key in self._named() if key in NEVER_RUN)
+
+    def _named(self) -> dict[str, str]:
+        """The scripts that are set, by their keys: each key of the section that names one has an alias."""
+        fields = ((field.alias, getattr(self, name)) for name, field in type(self).model_fields.items())
+        return {alias: path for alias, path in fields if alias is not None and path is not None}
 
 
 class Plugins(Section):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from monitors.facts import OUTPUT_TOOLS
 from monitors.testruns import Tally, tally
-from supervisor.protocol.actions import Step
+from supervisor.protocol.actions import Action, Step
 from supervisor.protocol.events import ReviewMade
 from supervisor.protocol.observations import ToolReturned
 
@@ -18,6 +18,10 @@ as many calls."""
 
 TELLING_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "prompt", "description")
 """Fields of tool inputs that say what a call is about, most telling first."""
+
+
+LONGEST_SUBJECT = 200
+"""Characters of what a call is about that are kept; the journal has all of it."""
 
 
 class History:
@@ -62,8 +66,11 @@ class History:
             self._steps[call.id] = replace(self._steps[call.id], failed=True)
 
 
+def subject_of(action: Action) -> str:
+    """Return what a call is about: its command, path or pattern, shortened."""
+    given: Mapping[str, object] = action.input
+    return next((str(given[name]) for name in TELLING_FIELDS if given.get(name)), "")[:LONGEST_SUBJECT]
+
+
 def _step(made: ReviewMade) -> Step:
-    """A call as history: its command, path or pattern, shortened."""
-    given: Mapping[str, object] = made.action.input
-    what = next((str(given[name]) for name in TELLING_FIELDS if given.get(name)), "")
-    return Step(made.action.tool, what[:200], failed=False, decision=made.review.decision)
+    return Step(made.action.tool, subject_of(made.action), failed=False, decision=made.review.decision)

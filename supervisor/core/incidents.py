@@ -7,6 +7,7 @@ from interventions import stop_report
 from interventions.contract import PluginFailure
 from monitors.guarded import DetectorFailure
 from supervisor.core.bypass import Bypass
+from supervisor.core.history import subject_of
 from supervisor.core.memory import Memory
 from supervisor.core.timers import STANDSTILL
 from supervisor.core.untold import IncidentCause, SettingsChanged
@@ -19,6 +20,7 @@ from supervisor.protocol.events import (
     PersonNeeded,
     RecoveryChosen,
     RestoreFailed,
+    ReviewMade,
     StopRequested,
     TimerFired,
     TreeEnded,
@@ -106,6 +108,10 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what = f"{path or source} changed while agent {agent} runs. It was kept from counting for this CLI: a program may have written it, or a person."
             way_out = f"Look at it before another agent is started there; what it says counts from the next start on ({workspace})."
             return incident("settings_changed", Severity.MEDIUM, what, way_out)
+        case ReviewMade(action=action):
+            what = f"Nobody answered in time whether agent {agent} may run {action.tool} `{subject_of(action)}`, so it was not run. More of them in this turn are not told."
+            way_out = f"chaperon show {agent} says how many; approval.deadline_seconds is how long an action waits."
+            return incident("approval_expired", Severity.HIGH, what, way_out)
         case StopRequested():
             what = f"Agent {agent} was stopped: {cause.reason}."
             way_out = f"Give it more (resources.{cause.limit}), or its next attempt. {resume}"

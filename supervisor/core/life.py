@@ -102,12 +102,19 @@ def _ended(known: Memory) -> Due:
         case AgentExited() if stopping:
             return Step.END, known.summary.why
         case AgentExited(code=0) if known.state is AgentState.FINISHING and not known.summary.failed:
-            return Step.SUCCEED, "the task's last turn succeeded"
+            return Step.SUCCEED, f"the task's last turn succeeded{_expired(known)}"
         case AgentExited() as ended if known.state is AgentState.FINISHING and known.summary.failed:
             return Step.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
         case AgentExited() as ended:
             how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
             return Step.FAIL, f"the CLI ended in state {known.state} with {how}"
+
+
+def _expired(known: Memory) -> str:
+    """What a person should know of an agent that ended well without all that it wanted to do."""
+    count = known.summary.expired
+    actions = "1 action was" if count == 1 else f"{count} actions were"
+    return f", though {actions} not run: nobody answered in time" if count else ""
 
 
 def _stopped(known: Memory) -> Due:

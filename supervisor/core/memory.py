@@ -10,6 +10,7 @@ What a decision says to the CLI is put in the outbox as the decision is folded i
 
 from collections.abc import Sequence
 
+from interventions.approval import DEADLINE_PASSED
 from interventions.controller import EASED, Controller
 from monitors.review.decide import may_hurry
 from supervisor.core import bypass, gate
@@ -28,7 +29,7 @@ from supervisor.core.requests import Requests, Unread
 from supervisor.core.retries import Retries
 from supervisor.core.spending import NEAR, Questions, Spending
 from supervisor.core.stopping import Stopping
-from supervisor.core.summary import Summary
+from supervisor.core.summary import Summary, WaitingAction
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.core.turns import Turns
 from supervisor.core.untold import SettingsChanged, Untold
@@ -41,6 +42,7 @@ from supervisor.protocol.events import (
     AllowanceGiven,
     AllowanceRevoked,
     AnyEvent,
+    ApprovalAsked,
     ChangesSeen,
     CheckpointRestored,
     ErrorLineReceived,
@@ -176,6 +178,8 @@ class Memory:
                 self._review(seq, event)
             case _:
                 self._step(seq, event)
+        if len(self.requests.approvals) != len(self.summary.waiting) or isinstance(event, ApprovalAsked):
+            self.summary.waiting = [WaitingAction.of(asked) for asked in self.requests.approvals.values()]
 
     def _step(self, seq: int, event: AnyEvent) -> None:
         """Hand an event on to each part, and fold in what concerns several of them."""
@@ -353,6 +357,8 @@ class Memory:
         self.foreseen.reviewed(event)
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
+        if event.review.rule == DEADLINE_PASSED:
+            self.untold.expired(event)
         self.summary.recent = self.calls.steps
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:

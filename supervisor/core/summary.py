@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from interventions.approval import DEADLINE_PASSED
 from monitors.judge import Asked
+from supervisor.core.history import subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
 from supervisor.protocol.events import (
@@ -12,6 +14,7 @@ from supervisor.protocol.events import (
     AgentLaunched,
     AgentVanished,
     AnyEvent,
+    ApprovalAsked,
     IncidentOpened,
     InterventionChosen,
     InterventionJudged,
@@ -28,6 +31,28 @@ from supervisor.protocol.words import AgentState
 
 DAY = 86_400
 """Seconds of a day of Unix time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingAction:
+    """An action that waits for a person, in short; `GET /v1/approvals` has all of it."""
+
+    request_id: str
+    tool: str
+    summary: str
+    """The command, path or address, shortened."""
+    why: str
+    """Why a person is asked."""
+    asked_at: float
+    """Unix time in seconds."""
+    until: float
+    """When it is denied if nobody answers, in Unix seconds."""
+
+    @classmethod
+    def of(cls, asked: ApprovalAsked) -> "WaitingAction":
+        """Return the same of the journal's event."""
+        until = asked.at + asked.deadline_seconds
+        return cls(asked.request_id, asked.action.tool, subject_of(asked.action), asked.why, asked.at, until)
 
 
 @dataclass(slots=True)
@@ -102,6 +127,10 @@ class Summary:
     """What learning multiplies thresholds with in this run, by pattern."""
     asked: Asked = field(default_factory=Asked)
     """What a model was asked about it, where one is."""
+    waiting: list[WaitingAction] = field(default_factory=list)
+    """Its actions that wait for a person, oldest first."""
+    expired: int = 0
+    """How many of its actions were denied because nobody answered in time."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
@@ -179,6 +208,7 @@ class Summary:
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""
         _count(self.reviews, review.decision)
+        self.expired += review.rule == DEADLINE_PASSED
 
     def began(self, init: messages.Init) -> None:
         """Note who answers, and in which session."""

@@ -19,6 +19,7 @@ from supervisor.protocol.events import (
     PersonNeeded,
     RecoveryChosen,
     RestoreFailed,
+    ReviewMade,
     StopRequested,
     TimerFired,
     TreeEnded,
@@ -45,6 +46,7 @@ IncidentCause = (
     | RecoveryChosen
     | PluginFailure
     | RestoreFailed
+    | ReviewMade
     | StopRequested
     | AgentExited
     | AgentVanished
@@ -66,6 +68,8 @@ class Untold:
         self._causes: deque[IncidentCause] = deque()
         self._rejected = False
         """Whether a line of this turn could not be read: a person is told of the first."""
+        self._expired = False
+        """Whether an action of this turn was denied because nobody answered: a person is told of the first."""
         self._bypasses: set[str] = set()
         """How calls ran past the gate: what did it once will do so again, and a person is told of each way once."""
 
@@ -96,9 +100,15 @@ class Untold:
             self._changed.add(changed.path)
             self.add(changed)
 
+    def expired(self, made: ReviewMade) -> None:
+        """Nobody answered in time whether an action may run: a person is told of the first in each turn."""
+        if not self._expired:
+            self._expired = True
+            self.add(made)
+
     def turn_began(self) -> None:
-        """Lines that cannot be read are worth telling of again."""
-        self._rejected = False
+        """Lines that cannot be read, and actions that nobody answered, are worth telling of again."""
+        self._rejected = self._expired = False
 
     def remember(self, event: AnyEvent) -> None:
         """Take in an event; those that are no incident by themselves change nothing."""

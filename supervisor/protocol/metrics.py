@@ -47,7 +47,12 @@ METRICS = (
     Metric("chaperon_review_rules_total", "counter", "Reviews that a rule decided, by rule.", ("rule", "decision")),
     Metric("chaperon_review_seconds", "histogram", "How long a review takes.", (), FAST),
     Metric("chaperon_approvals_waiting", "gauge", "Actions that wait for a person."),
-    Metric("chaperon_approvals_total", "counter", "Answers to actions that waited for a person.", ("answer",)),
+    Metric(
+        "chaperon_approvals_total",
+        "counter",
+        "Actions that waited for a person: granted, denied, or expired.",
+        ("answer",),
+    ),
     # Issues.
     Metric("chaperon_issues_total", "counter", "Issues raised, by type and severity.", ("issue_type", "severity")),
     Metric("chaperon_issues_open", "gauge", "Issues that are open, by type.", ("issue_type",)),

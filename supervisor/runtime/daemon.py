@@ -15,7 +15,9 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from interventions.texts import cut
 from supervisor.core.board import Board
+from supervisor.core.history import subject_of
 from supervisor.core.life import asked
 from supervisor.core.session import Session
 from supervisor.core.states import TABLE, Step
@@ -24,7 +26,7 @@ from supervisor.core.taking_over import FIRST, Found, Todo
 from supervisor.core.wishes import refuse_illegal
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
-from supervisor.protocol.errors import ChaperonError, UsageError
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
@@ -42,7 +44,7 @@ from supervisor.runtime.leftovers import end_launch, nobody_left
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.milestones import after_task
-from supervisor.runtime.notifications import ChannelSettings, Notifications
+from supervisor.runtime.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
 from supervisor.runtime.refusals import Refusals
 from supervisor.runtime.runner import Batch, Runner, Tools
 from supervisor.runtime.submission import Defaults, Submission
@@ -102,7 +104,7 @@ class Daemon:
         hooks: Hooks | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
-        self.notifications = Notifications(channels, self.fault, self._count_message)
+        self.notifications = Notifications(channels, self.fault, self._count_message, self._about)
         self.hooks = hooks or Hooks({}, 0.0, {}, board.summaries)
         self.board = board
         self.journal = journal
@@ -136,7 +138,6 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=self._reattached,
         )
-        self._numbers = itertools.count(1)
         self._refusals = Refusals(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,8 +162,13 @@ class Daemon:
         """Journal an event and count it; returns its sequence number."""
         seq = self.journal.append(event)
         self.metrics.saw(seq, event)
-        if isinstance(event, events.IncidentOpened | events.FaultSeen):
-            self.notifications.tell(event.incident)
+        match event:
+            case events.IncidentOpened() | events.FaultSeen():
+                self.notifications.tell(event.incident)
+            case events.ApprovalAsked():
+                self.notifications.tell(_waits(seq, event))
+            case events.ApprovalGiven() | events.ReviewMade():
+                self.notifications.withdraw(_id_of_waiting(event))
         self.hooks.saw(event)
         return seq
 
@@ -189,6 +195,14 @@ class Daemon:
 
     def _count_refusal(self, reason: str) -> None:
         self.metrics.add("chaperon_socket_refused_total", reason)
+
+    def _about(self, agent: str) -> str:
+        """Say what an agent's task is, and where, for a message to people."""
+        try:
+            known = self.board.summary(agent)
+        except NotFoundError:
+            return ""
+        return f"{cut(' '.join(known.task.prompt.split()), TASK_WIDTH)} (in {known.workspace})"
 
     def _count_message(self, channel: str, result: str) -> None:
         self.metrics.add("chaperon_notifications_total", channel, result)
@@ -398,8 +412,9 @@ class Daemon:
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
 
     def _free_name(self) -> str:
-        taken = {summary.agent for summary in self.board.summaries()}
-        return next(name for number in self._numbers if (name := f"a{number}") not in taken)
+        """Return the first name that no agent has or had; a task that could not be taken uses none up."""
+        taken = {summary.agent for summary in self.board.summaries()} | self._submitting
+        return next(name for number in itertools.count(1) if (name := f"a{number}") not in taken)
 
     def _answers_due(self, agent: str) -> bool:
         return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
@@ -559,3 +574,22 @@ class Daemon:
 
     def _directory(self, session: Session) -> Path:
         return self._launcher.directory(session.summary.agent, session.launch_number)
+
+
+def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:
+    return f"{event.agent}-{event.request_id}"
+
+
+def _waits(seq: int, asked: events.ApprovalAsked) -> Incident:
+    """What people are told of an action that waits for them."""
+    what = f"{asked.action.tool} `{subject_of(asked.action)}` waits for a person ({asked.why})"
+    return Incident(
+        _id_of_waiting(asked),
+        asked.at,
+        asked.agent,
+        WAITS,
+        Severity.MEDIUM,
+        f"{what}; it is denied in {asked.deadline_seconds:g} s.",
+        f"chaperon approve {asked.agent}, or chaperon deny {asked.agent}",
+        seq=seq,
+    )

@@ -5,6 +5,7 @@
 | `pre-start` | before an agent is launched, which waits for it | TASK_ID, AGENT, WORKSPACE |
 | `post-complete` | after an agent has ended, whichever way | and STATUS, DURATION in seconds, BRANCH |
 | `on-pause` | after an agent was paused | and REASON, RUNNING_TASKS: the ids of all that are at work |
+| `on-approval` | when an action waits for a person | and REQUEST, TOOL, ACTION, WHY, DEADLINE in seconds |
 | `on-error` | after an incident | ERROR_TYPE, MESSAGE, and where it is an agent's, its TASK_ID, AGENT, WORKSPACE |
 
 What one does or fails to do changes nothing: a failure is logged. The facts come as environment variables.
@@ -15,8 +16,9 @@ from pathlib import Path
 
 import anyio
 
+from supervisor.core.history import subject_of
 from supervisor.core.summary import Summary
-from supervisor.protocol.events import AnyEvent, FaultSeen, IncidentOpened, StateChanged
+from supervisor.protocol.events import AnyEvent, ApprovalAsked, FaultSeen, IncidentOpened, StateChanged
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.log import log
 from supervisor.runtime.programs import ProgramError, run_program
@@ -75,6 +77,10 @@ class Hooks:
                 self._soon("on-pause", event.agent, REASON=why, RUNNING_TASKS=" ".join(working))
             case StateChanged(after=after) if after.ended:
                 self._soon("post-complete", event.agent, STATUS=str(after), ended_at=event.at)
+            case ApprovalAsked(action=action):
+                until = f"{event.deadline_seconds:g}"
+                about = {"TOOL": action.tool, "ACTION": subject_of(action), "WHY": event.why, "DEADLINE": until}
+                self._soon("on-approval", event.agent, None, REQUEST=event.request_id, **about)
             case IncidentOpened(incident=incident) | FaultSeen(incident=incident):
                 self._soon("on-error", event.agent, ERROR_TYPE=incident.type, MESSAGE=incident.summary)
             case _:

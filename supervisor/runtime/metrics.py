@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from interventions.approval import DEADLINE_PASSED
 from interventions.effectiveness import Record
 from supervisor.protocol import events
 from supervisor.protocol.metrics import BY_NAME, METRICS, Metric
@@ -85,6 +86,8 @@ class Metrics:
                 self.add("chaperon_reviews_total", review.decision)
                 if review.rule:
                     self.add("chaperon_review_rules_total", review.rule, review.decision)
+                if review.rule == DEADLINE_PASSED:
+                    self.add("chaperon_approvals_total", "expired")
                 if review.micros:
                     self.observe("chaperon_review_seconds", review.micros / 1e6)
             case events.ApprovalGiven():

@@ -1,4 +1,4 @@
-"""Telling people of incidents through channels: mail, chat and the rest by apprise, and the journal of systemd.
+"""Telling people of incidents, and of actions that wait for them, through channels: mail, chat and the rest by apprise, and the journal of systemd.
 
 Nothing here is waited for. An incident is put into a channel's queue; the channel gathers what comes within a short time
 into one message, so that a storm is one, and tries again where sending fails. A channel that stays broken is an incident
@@ -27,6 +27,15 @@ FAILED = "notification_failed"
 """The type of the incident that tells of a broken channel."""
 
 STOP = "emergency_stop"
+
+WAITS = "approval_waits"
+"""The type under which an action is told of that waits for a person; no incident, since its answer is one event of many."""
+
+KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warning", Severity.CRITICAL: "failure"}
+"""apprise's types of messages, by which services choose icon and colour."""
+
+TASK_WIDTH = 200
+"""Characters of a task that a message shows."""
 
 SEND_SECONDS = 30.0
 """How long one attempt may take: mail servers that greet slowly take ten; after this its answer counts for nothing."""
@@ -73,6 +82,8 @@ class ChannelSettings:
     """Incidents below this are not told."""
     stops: bool = False
     """Whether every emergency stop is told, whatever its severity."""
+    approvals: bool = True
+    """Whether it tells of actions that wait for a person."""
     group_seconds: float = 10.0
     """How long after the first incident others are gathered into the same message."""
     backoff_seconds: tuple[float, ...] = BACKOFF_SECONDS
@@ -82,6 +93,8 @@ class ChannelSettings:
         """Whether the channel tells of it."""
         if incident.type == FAILED and incident.summary.startswith(f"Channel {self.name} "):
             return False  # by whom it cannot be told
+        if incident.type == WAITS:
+            return self.approvals
         return incident.severity.rank >= self.min_severity.rank or (self.stops and incident.type == STOP)
 
 
@@ -107,6 +120,7 @@ class Notifications:
         channels: What there is; none is fine.
         fault: Notes an incident: agent, type, and a sentence.
         count: Counts one message: the channel, and `sent`, `failed` or `retried`.
+        about: Says of an agent what its task is and where.
     """
 
     def __init__(
@@ -114,10 +128,12 @@ class Notifications:
         channels: Iterable[ChannelSettings],
         fault: Callable[[str, str, str], object],
         count: Callable[[str, str], object] = lambda _channel, _result: None,
+        about: Callable[[str], str] = lambda _agent: "",
     ) -> None:
         self._channels = [_Channel(settings) for settings in channels]
         self._fault = fault
         self._count = count
+        self._about = about
         self._told: Told | None = None
 
     def catch_up(self, told: Told, incidents: Sequence[Incident], last: int) -> None:
@@ -141,6 +157,14 @@ class Notifications:
             if channel.settings.wants(incident):
                 channel.take(incident)
 
+    def withdraw(self, id_: str) -> None:
+        """Tell no more of what needs nobody any more, unless it was sent."""
+        for channel in self._channels:
+            kept = [incident for incident in channel.waiting if incident.id != id_]
+            if len(kept) < len(channel.waiting):
+                channel.waiting.clear()
+                channel.waiting.extend(kept)
+
     def start(self, tasks: TaskGroup) -> None:
         """Send in this task group, each channel by itself, so that a slow one delays no other."""
         for channel in self._channels:
@@ -158,7 +182,7 @@ class Notifications:
 
     async def _send(self, channel: _Channel, incidents: list[Incident], more: int) -> None:
         """Send one message, again and again where it is not taken; then an incident says so, once until it works again."""
-        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more)
+        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, self._about)
         problem = ""
         for pause in (*settings.backoff_seconds, None):
             try:
@@ -194,11 +218,11 @@ def title_of(incidents: Sequence[Incident], more: int = 0) -> str:
     worst = max(incidents, key=lambda incident: incident.severity.rank)
     count = len(incidents) + more
     others = f" and {count - 1} more" if count > 1 else ""
-    return f"chaperon: {worst.severity} {worst.type} ({worst.agent or 'daemon'}){others}"
+    return f"chaperon on {socket.gethostname()}: {worst.severity} {worst.type} ({worst.agent or 'daemon'}){others}"
 
 
-def body_of(incidents: Sequence[Incident], more: int = 0) -> str:
-    """A message's text: each incident in two lines, worst first, as many as fit."""
+def body_of(incidents: Sequence[Incident], more: int = 0, about: Callable[[str], str] = lambda _agent: "") -> str:
+    """A message's text: each incident in two lines, worst first, as many as fit; then the agents that they are of."""
     ordered = sorted(incidents, key=lambda incident: (-incident.severity.rank, incident.at))
     lines = []
     for incident in ordered[:MOST_SHOWN]:
@@ -208,6 +232,8 @@ def body_of(incidents: Sequence[Incident], more: int = 0) -> str:
     unseen = max(0, len(ordered) - MOST_SHOWN) + more
     if unseen:
         lines.append(f"and {unseen} more: chaperon incidents")
+    agents = dict.fromkeys(incident.agent for incident in ordered[:MOST_SHOWN] if incident.agent)
+    lines += [f"{agent}: {said}" for agent in agents if (said := about(agent))]
     return "\n".join(lines)
 
 
@@ -225,7 +251,7 @@ class ByApprise:
         self._url = url
         self._sender: Any = None
 
-    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:  # noqa: ARG002 - the protocol's
+    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:
         """Send a message.
 
         Raises:
@@ -233,7 +259,8 @@ class ByApprise:
         """
         if self._sender is None:
             self._sender = self._made()
-        if not self._sender.notify(title=title, body=body):
+        worst = max((incident.severity for incident in incidents), key=lambda severity: severity.rank)
+        if not self._sender.notify(title=title, body=body, notify_type=KINDS[worst]):
             raise SendError("the service did not take it; apprise logs why")
 
     def _made(self) -> Any:

@@ -88,7 +88,7 @@ beside those of live agents."""
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
-SNAPSHOT_VERSION = f"{__version__}/3"
+SNAPSHOT_VERSION = f"{__version__}/4"
 
 SUMMARIES = TypeAdapter(list[Summary])
 APPROVAL = TypeAdapter(ApprovalSettings)

@@ -133,6 +133,7 @@ def channels(config: Config) -> list[ChannelSettings]:
             send=ByJournal() if each.url.startswith("journal:") else ByApprise(each.url),
             min_severity=Severity(each.min_severity),
             stops=each.name in told_of_stops,
+            approvals=each.approvals,
             group_seconds=each.group_seconds,
         )
         for each in config.notify.channels

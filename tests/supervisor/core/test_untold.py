@@ -4,8 +4,10 @@ from typing import Any
 
 from supervisor.core.untold import Untold
 from supervisor.protocol import events
+from supervisor.protocol.actions import Action
 from supervisor.protocol.interventions import Incident
-from supervisor.protocol.words import Severity
+from supervisor.protocol.words import Decision, Severity
+from tests.play import verdict
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 OPENED = events.IncidentOpened(**STAMP, incident=Incident("a1-1-x", 0.0, "a1", "x", Severity.LOW, "It was.", ""))
@@ -37,4 +39,16 @@ def test_lines_that_cannot_be_read_are_told_of_once_a_turn() -> None:
     assert not untold
     untold.turn_began()
     untold.remember(rejected)
+    assert untold
+
+
+def test_actions_that_nobody_answered_are_told_of_once_a_turn() -> None:
+    blocked = verdict(Decision.BLOCK)
+    untold, late = Untold(), events.ReviewMade(**STAMP, request_id="r1", action=Action("Write", {}), review=blocked)
+    untold.expired(late)
+    untold.expired(late)
+    untold.remember(OPENED)
+    assert not untold
+    untold.turn_began()
+    untold.expired(late)
     assert untold

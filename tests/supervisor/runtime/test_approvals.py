@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from supervisor.protocol import events
-from supervisor.protocol.words import AgentState, Decision
+from supervisor.protocol.words import AgentState, Decision, Severity
 from tests.house import House, bash, house, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -45,11 +45,37 @@ async def test_an_action_that_a_person_turns_down_does_not_run_and_the_model_is_
         assert "Use the other file." in made.told()
 
 
-async def test_at_the_deadline_an_action_is_denied(tmp_path: Path) -> None:
-    policy = {"approval": {"mode": "ask", "deadline_seconds": 0.5}}
+async def test_an_action_that_waits_is_in_the_summary_of_its_agent_and_people_are_told_by_a_hook(
+    tmp_path: Path,
+) -> None:
+    hook, heard = tmp_path / "asked.sh", tmp_path / "heard.txt"
+    hook.write_text('#!/bin/sh\necho "$AGENT $TASK_ID $TOOL $ACTION $WHY $DEADLINE" >> heard.txt\n')
+    hook.chmod(0o755)
+    policy = {**ASK, "hooks": {"on-approval": str(hook)}}
     async with house(tmp_path, bash("echo 1 > made.txt"), say("Done."), policy=policy) as made:
         await made.submit()
+        asked = await made.until(events.ApprovalAsked)
+        (shown,) = orjson.loads(await made.chaperon("ps", "--json"))
+        (waiting,) = shown["waiting"]
+        assert (waiting["tool"], waiting["summary"]) == ("Bash", "echo 1 > made.txt")
+        assert waiting["until"] == asked.at + asked.deadline_seconds
+        await made.chaperon("approve", "a1")
         await made.ended()
+        assert orjson.loads(await made.chaperon("show", "a1", "--json"))["waiting"] == []
+    assert heard.read_text().startswith(f"a1 {shown['task_details']['id']} Bash echo 1 > made.txt file_write")
+
+
+async def test_at_the_deadline_an_action_is_denied_and_the_end_of_the_agent_says_so(tmp_path: Path) -> None:
+    policy = {"approval": {"mode": "ask", "deadline_seconds": 0.5}}
+    steps = bash("echo 1 > made.txt"), bash("echo 2 > made.txt"), say("Done.")
+    async with house(tmp_path, *steps, policy=policy) as made:
+        await made.submit()
+        ended = await made.ended()
+        assert ended.why == "the task's last turn succeeded, though 2 actions were not run: nobody answered in time"
+        (told,) = [event.incident for event in made.events(events.IncidentOpened)]
+        assert (told.type, told.severity) == ("approval_expired", Severity.HIGH)
+        assert "Bash `echo 1 > made.txt`" in told.summary
+        assert made.daemon.board.summary("a1").expired == 2
         assert reviewed(made).review.rule == "chaperon.approval-deadline"
         assert not (made.workspace / "made.txt").exists()
         assert "nobody answered within 0.5 s" in made.told()

@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.errors import IllegalStepError, NotFoundError, UsageError
+from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import service, settings, shims
 from supervisor.runtime.daemon import Daemon, UnavailableError
@@ -399,6 +399,16 @@ async def test_an_agent_that_is_put_down_is_gone_when_that_returns(base: Base) -
         assert daemon.board.summary("a1").state is AgentState.STOPPED
         assert processes_in(base.repo) == []
         await daemon.put_down("a1", "twice is as good as once")
+
+
+async def test_a_task_that_could_not_be_taken_uses_no_name_up(base: Base) -> None:
+    base.cli("begin()\ndone()\nhear()")
+    async with served(base) as (daemon, _):
+        for _ in range(3):
+            with pytest.raises(ChaperonError):
+                await daemon.submit(base.submission(name=None, workspace="new", base="no-such-commit"), by="test")
+        assert (await daemon.submit(base.submission(name=None), by="test")).agent == "a1"
+        await ended(daemon)
 
 
 async def test_names_are_given_in_turn_and_never_twice(base: Base) -> None:

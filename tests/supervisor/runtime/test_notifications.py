@@ -18,6 +18,7 @@ from supervisor.runtime import service
 from supervisor.runtime.notifications import (
     MOST_SHOWN,
     MOST_WAITING,
+    WAITS,
     ByApprise,
     ByJournal,
     ChannelSettings,
@@ -84,7 +85,7 @@ async def test_a_storm_is_one_message_with_the_worst_first() -> None:
     storm = [incident(number) for number in range(50)] + [incident(99, Severity.CRITICAL, "emergency_stop")]
     await Office(channel(post)).tell(*storm, until=lambda: bool(post.sent))
     ((title, body),) = post.sent
-    assert title == "chaperon: critical emergency_stop (a1) and 50 more"
+    assert title == f"chaperon on {socket.gethostname()}: critical emergency_stop (a1) and 50 more"
     assert body.startswith("critical emergency_stop (a1): Thing 99 happened.\n  do this\n")
     assert body.endswith(f"and {51 - MOST_SHOWN} more: chaperon incidents")
 
@@ -99,6 +100,29 @@ async def test_what_is_below_a_channels_severity_is_not_told_except_a_stop_where
     assert critical_only.attempts == 0
     assert "Thing 2" in of_stops.sent[0][1]
     assert "Thing 1" not in of_stops.sent[0][1]
+
+
+async def test_an_action_that_waits_is_told_whatever_its_severity_and_not_if_it_was_answered_meanwhile() -> None:
+    wanted, unwanted = Post(), Post()
+    office = Office(
+        channel(wanted, min_severity=Severity.CRITICAL, group_seconds=0.2),
+        channel(unwanted, "silent", min_severity=Severity.CRITICAL, approvals=False),
+    )
+    for number in (1, 2):
+        office.notifications.tell(incident(number, Severity.MEDIUM, WAITS))
+    office.notifications.withdraw("i-1")
+    await office.tell(until=lambda: bool(wanted.sent))
+    ((_, body),) = wanted.sent
+    assert "Thing 2" in body
+    assert "Thing 1" not in body
+    assert not unwanted.sent
+
+
+def test_a_message_names_the_machine_the_task_and_where_it_is_worked_on() -> None:
+    assert socket.gethostname() in title_of([incident()])
+    body = body_of([incident(1), incident(2)], 0, lambda agent: f"Mend the test. (in /repo of {agent})")
+    assert body.splitlines()[-1] == "a1: Mend the test. (in /repo of a1)"
+    assert body.count("Mend the test.") == 1
 
 
 async def test_a_message_that_is_not_taken_is_sent_again() -> None:
@@ -195,11 +219,13 @@ def test_apprise_sends_to_a_real_service() -> None:
     thread = threading.Thread(target=server.handle_request)
     thread.start()
     try:
-        ByApprise(f"json://127.0.0.1:{server.server_port}")("the title", "the body", [incident()])
+        worst = [incident(1, Severity.LOW), incident(2, Severity.CRITICAL)]
+        ByApprise(f"json://127.0.0.1:{server.server_port}")("the title", "the body", worst)
     finally:
         thread.join(10)
         server.server_close()
     assert (received[0]["title"], received[0]["message"]) == ("the title", "the body")
+    assert received[0]["type"] == "failure"
     with pytest.raises(SendError, match="no service for an address that begins 'nonsense'"):
         ByApprise("nonsense://secret")("t", "b", [])
 
@@ -244,4 +270,4 @@ async def test_what_was_not_sent_when_the_daemon_ended_is_sent_by_the_next(tmp_p
     assert post.sent == []
     await session(replace(mail, group_seconds=0.05), slack)
     ((title, _),) = post.sent
-    assert title == "chaperon: high agent_failed (a0)"
+    assert title == f"chaperon on {socket.gethostname()}: high agent_failed (a0)"
