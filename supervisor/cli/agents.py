@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.view import clean, local
 
 COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "mem", "cpu", "procs", "task")
@@ -23,19 +23,18 @@ TASK_WIDTH = 60
 def ps(as_json: bool) -> None:
     """List agents, live and ended."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            agents = await daemon.get("/v1/agents")
+    def work() -> None:
+        agents = common.daemon().get("/v1/agents")
         if as_json:
-            common.echo_json([with_task_text(agent) for agent in agents])
+            terminal.echo_json([with_task_text(agent) for agent in agents])
             return
         head = ROW.format(**{name: name.upper() for name in COLUMNS})
         width = max(len("TASK"), get_terminal_size((TASK_WIDTH + len(head), 0)).columns - len(head) + len("TASK"))
-        click.echo(head)
+        terminal.echo(head)
         for agent in agents:
-            click.echo(_row(agent, min(width, TASK_WIDTH)))
+            terminal.echo(_row(agent, min(width, TASK_WIDTH)))
             if agent["unwatched"]:
-                click.echo(f"{'':<8} nobody watches over it: {clean(agent['why'], 1000)}")
+                terminal.echo(f"{'':<8} nobody watches over it: {clean(agent['why'], 1000)}")
 
     common.run(work)
 
@@ -46,13 +45,12 @@ def ps(as_json: bool) -> None:
 def show(agent: str, as_json: bool) -> None:
     """Show what one agent is, did, and met."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            known = await daemon.get(common.agent_path(agent))
+    def work() -> None:
+        known = common.daemon().get(common.agent_path(agent))
         if as_json:
-            common.echo_json(with_task_text(known))
+            terminal.echo_json(with_task_text(known))
         else:
-            click.echo("\n".join(_portrait(known)))
+            terminal.echo("\n".join(_portrait(known)))
 
     common.run(work)
 
@@ -102,13 +100,12 @@ def stop(agent: str, force: bool, reason: str, as_json: bool) -> None:
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            known = await daemon.post(f"{common.agent_path(agent)}/{what}", body)
+    def work() -> None:
+        known = common.daemon().post(f"{common.agent_path(agent)}/{what}", body)
         if as_json:
-            common.echo_json(with_task_text(known))
+            terminal.echo_json(with_task_text(known))
         else:
-            click.echo(f"{known['agent']} is {known['state']}.")
+            terminal.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
 

@@ -1,31 +1,14 @@
 """Commands by which a person lets an agent do what the reviewer would block: allow, allowances, revoke."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.agents import with_task_text
+from supervisor.cli.times import Duration
 from supervisor.cli.view import clean
-
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-
-
-class Duration(click.ParamType[float]):
-    """A time such as `90s`, `10m`, `2h` or `1d`, in seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it."""
-        if isinstance(value, float):
-            return value
-        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smhd])", str(value))
-        if found is None or float(found[1]) == 0:
-            self.fail(f"{value!r} is no time; write a number and s, m, h or d, as in 10m.", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
@@ -42,15 +25,14 @@ def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, second
     What protects chaperon itself is never allowed, and an agent can allow nothing.
     """
 
-    async def work() -> None:
+    def work() -> None:
         wanted = {"rule": rule, "tool": tool, "text": common.whole_text(text or ""), "seconds": seconds}
-        async with common.daemon() as daemon:
-            path = f"{common.agent_path(agent)}/allowances"
-            given = await daemon.post(path, {**wanted, "once": once or seconds is None})
+        path = f"{common.agent_path(agent)}/allowances"
+        given = common.daemon().post(path, {**wanted, "once": once or seconds is None})
         if as_json:
-            common.echo_json(given)
+            terminal.echo_json(given)
         else:
-            click.echo(_told(given))
+            terminal.echo(_told(given))
 
     common.run(work)
 
@@ -60,13 +42,12 @@ def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, second
 def allowances(as_json: bool) -> None:
     """List what agents are allowed at this moment beyond the rules."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            given = await daemon.get("/v1/allowances")
+    def work() -> None:
+        given = common.daemon().get("/v1/allowances")
         if as_json:
-            common.echo_json(given)
+            terminal.echo_json(given)
             return
-        click.echo("\n".join(map(_told, given)) or "Nothing is allowed beyond the rules.")
+        terminal.echo("\n".join(map(_told, given)) or "Nothing is allowed beyond the rules.")
 
     common.run(work)
 
@@ -78,14 +59,13 @@ def allowances(as_json: bool) -> None:
 def revoke(agent: str, allowance: str, as_json: bool) -> None:
     """Take an ALLOWANCE of AGENT back, by its id."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            id_ = common.path_part(allowance, "chaperon allowances")
-            known = await daemon.delete(f"{common.agent_path(agent)}/allowances/{id_}")
+    def work() -> None:
+        id_ = common.path_part(allowance, "chaperon allowances")
+        known = common.daemon().delete(f"{common.agent_path(agent)}/allowances/{id_}")
         if as_json:
-            common.echo_json(with_task_text(known))
+            terminal.echo_json(with_task_text(known))
         else:
-            click.echo(f"{agent} is not allowed that any more.")
+            terminal.echo(f"{agent} is not allowed that any more.")
 
     common.run(work)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.agents import with_task_text
 from supervisor.cli.client import Client
 from supervisor.cli.view import clean, local, what
@@ -17,16 +17,15 @@ from supervisor.protocol.errors import NotFoundError, UsageError
 def approvals(as_json: bool) -> None:
     """List the actions that wait for a person."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            waiting = await daemon.get("/v1/approvals")
+    def work() -> None:
+        waiting = common.daemon().get("/v1/approvals")
         if as_json:
-            common.echo_json(waiting)
+            terminal.echo_json(waiting)
             return
         if not waiting:
-            click.echo("Nothing waits for a person.")
+            terminal.echo("Nothing waits for a person.")
         for each in waiting:
-            click.echo("\n".join(_waiting(each)))
+            terminal.echo("\n".join(_waiting(each)))
 
     common.run(work)
 
@@ -58,42 +57,42 @@ def deny(agent: str, request: str | None, note: str, as_json: bool) -> None:
 def recover(incident: str, option: str | None, as_json: bool) -> None:
     """List the ways back from a stop, or carry one out: the OPTION."""
 
-    async def work() -> None:
+    def work() -> None:
         path = f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}/recovery"
-        async with common.daemon() as daemon:
-            found = await daemon.get(path) if option is None else await daemon.post(path, {"option": option})
+        daemon = common.daemon()
+        found = daemon.get(path) if option is None else daemon.post(path, {"option": option})
         if as_json:
-            common.echo_json(found)
+            terminal.echo_json(found)
         elif option is None:
-            click.echo("\n".join(f"{row['description']}\n  {row['command'] or '-'}" for row in found))
+            terminal.echo("\n".join(f"{row['description']}\n  {row['command'] or '-'}" for row in found))
         else:
-            click.echo(found["says"])
+            terminal.echo(found["says"])
 
     common.run(work)
 
 
 def _answer(agent: str, request: str | None, note: str, *, granted: bool, as_json: bool) -> None:
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            id_ = request or await _only_one(daemon, agent)
-            path = f"{common.agent_path(agent)}/approvals/{common.path_part(id_, 'chaperon approvals')}"
-            known = await daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
+    def work() -> None:
+        daemon = common.daemon()
+        id_ = request or _only_one(daemon, agent)
+        path = f"{common.agent_path(agent)}/approvals/{common.path_part(id_, 'chaperon approvals')}"
+        known = daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
         if as_json:
-            common.echo_json(with_task_text(known))
+            terminal.echo_json(with_task_text(known))
         else:
-            click.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
+            terminal.echo(f"{agent} may go on with it." if granted else f"{agent} was turned down.")
 
     common.run(work)
 
 
-async def _only_one(daemon: Client, agent: str) -> str:
+def _only_one(daemon: Client, agent: str) -> str:
     """The request that waits, where there is just one.
 
     Raises:
         NotFoundError: None waits.
         UsageError: Several wait.
     """
-    waiting = [str(each["request_id"]) for each in await daemon.get("/v1/approvals") if each["agent"] == agent]
+    waiting = [str(each["request_id"]) for each in daemon.get("/v1/approvals") if each["agent"] == agent]
     if not waiting:
         raise NotFoundError(
             f"No action of agent {agent!r} waits for a person.", way_out="chaperon approvals lists all."

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.view import clean, local
 from supervisor.protocol.errors import UsageError
 
@@ -26,19 +26,18 @@ def checkpoints(context: click.Context, agent: str, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            kept = await daemon.get("/v1/checkpoints", agent=agent)
+    def work() -> None:
+        kept = common.daemon().get("/v1/checkpoints", agent=agent)
         if as_json:
-            common.echo_json(kept["checkpoints"])
+            terminal.echo_json(kept["checkpoints"])
         else:
-            click.echo(
+            terminal.echo(
                 ROW.format(name="NAME", at="WHEN", reason="REASON", files="FILES", health="SUCCESS", note="NOTE")
             )
             for one in kept["checkpoints"]:
-                click.echo(_row(one))
+                terminal.echo(_row(one))
         for problem in kept["problems"]:
-            click.echo(f"chaperon: {problem}", err=True)
+            terminal.echo(f"chaperon: {problem}", err=True)
 
     common.run(work)
 
@@ -50,13 +49,12 @@ def checkpoints(context: click.Context, agent: str, as_json: bool) -> None:
 def show(name: str, agent: str, as_json: bool) -> None:
     """Show what a checkpoint holds."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            one = await daemon.get(checkpoint_path(name), agent=agent)
+    def work() -> None:
+        one = common.daemon().get(checkpoint_path(name), agent=agent)
         if as_json:
-            common.echo_json(one)
+            terminal.echo_json(one)
         else:
-            click.echo("\n".join(_portrait(one)))
+            terminal.echo("\n".join(_portrait(one)))
 
     common.run(work)
 
@@ -69,17 +67,17 @@ def show(name: str, agent: str, as_json: bool) -> None:
 def diff(name: str, other: str, agent: str, as_json: bool) -> None:
     """Draw what changed from NAME to OTHER, or to the present."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            changes = await daemon.get(f"{checkpoint_path(name)}/diff", other=other, agent=agent)
+    def work() -> None:
+        daemon = common.daemon()
+        changes = daemon.get(f"{checkpoint_path(name)}/diff", other=other, agent=agent)
         if as_json:
-            common.echo_json(changes)
+            terminal.echo_json(changes)
         else:
             # Here and not above: the checkpoints package is the daemon's, and listing them should not pay for it.
             from checkpoints.model import Change, Difference
             from checkpoints.picture import picture
 
-            click.echo(picture(Difference(one["path"], Change(one["change"])) for one in changes))
+            terminal.echo(picture(Difference(one["path"], Change(one["change"])) for one in changes))
 
     common.run(work)
 
@@ -90,15 +88,14 @@ def diff(name: str, other: str, agent: str, as_json: bool) -> None:
 def doctor(repair: bool, as_json: bool) -> None:
     """Read every object of every store, and say what is damaged and which checkpoints that touches."""
 
-    async def work() -> int:
-        async with common.daemon() as daemon:
-            stores = await daemon.get("/v1/checkpoint-stores", repair=repair)
+    def work() -> int:
+        stores = common.daemon().get("/v1/checkpoint-stores", repair=repair)
         if as_json:
-            common.echo_json(stores)
+            terminal.echo_json(stores)
         for store in [] if as_json else stores:
-            click.echo(f"{store['project']}: {store['checkpoints']} checkpoints, {store['size_bytes']:,} bytes")
+            terminal.echo(f"{store['project']}: {store['checkpoints']} checkpoints, {store['size_bytes']:,} bytes")
             for problem in store["problems"]:
-                click.echo(f"  {'repaired: ' if problem['repaired'] else ''}{problem['what']} {problem['way_out']}")
+                terminal.echo(f"  {'repaired: ' if problem['repaired'] else ''}{problem['what']} {problem['way_out']}")
         return common.FAILED if any(_damaged(store) for store in stores) else 0
 
     common.run(work)
@@ -111,13 +108,12 @@ def doctor(repair: bool, as_json: bool) -> None:
 def forget(name: str, agent: str, as_json: bool) -> None:
     """Forget a checkpoint, a named one too. Its files go when the store is packed next."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            forgotten = await daemon.post(f"{checkpoint_path(name)}/forget", {"agent": agent})
+    def work() -> None:
+        forgotten = common.daemon().post(f"{checkpoint_path(name)}/forget", {"agent": agent})
         if as_json:
-            common.echo_json(forgotten)
+            terminal.echo_json(forgotten)
         else:
-            click.echo(f"{name} is forgotten.")
+            terminal.echo(f"{name} is forgotten.")
 
     common.run(work)
 
@@ -130,15 +126,14 @@ def delete(project: Path, yes: bool, as_json: bool) -> None:
     """Delete all checkpoints of PROJECT, the folder of its main worktree. No workspace is touched; nothing brings them back."""
     folder = str(project.absolute())
 
-    async def work() -> None:
+    def work() -> None:
         if not yes:
             common.confirm(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
-        async with common.daemon() as daemon:
-            deleted = await daemon.post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
+        deleted = common.daemon().post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
         if as_json:
-            common.echo_json(deleted)
+            terminal.echo_json(deleted)
         else:
-            click.echo(f"The checkpoints of {project} are deleted.")
+            terminal.echo(f"The checkpoints of {project} are deleted.")
 
     common.run(work)
 
@@ -151,16 +146,14 @@ def delete(project: Path, yes: bool, as_json: bool) -> None:
 def checkpoint(name: str, agent: str, note: str, as_json: bool) -> None:
     """Keep the present of an agent's workspace under NAME."""
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            who = agent or _only([one for one in await daemon.get("/v1/agents") if not one["ended_at"]])
-            made = await daemon.post(
-                f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)}
-            )
+    def work() -> None:
+        daemon = common.daemon()
+        who = agent or _only([one for one in daemon.get("/v1/agents") if not one["ended_at"]])
+        made = daemon.post(f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)})
         if as_json:
-            common.echo_json(made)
+            terminal.echo_json(made)
         else:
-            click.echo(f"{made['name']} holds the workspace of {who} ({made['micros'] / 1000:.1f} ms).")
+            terminal.echo(f"{made['name']} holds the workspace of {who} ({made['micros'] / 1000:.1f} ms).")
 
     common.run(work)
 

@@ -1,30 +1,43 @@
-"""Speaking with the daemon: requests over its socket, and its streams of lines."""
+"""Speaking with the daemon: requests over its socket, and its streams of lines.
+
+It blocks, and speaks HTTP by h11 alone: a library for HTTP clients takes ten times as long to import as the daemon takes to
+answer. Each request has a connection of its own, so none is found to have been closed meanwhile.
+"""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+import select
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlencode
 
-import anyio.to_thread
-import orjson
+import h11
 
 from supervisor.config.paths import hosts
+from supervisor.protocol import anyjson
 from supervisor.protocol.errors import ChaperonError, UsageError
-from supervisor.protocol.lines import Line, LineSplitter
+from supervisor.protocol.lines import LineSplitter, OversizedLine
 from supervisor.runtime.credentials import stranger
-
-if TYPE_CHECKING:
-    import httpx  # at run time only where a conversation begins: the daemon itself imports this module and has none
 
 CONNECT_SECONDS = 5.0
 """How long a daemon may take to accept: it does so at once, unless it has just been started."""
 
+ANSWER_SECONDS = 30.0
+"""How long an answer may take; the longest wait is for git to look at a repository."""
+
+CHUNK_BYTES = 64 * 1024
+"""How much is read at once."""
+
+FIRST_NO_SUCCESS = 300
+"""The first status of HTTP that is no success."""
+
 MISUSES = (413, 422)
 """The statuses that say: the request asks for what cannot be, or is too long."""
 
-ANSWER_SECONDS = 30.0
-"""How long an answer may take; the longest wait is for git to look at a repository."""
+MOST_QUOTED = 300
+"""Characters of an answer that is none of ours that are shown."""
 
 
 class NoDaemonError(ChaperonError):
@@ -54,130 +67,225 @@ class MisusedError(RefusedError, UsageError):
     """The daemon was asked for what cannot be: the caller's mistake."""
 
 
+Wait = Callable[[socket.socket, float | None], None]
+"""Waits until a connection can be read; raises TimeoutError after so many seconds, where any are given."""
+
+
+def wait_for(connection: socket.socket, seconds: float | None) -> None:
+    """Wait for one connection and nothing else.
+
+    Raises:
+        TimeoutError: Nothing came.
+    """
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    if not poll.poll(None if seconds is None else seconds * 1000):
+        raise TimeoutError
+
+
 class Client:
-    """One conversation with a daemon. Made by `connect`."""
+    """Conversations with one daemon. Made by `connect`.
 
-    def __init__(self, http: "httpx.AsyncClient") -> None:
-        self._http = http
+    Args:
+        path: The socket on which it listens.
+        trusted: The users who may.
+    """
 
-    async def get(self, path: str, **query: Any) -> Any:
+    def __init__(self, path: Path, trusted: frozenset[int]) -> None:
+        self._path, self._trusted = path, trusted
+
+    def get(self, path: str, **query: Any) -> Any:
         """Ask for something.
 
         Raises:
             RefusedError: The daemon says no, and why.
             DaemonGoneError: It went away, or does not answer.
         """
-        with _told_of_its_end():
-            return _checked(await self._http.get(path, params=query))
+        return self._ask("GET", _with_query(path, query))
 
-    async def post(self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS) -> Any:
+    def post(
+        self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS, wait: Wait = wait_for
+    ) -> Any:
         """Ask for something to be done; raises like `get`.
 
         Args:
             path: Of the daemon's API.
             body: What is sent, as JSON.
             seconds: How long the answer may take; None waits for ever.
+            wait: How it is waited for. What it raises hangs up.
         """
-        with _told_of_its_end(seconds):
-            return _checked(await self._http.post(path, json=body, timeout=seconds))
+        return self._ask("POST", path, body, seconds, wait)
 
-    async def delete(self, path: str) -> Any:
+    def delete(self, path: str) -> Any:
         """Ask for something to be taken back; raises like `get`."""
-        with _told_of_its_end():
-            return _checked(await self._http.delete(path))
+        return self._ask("DELETE", path)
 
-    async def lines(self, path: str, **query: Any) -> AsyncIterator[bytes]:
-        """Yield the lines of a stream, without their newlines, until it ends; raises like `get`."""
+    def lines(self, path: str, *, wait: Wait = wait_for, **query: Any) -> Iterator[bytes]:
+        """Yield the lines of a stream, without their newlines, until it ends; raises like `get`.
+
+        A line too long to be kept is an object with `oversized`, its size in bytes, and `head`, how it began.
+        """
         splitter = LineSplitter()
-        with _told_of_its_end():
-            async with self._http.stream("GET", path, params=query, timeout=None) as response:
-                if response.is_error:
-                    await response.aread()
-                    _checked(response)
-                async for data in response.aiter_raw():
-                    for line in splitter.feed(data):
-                        if isinstance(line, Line):
-                            yield line.data
+        with _Exchange(self._path, self._trusted, wait) as exchange:
+            exchange.send("GET", _with_query(path, query), None)
+            status = exchange.status(ANSWER_SECONDS)
+            if status >= FIRST_NO_SUCCESS:
+                _checked(status, b"".join(exchange.data(ANSWER_SECONDS)))
+            for data in exchange.data(None):
+                for line in splitter.feed(data):
+                    if isinstance(line, OversizedLine):
+                        head = line.head.decode(errors="replace")
+                        yield anyjson.dumps({"oversized": line.end - line.start, "head": head})
+                    else:
+                        yield line.data
+
+    def _ask(
+        self, method: str, path: str, body: Any = None, seconds: float | None = ANSWER_SECONDS, wait: Wait = wait_for
+    ) -> Any:
+        with _Exchange(self._path, self._trusted, wait) as exchange:
+            exchange.send(method, path, None if body is None else anyjson.dumps(body))
+            status = exchange.status(seconds)
+            return _checked(status, b"".join(exchange.data(seconds)))
 
 
-@asynccontextmanager
-async def connect(*sockets: Path) -> AsyncIterator[Client]:
-    """A conversation with the first daemon that listens on one of the sockets.
+def connect(*sockets: Path) -> Client:
+    """Return a client of the first daemon that listens on one of the sockets.
 
     Raises:
         NoDaemonError: None does.
         PlaceError: Others could have put a socket there.
         StrangerError: Another user listens there.
-        RefusedError: One does, and will not speak with us.
-        DaemonGoneError: One does, and does not answer.
+        DaemonGoneError: One does, and does not take connections.
     """
-    import httpx
-
     for path in sockets:
-        trusted = await anyio.to_thread.run_sync(hosts, path, os.getuid())
-        transport = httpx.AsyncHTTPTransport(uds=str(path))
-        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-        looks = {"request": [_looking(path, trusted)]}
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://chaperon", timeout=timeout, event_hooks=looks
-        ) as http:
-            try:
-                with _told_of_its_end():
-                    _checked(await http.get("/v1/health"))
-            except DaemonGoneError as error:
-                if isinstance(error.__cause__, httpx.ConnectError):
-                    continue
-                raise
-            yield Client(http)
-            return
+        trusted = hosts(path, os.getuid())
+        try:
+            _open(path, trusted).close()
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            continue
+        return Client(path, trusted)
     raise NoDaemonError(sockets)
 
 
-def _looking(path: Path, trusted: frozenset[int]) -> Callable[["httpx.Request"], Awaitable[None]]:
-    """What has each connection looked at once it stands, and before anything is sent by it."""
+class _Exchange:
+    """One request and its answer, on a connection of their own."""
 
-    async def look(event: str, info: Mapping[str, Any]) -> None:
-        if not event.endswith("connect_unix_socket.complete"):
-            return
-        stream = info["return_value"]
-        if why := stranger(stream.get_extra_info("socket"), trusted):
-            await stream.aclose()
-            raise StrangerError(
-                f"The socket {path} is not a daemon's of yours: {why}. Nothing was sent.",
-                way_out="Look who that is (ss -xlp), and set XDG_RUNTIME_DIR to a directory of your own.",
-            )
+    def __init__(self, path: Path, trusted: frozenset[int], wait: Wait) -> None:
+        self._http = h11.Connection(h11.CLIENT)
+        self._wait = wait
+        try:
+            self._connection = _open(path, trusted)
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
+            raise _gone(error) from error
 
-    async def watch(request: "httpx.Request") -> None:
-        request.extensions = {**request.extensions, "trace": look}
+    def __enter__(self) -> "_Exchange":
+        return self
 
-    return watch
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def send(self, method: str, path: str, body: bytes | None) -> None:
+        """Send the request."""
+        headers = [("host", "chaperon"), ("connection", "close")]
+        if body is not None:
+            headers += [("content-type", "application/json"), ("content-length", str(len(body)))]
+        asked = self._http.send(h11.Request(method=method, target=path, headers=headers)) or b""
+        asked += self._http.send(h11.Data(data=body)) or b"" if body else b""
+        asked += self._http.send(h11.EndOfMessage()) or b""
+        with _told_of_its_end():
+            try:
+                self._connection.sendall(asked)
+            except BrokenPipeError:
+                return  # what refuses a request before it is whole has said so by now
+
+    def status(self, seconds: float | None) -> int:
+        """The status of the answer."""
+        event = self._next(seconds)
+        if not isinstance(event, h11.Response):
+            raise _gone("no answer")
+        return int(event.status_code)
+
+    def data(self, seconds: float | None) -> Iterator[bytes]:
+        """The body of the answer, as it comes; each piece may take so long."""
+        while isinstance(event := self._next(seconds), h11.Data):
+            yield bytes(event.data)
+
+    def _next(self, seconds: float | None) -> h11.Event:
+        with _told_of_its_end(seconds):
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                self._wait(self._connection, seconds)
+                self._http.receive_data(self._connection.recv(CHUNK_BYTES))
+        if isinstance(event, h11.InformationalResponse):
+            return self._next(seconds)
+        if isinstance(event, type | h11.ConnectionClosed):
+            raise _gone("its answer ended early")
+        return event
+
+
+def _open(path: Path, trusted: frozenset[int]) -> socket.socket:
+    """Connect, and see who is there before anything is said."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        connection.settimeout(CONNECT_SECONDS)
+        connection.connect(str(path))
+        connection.settimeout(ANSWER_SECONDS)  # for what is sent; what comes is waited for before it is read
+        _refuse_stranger(connection, path, trusted)
+    except TimeoutError as error:
+        connection.close()
+        raise _silent(CONNECT_SECONDS) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_stranger(connection: socket.socket, path: Path, trusted: frozenset[int]) -> None:
+    if why := stranger(connection, trusted):
+        raise StrangerError(
+            f"The socket {path} is not a daemon's of yours: {why}. Nothing was sent.",
+            way_out="Look who that is (ss -xlp), and set XDG_RUNTIME_DIR to a directory of your own.",
+        )
 
 
 @contextmanager
 def _told_of_its_end(seconds: float | None = None) -> Iterator[None]:
     """Give failures of the conversation, in which an answer may take so long, as what they mean."""
-    import httpx
-
     try:
         yield
-    except httpx.TimeoutException as error:
-        raise DaemonGoneError(
-            f"The daemon did not answer within {seconds or ANSWER_SECONDS:g} s; whether it does what was asked is not known.",
-            way_out="chaperon doctor says more; what the daemon has taken is in its journal (chaperon tail).",
-        ) from error
-    except httpx.TransportError as error:
-        raise DaemonGoneError(
-            f"The daemon went away in the middle of its answer ({str(error) or type(error).__name__}).",
-            way_out="Agents wait for it at their next tool call: start it again with chaperon serve, or its service.",
-        ) from error
+    except TimeoutError as error:
+        raise _silent(ANSWER_SECONDS if seconds is None else seconds) from error
+    except (h11.RemoteProtocolError, ConnectionError) as error:
+        raise _gone(error) from error
 
 
-def _checked(response: "httpx.Response") -> Any:
-    if response.is_success:
-        return orjson.loads(response.content)
+def _silent(seconds: float) -> DaemonGoneError:
+    return DaemonGoneError(
+        f"The daemon did not answer within {seconds:g} s; whether it does what was asked is not known.",
+        way_out="chaperon doctor says more; what the daemon has taken is in its journal (chaperon tail).",
+    )
+
+
+def _gone(why: Exception | str) -> DaemonGoneError:
+    return DaemonGoneError(
+        f"The daemon went away in the middle of its answer ({str(why) or type(why).__name__}).",
+        way_out="Agents wait for it at their next tool call: start it again with chaperon serve, or its service.",
+    )
+
+
+def _with_query(path: str, query: Mapping[str, Any]) -> str:
+    if not query:
+        return path
+    spelled = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
+    return f"{path}?{urlencode(spelled, errors='replace')}"
+
+
+def _checked(status: int, body: bytes) -> Any:
     try:
-        problem = orjson.loads(response.content)
-        refusal = MisusedError if response.status_code in MISUSES else RefusedError
-        raise refusal(problem["what"], way_out=problem.get("way_out", ""))
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise RefusedError(f"The daemon answered {response.status_code}: {response.text[:300]}") from None
+        told = anyjson.decode(body)
+        if status < FIRST_NO_SUCCESS:
+            return told
+        refusal = MisusedError if status in MISUSES else RefusedError
+        raise refusal(told["what"], way_out=told.get("way_out", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        shown = body[:MOST_QUOTED].decode(errors="replace")
+        raise RefusedError(f"The daemon answered {status}: {shown}") from None

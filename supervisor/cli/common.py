@@ -3,19 +3,17 @@
 import os
 import pwd
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import anyio
 import click
-import orjson
 
+from supervisor.cli import terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
 from supervisor.config.paths import Places, places, sockets_to_try
-from supervisor.protocol.errors import ChaperonError, UsageError
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from supervisor.config.load import Loaded
@@ -50,8 +48,8 @@ def configuration() -> "Loaded":
     return load(os.environ, Path(named) if named else None)
 
 
-def daemon() -> AbstractAsyncContextManager[Client]:
-    """A conversation with this user's daemon, or with the system service for this user.
+def daemon() -> Client:
+    """This user's daemon, or the system service for this user.
 
     Raises:
         NoDaemonError: Neither listens.
@@ -60,12 +58,14 @@ def daemon() -> AbstractAsyncContextManager[Client]:
     return connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name))
 
 
-def run(work: Callable[[], Awaitable[int | None]]) -> None:
+def run(work: Callable[[], int | None]) -> None:
     """Run a command to its end and exit with its code; a failure is told on standard error."""
     try:
-        code = anyio.run(work) or 0
+        code = work() or 0
     except* (NoDaemonError, DaemonGoneError) as errors:
         code = complain(errors, NO_DAEMON)
+    except* NotFoundError as errors:
+        code = complain(errors, FAILED)
     except* UsageError as errors:
         code = complain(errors, WRONG_USAGE)
     except* ChaperonError as errors:
@@ -82,7 +82,7 @@ def run(work: Callable[[], Awaitable[int | None]]) -> None:
 def complain(errors: BaseExceptionGroup[Any], code: int) -> int:
     """Tell failures on standard error; returns the exit code."""
     for error in _leaves(errors):
-        click.echo(f"chaperon: {error}", err=True)
+        terminal.echo(f"chaperon: {error}", err=True)
     return code
 
 
@@ -122,19 +122,13 @@ def confirm(question: str, unconfirmed: str) -> None:
         raise UnconfirmedError(
             f"{unconfirmed}, and there is no terminal to ask; nothing was changed.", way_out="Say --yes."
         )
-    if not click.confirm(question):
+    if not click.confirm(terminal.harmless(question)):
         raise UnconfirmedError("Nothing was changed.")
 
 
 def whole_text(text: str) -> str:
     """The text with what was no UTF-8 on the command line or standard input replaced, so that it can be sent."""
     return text.encode(errors="surrogateescape").decode(errors="replace")
-
-
-def echo_json(data: Any) -> None:
-    """Print data as JSON: indented for a terminal, one line for a pipe."""
-    option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else 0
-    click.echo(orjson.dumps(data, option=option).decode())
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

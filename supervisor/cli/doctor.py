@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 
 
 @click.command()
@@ -16,12 +16,12 @@ def doctor(as_json: bool) -> None:
     # Here and not above: looking needs the runtime, which `--help` should not pay for.
     from supervisor.runtime import doctor as checks
 
-    async def work() -> int:
+    def work() -> int:
         uid = os.getuid()
         named = click.get_current_context().find_root().params.get("config")
         around = checks.Surroundings(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
         findings = checks.examine(around)
-        click.echo(checks.as_json(findings).decode() if as_json else checks.as_text(findings))
+        terminal.echo(checks.as_json(findings).decode() if as_json else checks.as_text(findings))
         return 0 if checks.healthy(findings) else common.FAILED
 
     common.run(work)

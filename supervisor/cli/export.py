@@ -1,12 +1,14 @@
 """Records for other programs, in the form that `audit.export_format` says: JSON lines, or CSV with a head."""
 
 import csv
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any, Literal
 
-import orjson
+from supervisor.cli.following import Told
+from supervisor.protocol import anyjson
+from supervisor.protocol.plain import harmless
 
 Form = Literal["json", "csv"]
 
@@ -19,25 +21,37 @@ _SEALS = frozenset({"p", "c", "at", "mono"})
 """What an event's line has for checking it, and what its columns say already."""
 
 
-async def exported(lines: AsyncIterator[bytes], columns: tuple[str, ...], form: Form) -> AsyncIterator[str]:
+def exported(found: Iterable[Told], columns: tuple[str, ...], form: Form) -> Iterator[str]:
     """Yield the records as text, one a line, without the newline.
 
     Args:
-        lines: Records as the daemon streams them.
+        found: Records as the daemon streams them.
         columns: `JOURNAL` or `INCIDENTS`.
         form: JSON passes them on as they are.
     """
     if form == "csv":
         yield _row(columns)
-    async for line in lines:
-        yield line.decode() if form == "json" else _row(_cells(orjson.loads(line), columns))
+    for one in found:
+        yield anyjson.legible(one.line).decode() if form == "json" else _row(_cells(one.record, columns))
 
 
 def _cells(record: Mapping[str, Any], columns: tuple[str, ...]) -> list[Any]:
-    time = datetime.fromtimestamp(record["at"], UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     facts = {name: value for name, value in record.items() if name not in _SEALS and name not in columns}
-    made = {"time": time, "facts": orjson.dumps(facts).decode(), **record}
-    return [made.get(name, "") for name in columns]
+    made = {"time": _time(record.get("at")), "facts": anyjson.dumps(facts).decode(), **record}
+    return [_cell(made.get(name, "")) for name in columns]
+
+
+def _time(at: object) -> str:
+    try:
+        moment = datetime.fromtimestamp(at, UTC)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError, OSError):  # whoever wrote the line had another idea of time
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _cell(value: Any) -> Any:
+    """A text in one line, for readers that take a line for a record."""
+    return harmless(value).replace("\n", "\\n").replace("\t", "\\t") if isinstance(value, str) else value
 
 
 def _row(cells: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.view import clean
 
 ROW = "{pattern:<24} {factor:>6} {confirmed:>9} {false_alarms:>12} {missed:>6}  {last}"
@@ -29,19 +29,19 @@ def outcome(
     `patterns.learning.enabled` says so, and only for tasks that are submitted afterwards.
     """
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            if undo is not None:
-                found = [await daemon.post(f"/v1/outcomes/{common.path_part(undo, 'chaperon outcome')}/undo")]
-            elif agent is None:
-                found = await daemon.get("/v1/outcomes")
-            else:
-                said = {"pattern": pattern, "outcome": became, "note": common.whole_text(note)}
-                found = [await daemon.post(f"{common.agent_path(agent)}/outcomes", said)]
-        if as_json:
-            common.echo_json(found)
+    def work() -> None:
+        daemon = common.daemon()
+        if undo is not None:
+            found = [daemon.post(f"/v1/outcomes/{common.path_part(undo, 'chaperon outcome')}/undo")]
+        elif agent is None:
+            found = daemon.get("/v1/outcomes")
         else:
-            click.echo("\n".join(_table(found)))
+            said = {"pattern": pattern, "outcome": became, "note": common.whole_text(note)}
+            found = [daemon.post(f"{common.agent_path(agent)}/outcomes", said)]
+        if as_json:
+            terminal.echo_json(found)
+        else:
+            terminal.echo("\n".join(_table(found)))
 
     if undo is not None and agent is not None:
         raise click.UsageError("--undo goes alone: it is about a pattern in all runs, and not about one agent.")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from os import environ
 from pathlib import Path
 
+import anyio
 import click
-import orjson
 
-from supervisor.cli import common, view
+from supervisor.cli import common, terminal, view
+from supervisor.cli.following import told
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import Finding, Outcome
 from supervisor.rehearsal.scenario import Scenario, load, shipped
@@ -25,8 +26,8 @@ def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
     A scripted model on loopback answers the CLI; no account is reached. Exit code 0 where everything is as expected.
     """
 
-    async def work() -> int:
-        return await _play(load(shipped().get(str(scenario), scenario)), keep, as_json)
+    def work() -> int:
+        return anyio.run(_play, load(shipped().get(str(scenario), scenario)), keep, as_json)
 
     common.run(work)
 
@@ -36,11 +37,11 @@ def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
 def demo(keep: bool) -> None:
     """Watch chaperon at work: a real CLI is warned, corrected, blocked and stopped. Needs nothing configured."""
 
-    async def work() -> int:
-        click.echo(
+    def work() -> int:
+        terminal.echo(
             "A real Claude CLI in a scratch repository, a scripted model on loopback, and chaperon between them."
         )
-        return await _play(load(shipped()["demo"]), keep, as_json=False)
+        return anyio.run(_play, load(shipped()["demo"]), keep, False)
 
     common.run(work)
 
@@ -53,12 +54,12 @@ async def _play(scenario: Scenario, keep: bool, as_json: bool) -> int:
         outcome, findings = await play(scenario, base, (lambda _line: None) if as_json else _show)
     finally:
         if keep:
-            click.echo(f"Kept: {base}", err=True)
+            terminal.echo(f"Kept: {base}", err=True)
         else:
             shutil.rmtree(base, ignore_errors=True)
     failed = any(finding.fails for finding in findings)
     if as_json:
-        common.echo_json(_as_json(scenario, outcome, findings))
+        terminal.echo_json(_as_json(scenario, outcome, findings))
     else:
         _tell(scenario, findings)
     return common.FAILED if failed else 0
@@ -72,16 +73,17 @@ def _scratch_directory() -> Path:
 
 
 def _show(line: bytes) -> None:
-    for text in view.lines(orjson.loads(line)):
-        click.echo(text)
+    for one in told([line]):
+        for text in view.shown(one.record):
+            terminal.echo(text)
 
 
 def _tell(scenario: Scenario, findings: Sequence[Finding]) -> None:
     for finding in findings:
         mark = click.style("not as expected", fg="red") if finding.fails else "note"
-        click.echo(f"{mark}: {finding.place}: {finding.says}")
+        terminal.echo(f"{mark}: {finding.place}: {finding.says}")
     if not any(finding.fails for finding in findings):
-        click.echo(click.style(f"{scenario.name}: everything as expected.", fg="green"))
+        terminal.echo(click.style(f"{scenario.name}: everything as expected.", fg="green"))
 
 
 def _as_json(scenario: Scenario, outcome: Outcome, findings: Sequence[Finding]) -> dict[str, object]:

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from interventions.contract import Situation
 from interventions.controller import Controller
 from monitors.review import NoFacts
-from supervisor.cli import common, view
+from supervisor.cli import common, terminal, view
 from supervisor.core.replay import Replay, recorded_task, replay
 from supervisor.core.rerun import rerun
-from supervisor.protocol import events, records
+from supervisor.protocol import anyjson, events, records
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Detector, Issue
@@ -49,7 +48,7 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
     Calls are reviewed as they stand: where links lead, and what a file held, is not known any more.
     """
 
-    async def work() -> int:
+    def work() -> int:
         found = list(_recordings(paths))
         if not found:
             raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
@@ -61,11 +60,11 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_j
                 for result in rehearsal.sessions(recording):
                     totals.update(_totals(result))
                     if as_json:
-                        click.echo(orjson.dumps(result))
+                        terminal.echo_line(anyjson.dumps(result))
                     else:
                         results.append(result)
         if as_json:
-            click.echo(orjson.dumps({"totals": dict(totals)}))
+            terminal.echo_line(anyjson.dumps({"totals": dict(totals)}))
         else:
             _table(results, totals, show_all)
         return common.FAILED if rehearsal.unread else 0
@@ -121,7 +120,7 @@ class _Replayer:
         try:
             found = self._of_journal(recording) if _is_journal(recording[0]) else [self._of_transcript(recording[0])]
         except OSError as error:
-            click.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
+            terminal.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
             self.unread += 1
             return
         for session in found:
@@ -217,7 +216,7 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
     rows = sorted(results, key=_badness, reverse=True)
     shown = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
     if shown:
-        click.echo(
+        terminal.echo(
             ROW.format(
                 **{name: name.upper() for name in ("issues", "blocked", "actions")},
                 worst="WORST ISSUE",
@@ -227,7 +226,7 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
         )
     for one in shown:
         worst = max(one["issues"], key=_rank, default=None)
-        click.echo(
+        terminal.echo(
             ROW.format(
                 issues=len(one["issues"]),
                 blocked=one["reviews"].get("block", 0),
@@ -238,9 +237,9 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
             )
         )
     healthy = len(results) - totals["sessions_with_issues"]
-    click.echo(f"{len(results)} sessions replayed, {healthy} of them without an issue.")
+    terminal.echo(f"{len(results)} sessions replayed, {healthy} of them without an issue.")
     if unread := totals["damaged_lines"] + totals["foreign_lines"]:
-        click.echo(f"{unread} lines were damaged or no line of a session, and passed over.")
+        terminal.echo(f"{unread} lines were damaged or no line of a session, and passed over.")
 
 
 def _rank(issue: Mapping[str, Any]) -> int:
@@ -258,9 +257,9 @@ def _tell(session: _Session) -> None:
     told += [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
     told += [(at.at_event, _raised(at.issue)) for at in session.result.issues]
     times = {one.seq: one.mono for one in session.notes.seen}
-    click.echo(session.path)
+    terminal.echo(session.path)
     for seq, text in sorted(told, key=lambda line: line[0]):
-        click.echo(f"{seq:>6} {timedelta(seconds=int(times.get(seq, 0)))!s:>8} {text}")
+        terminal.echo(f"{seq:>6} {timedelta(seconds=int(times.get(seq, 0)))!s:>8} {text}")
 
 
 def _told(seen: Observation) -> str:

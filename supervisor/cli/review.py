@@ -12,7 +12,7 @@ from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
 from monitors.review.jsonl import as_dict, review_jsonl
 from monitors.review.knowledge.book import RULES
-from supervisor.cli import common, view
+from supervisor.cli import common, terminal, view
 from supervisor.protocol.actions import Action, Context
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer
@@ -35,11 +35,14 @@ def review(profile: str, jsonl: bool) -> None:
     An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order.
     """
 
-    async def work() -> None:
+    def work() -> None:
         reviewer = make_gate_reviewer(common.configuration().config, Clock(), strict=profile == "strict")
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
         for answer in review_jsonl(lines, reviewer, Clock().nanos, _context(profile)):
-            click.echo(answer if jsonl else _as_text(answer), nl=False)
+            if jsonl:
+                terminal.echo_line(answer.removesuffix(b"\n"))
+            else:
+                terminal.echo(_as_text(answer))
 
     common.run(work)
 
@@ -51,15 +54,15 @@ def review(profile: str, jsonl: bool) -> None:
 def explain_command(command: str, profile: str, as_json: bool) -> None:
     """Show how the review of a shell COMMAND comes about: stage by stage, with times."""
 
-    async def work() -> None:
+    def work() -> None:
         config, strict = common.configuration().config, profile == "strict"
         action, context = Action("Bash", {"command": common.whole_text(command)}), _context(profile)
         found = explain(make_step_reviewer(config, strict=strict), action, context, Clock().nanos)
         found = replace(found, review=make_gate_reviewer(config, Clock(), strict=strict).review(action, context))
         if as_json:
-            common.echo_json({**as_dict(found.review), "stages": [[s.name, s.micros, s.lines] for s in found.stages]})
+            terminal.echo_json({**as_dict(found.review), "stages": [[s.name, s.micros, s.lines] for s in found.stages]})
         else:
-            click.echo("\n".join(_explained(found)))
+            terminal.echo("\n".join(_explained(found)))
 
     common.run(work)
 
@@ -71,23 +74,25 @@ def explain_command(command: str, profile: str, as_json: bool) -> None:
 def rules(test_: bool, command: str | None, as_json: bool) -> None:
     """List what the reviewer knows, or test it."""
 
-    async def work() -> int:
+    def work() -> int:
         known = (*review_settings(common.configuration().config).rules, *RULES)
         if test_:
             broken = failures(known)
             for failure in broken:
-                click.echo(failure)
-            click.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")
+                terminal.echo(failure)
+            terminal.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")
             return common.FAILED if broken else 0
         names = set(matching(command, known)) if command is not None else None
         found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
         if as_json:
-            common.echo_json(found)
+            terminal.echo_json(found)
         else:
             for rule in found:
-                click.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
+                terminal.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
             if not found:
-                click.echo("No rule matches. Most commands are judged by what they would touch: see chaperon explain.")
+                terminal.echo(
+                    "No rule matches. Most commands are judged by what they would touch: see chaperon explain."
+                )
         return 0
 
     common.run(work)
@@ -108,9 +113,9 @@ def _as_object(line: bytes) -> bytes:
 def _as_text(answer: bytes) -> str:
     told = orjson.loads(answer)
     if "error" in told:
-        return f"error   {told['error']}\n"
+        return f"error   {view.clean(told['error'])}"
     decision = click.style(f"{told['decision']:<7}", fg=view.COLOURS[told["decision"]])
-    return f"{decision} {told['risk']:.2f} {told['rule']} {view.clean(told['reasoning'], 300)}\n"
+    return f"{decision} {told['risk']:.2f} {told['rule']} {view.clean(told['reasoning'], 300)}"
 
 
 def _explained(found: Explanation) -> Iterator[str]:

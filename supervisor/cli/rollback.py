@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common
+from supervisor.cli import common, terminal
 from supervisor.cli.checkpoints import agent_option, checkpoint_path, moment
 from supervisor.cli.client import Client
 from supervisor.cli.view import clean
@@ -44,48 +44,48 @@ def rollback(
     if to_new_workspace and (dry_run or any(how.values())):
         raise click.UsageError("--to-new-workspace goes with --agent and --json alone: nothing is lost by it.")
 
-    async def work() -> None:
-        async with common.daemon() as daemon:
-            if to_new_workspace:
-                _tell_written(await _written(daemon, name, agent), as_json=as_json)
-                return
-            plan = await daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent})
-            if dry_run and as_json:
-                common.echo_json(plan)
-            elif not as_json:
-                click.echo("\n".join(_told(plan, files_only=how["files_only"], fresh=how["fresh"])))
-            if dry_run:
-                return
-            _confirm(plan, yes=yes, unusual=how["unusual"])
-            body = {"checkpoint": name, **how}
-            done = await daemon.post(f"{common.agent_path(agent or plan['agent'])}/rollback", body, seconds=None)
-        if as_json:
-            common.echo_json(done)
+    def work() -> None:
+        daemon = common.daemon()
+        if to_new_workspace:
+            _tell_written(_written(daemon, name, agent), as_json=as_json)
             return
-        click.echo(
+        plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent})
+        if dry_run and as_json:
+            terminal.echo_json(plan)
+        elif not as_json:
+            terminal.echo("\n".join(_told(plan, files_only=how["files_only"], fresh=how["fresh"])))
+        if dry_run:
+            return
+        _confirm(plan, yes=yes, unusual=how["unusual"])
+        body = {"checkpoint": name, **how}
+        done = daemon.post(f"{common.agent_path(agent or plan['agent'])}/rollback", body, seconds=None)
+        if as_json:
+            terminal.echo_json(done)
+            return
+        terminal.echo(
             f"{done['restored']} paths were set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
         )
         if done["commits_kept_as"]:
-            click.echo(f"The commits since are kept under {done['commits_kept_as']}.")
+            terminal.echo(f"The commits since are kept under {done['commits_kept_as']}.")
         if done["session_id"]:
-            click.echo(f"The conversation goes on in session {done['session_id']}.")
+            terminal.echo(f"The conversation goes on in session {done['session_id']}.")
 
     common.run(work)
 
 
-async def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
-    written: Mapping[str, Any] = await daemon.post(f"{checkpoint_path(name)}/workspace", {"agent": agent}, seconds=None)
+def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
+    written: Mapping[str, Any] = daemon.post(f"{checkpoint_path(name)}/workspace", {"agent": agent}, seconds=None)
     return written
 
 
 def _tell_written(written: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        common.echo_json(written)
+        terminal.echo_json(written)
         return
-    click.echo(f"{written['checkpoint']} was written to {written['workspace']}, on branch {written['branch']}.")
+    terminal.echo(f"{written['checkpoint']} was written to {written['workspace']}, on branch {written['branch']}.")
     for path in written["kept"]:
-        click.echo(f"Not written: {clean(path)}")
-    click.echo(f"An agent goes on there with: chaperon run --repo {written['workspace']} PROMPT")
+        terminal.echo(f"Not written: {clean(path)}")
+    terminal.echo(f"An agent goes on there with: chaperon run --repo {written['workspace']} PROMPT")
 
 
 def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:

@@ -1,18 +1,20 @@
 """The command that submits a task and follows it, with the daemon that is there or one of its own for that long."""
 
 import signal
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, suppress
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import click
-import orjson
 
-from supervisor.cli import common, view
+from supervisor.cli import common, terminal, view
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
+from supervisor.cli.following import RETRY_SECONDS, events, follow_events
+from supervisor.cli.signals import REASONS, Signals
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 
@@ -25,6 +27,12 @@ SUBMIT_SECONDS = 3_600.0
 GIVE_UP_SECONDS = 1.0
 """How long a submission goes on after a signal: an answer that is about to come names the agent that is to be stopped,
 and only setting a workspace up takes longer."""
+
+AWAY_SECONDS = 30.0
+"""How long a run waits for a daemon that went away: a restart takes seconds, with a million events in the journal 15."""
+
+STARTING_SECONDS = 60.0
+"""How long a run waits for a daemon that has just been started, and so has the state directory and no socket yet."""
 
 Wanted = dict[str, Any]
 """The body of a submission."""
@@ -70,16 +78,18 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
         **{k: v for k, v in about.items() if v},
     }
 
-    async def work() -> int:
-        async with AsyncExitStack() as stack:
-            try:
-                daemon = await stack.enter_async_context(common.daemon())
-            except NoDaemonError:
-                if detach:
-                    raise
-            else:
-                return await _detached(daemon, wanted) if detach else await _attended(daemon, wanted, as_json)
-        return await _by_ourselves(wanted, as_json)
+    def work() -> int:
+        try:
+            daemon = common.daemon()
+        except NoDaemonError:
+            if detach:
+                raise
+            return _by_ourselves(wanted, as_json)
+        if detach:
+            terminal.echo(daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)["agent"])
+            return 0
+        with Signals() as signals:
+            return _attended(daemon, wanted, as_json, signals)
 
     common.run(work)
 
@@ -93,34 +103,61 @@ def _sendable(path: Path) -> str:
     return path_text
 
 
-async def _detached(daemon: Client, wanted: Wanted) -> int:
-    click.echo((await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS))["agent"])
-    return 0
+class _GivenUpError(Exception):
+    """A submission was taken back by a signal."""
 
 
-async def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
+class _LeftError(Exception):
+    """A run whose daemon is away was left by a signal."""
+
+
+def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
     """Serve for as long as the run lasts, and leave no agent of it behind, however it ends."""
+    terminal.echo(
+        "chaperon: No daemon is running, so this command is one for as long as the run lasts. Starting.", err=True
+    )
     # What serves takes half a second to import, which nobody who has a daemon should pay.
+    import anyio
+    import anyio.to_thread
+
     from supervisor.runtime.log import start_log
     from supervisor.runtime.service import Setup, run_daemon
+    from supervisor.runtime.state_directory import StateDirectoryTakenError
 
     loaded = common.configuration()
     start_log("warn")
     begun: list[str] = []
-    async with run_daemon(Setup(loaded.config, common.here())) as daemon:
-        _tell_of_earlier(daemon.board.at_work())
+    taken: list[StateDirectoryTakenError] = []
+
+    def attend(signals: Signals) -> int:
+        return _attended(connect(common.here().socket), wanted, as_json, signals, begun.append, patience=0.0)
+
+    async def serve() -> int:
         try:
-            async with connect(common.here().socket) as client:
-                return await _attended(client, wanted, as_json, begun.append)
-        finally:
-            for agent in begun:
-                await daemon.put_down(agent, "the run that it belonged to has ended")
+            async with run_daemon(Setup(loaded.config, common.here())) as daemon:
+                _tell_of_earlier(daemon.board.at_work())
+                try:
+                    with Signals() as signals:
+                        return await anyio.to_thread.run_sync(attend, signals)
+                finally:
+                    for agent in begun:
+                        await daemon.put_down(agent, "the run that it belonged to has ended")
+        except StateDirectoryTakenError as error:
+            taken.append(error)
+            return common.FAILED
+
+    code = anyio.run(serve)
+    if not taken:
+        return code
+    daemon = _starting(taken[0])
+    with Signals() as signals:
+        return _attended(daemon, wanted, as_json, signals)
 
 
 def _tell_of_earlier(alive: Iterable["Summary"]) -> None:
     """Name the agents that an earlier daemon, or a run that was killed, left alive: they go on beside this run."""
     for one in alive:
-        click.echo(
+        terminal.echo(
             f"chaperon: Agent {one.agent} of an earlier run is still alive ({one.state}, in {one.workspace}). It goes on while "
             f"this run lasts, and then waits for the next daemon. What it does: chaperon tail -f --agent {one.agent}. "
             f"To end it, from another terminal: chaperon stop {one.agent}",
@@ -128,99 +165,131 @@ def _tell_of_earlier(alive: Iterable["Summary"]) -> None:
         )
 
 
-async def _attended(
-    daemon: Client, wanted: Wanted, as_json: bool, begun: Callable[[str], object] = lambda _agent: None
+def _starting(taken: ChaperonError) -> Client:
+    """Wait for the daemon that has the state directory and no socket yet.
+
+    Raises:
+        ChaperonError: `taken`: it never listened.
+    """
+    terminal.echo("chaperon: A daemon is being started here already. Waiting until it listens.", err=True)
+    for _ in range(round(STARTING_SECONDS / RETRY_SECONDS)):
+        with suppress(NoDaemonError):
+            return common.daemon()
+        time.sleep(RETRY_SECONDS)
+    raise taken
+
+
+def _attended(
+    daemon: Client,
+    wanted: Wanted,
+    as_json: bool,
+    signals: Signals,
+    begun: Callable[[str], object] = lambda _agent: None,
+    patience: float = AWAY_SECONDS,
 ) -> int:
-    """Submit the task and follow it; from before the first moment, signals stop the agent instead of ending us."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        pressed, summary = await _submitted(daemon, wanted, signals)
-        if summary is None:
-            click.echo(
-                "chaperon: given up before an agent was started. What was set up for it is ended and removed.", err=True
-            )
-            return common.INTERRUPTED
-        begun(summary["agent"])
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_on_signals, signals, daemon, summary["agent"], pressed, name="signals")
-            code = await follow(daemon, summary["agent"], summary["first_event"] - 1, as_json)
-            tasks.cancel_scope.cancel()
-    return code
+    """Submit the task and follow it; signals stop the agent instead of ending us."""
+
+    def give_up(connection: socket.socket, seconds: float | None) -> None:
+        if signals.wait(connection, seconds):
+            with suppress(TimeoutError):  # a second signal is not waited for
+                if not signals.wait(connection, GIVE_UP_SECONDS):
+                    return
+            raise _GivenUpError
+
+    try:
+        summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS, wait=give_up)
+    except _GivenUpError:  # the daemon knows by our hanging up
+        terminal.echo(
+            "chaperon: given up before an agent was started. What was set up for it is ended and removed.", err=True
+        )
+        return common.INTERRUPTED
+    begun(summary["agent"])
+    return _Run(daemon, summary, as_json, signals, patience).follow()
 
 
-async def _submitted(
-    daemon: Client, wanted: Wanted, signals: AsyncIterator[signal.Signals]
-) -> tuple[bool, dict[str, Any] | None]:
-    """Submit the task; whether a signal came meanwhile, and the answer: none where the signal took the task back."""
-    pressed, answer, failed = False, None, None
+class _Run:
+    """A run that is followed to its end.
 
-    async def give_up() -> None:
-        nonlocal pressed
-        await anext(signals)
-        pressed = True
-        await anyio.sleep(GIVE_UP_SECONDS)
-        tasks.cancel_scope.cancel()  # this hangs up, by which the daemon knows
+    Args:
+        daemon: Which watches over it.
+        summary: What the daemon answered to the submission.
+        as_json: Whether to print the journal's lines.
+        signals: What stops the agent.
+        patience: For how many seconds the daemon may be away.
+    """
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(give_up, name="give up on a signal")
+    def __init__(
+        self, daemon: Client, summary: Mapping[str, Any], as_json: bool, signals: Signals, patience: float
+    ) -> None:
+        self._daemon, self._as_json, self._signals, self._patience = daemon, as_json, signals, patience
+        self._agent = str(summary["agent"])
+        self._last = int(summary["first_event"]) - 1
+        self._stopping = False
+        self._ended: AgentState | None = None
+
+    def follow(self) -> int:
+        """Print what the agent does until it has ended; the exit code."""
         try:
-            answer = await daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
-        except ChaperonError as error:  # raised behind the group, which would wrap it
-            failed = error
-        tasks.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
-    return pressed, answer
+            self._follow()
+        except (DaemonGoneError, _LeftError):
+            terminal.echo(
+                f"chaperon: The daemon ended. Agent {self._agent} lives on and waits for it at its next tool call. Start it again "
+                f"(chaperon serve, or its service), and see the agent with: "
+                f"chaperon tail -f --agent {self._agent} --after {self._last}",
+                err=True,
+            )
+            return common.NO_DAEMON
+        with suppress(DaemonGoneError):  # what came behind the end is the daemon's own afterwork
+            for one in events(self._daemon, self._wait, agent=self._agent, after=self._last):
+                self._print(one.line, one.record)
+        return 0 if self._ended is AgentState.DONE else common.FAILED
 
-
-async def follow(daemon: Client, agent: str, after: int, as_json: bool) -> int:
-    """Print what an agent does, from an event on, until it has ended; the exit code."""
-    last, ended, closing = after, None, False
-    with suppress(DaemonGoneError):  # told below, with how to go on
-        async for line in daemon.lines("/v1/events", agent=agent, after=after, follow=True):
-            record = orjson.loads(line)
-            last = record["n"]
-            _print(line, record, as_json)
+    def _follow(self) -> None:
+        closing = False
+        found = follow_events(
+            self._daemon, self._last, wait=self._wait, pause=self._pause, patience=self._patience, agent=self._agent
+        )
+        for line, record in found:
+            self._last = record["n"]
+            self._print(line, record)
             if record["kind"] == "task_submitted":
                 closing = bool(record["branch"])
             if record["kind"] == "workspace_closed":
                 closing = False
             if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
-                ended = AgentState(record["after"])
-            if ended is not None and not closing:
-                break
-    if ended is None:
-        click.echo(
-            f"chaperon: The daemon ended. Agent {agent} lives on and waits for it at its next tool call. Start it again "
-            f"(chaperon serve, or its service), and see the agent with: chaperon tail -f --agent {agent} -n {last}",
-            err=True,
-        )
-        return common.NO_DAEMON
-    async for line in daemon.lines("/v1/events", agent=agent, after=last):
-        _print(line, orjson.loads(line), as_json)
-    return 0 if ended is AgentState.DONE else common.FAILED
+                self._ended = AgentState(record["after"])
+            if self._ended is not None and not closing:
+                return
 
+    def _print(self, line: bytes, record: Mapping[str, Any]) -> None:
+        if self._as_json:
+            terminal.echo_line(line)
+            return
+        for text in view.shown(record):
+            terminal.echo(text)
 
-def _print(line: bytes, record: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        click.echo(line)
-        return
-    for text in view.lines(record):
-        click.echo(text)
+    def _wait(self, connection: socket.socket, seconds: float | None) -> None:
+        """Wait for what comes; the first signal stops the agent in order, each further one at once."""
+        self._deal_with_signals()
+        while self._signals.wait(connection, seconds):
+            self._deal_with_signals()
 
+    def _deal_with_signals(self) -> None:
+        while self._signals.pressed:
+            self._stop(self._signals.pressed.pop(0))
 
-async def _stop_on_signals(signals: AsyncIterator[signal.Signals], daemon: Client, agent: str, pressed: bool) -> None:
-    """The first signal, which may have come already, stops the agent in order; each further one at once."""
-    if pressed:
-        await _stop(daemon, agent, force=False)
-    async for _ in signals:
-        await _stop(daemon, agent, force=pressed)
-        pressed = True
+    def _pause(self, seconds: float) -> None:
+        """Wait for a daemon that is away; a signal leaves the run to it."""
+        with suppress(TimeoutError):
+            if self._signals.pressed or self._signals.wait(None, seconds):
+                raise _LeftError
 
-
-async def _stop(daemon: Client, agent: str, *, force: bool) -> None:
-    how = "at once" if force else "in order; Ctrl+C again ends it at once"
-    click.echo(f"chaperon: stopping agent {agent} {how}.", err=True)
-    try:
-        await daemon.post(f"{common.agent_path(agent)}/stop", {"force": force, "reason": "Ctrl+C"})
-    except (RefusedError, DaemonGoneError) as error:
-        click.echo(f"chaperon: {error}", err=True)
+    def _stop(self, number: signal.Signals) -> None:
+        force, self._stopping = self._stopping, True
+        how = "at once" if force else "in order; Ctrl+C again ends it at once"
+        terminal.echo(f"chaperon: stopping agent {self._agent} {how}.", err=True)
+        reason = REASONS[number]
+        try:
+            self._daemon.post(f"{common.agent_path(self._agent)}/stop", {"force": force, "reason": reason})
+        except (RefusedError, DaemonGoneError) as error:
+            terminal.echo(f"chaperon: {error}", err=True)

@@ -27,7 +27,7 @@ def serve() -> None:
     Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
     Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
     """
-    common.run(_serve_alone)
+    common.run(lambda: anyio.run(_serve_alone))
 
 
 async def _serve_alone() -> int | None:

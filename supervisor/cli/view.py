@@ -42,6 +42,15 @@ def lines(record: Record, *, names: bool = False) -> Iterator[str]:
         yield f"{style(local(record['at']), dim=True)} {who}{mark} {text}"
 
 
+def shown(record: Record, *, names: bool = False) -> list[str]:
+    """The same as a list; of a record that has another shape than its kind has here, a line that says so."""
+    try:
+        return list(lines(record, names=names))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
+        about = clean(f"event {record.get('n')} ({record.get('kind')}): {error!r}")
+        return [f"{_mark('?', 'yellow')} {about}; chaperon tail --json has it as it is"]
+
+
 def local(at: float, form: str = "%H:%M:%S") -> str:
     """A Unix time as a clock on the wall here shows it."""
     return datetime.fromtimestamp(at, UTC).astimezone().strftime(form)

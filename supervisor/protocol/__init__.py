@@ -19,7 +19,8 @@ moments        where a run is when a checkpoint is asked for
 prices         tokens, and what they cost
 events         facts, as the journal keeps them
 records        one event as one line of the journal
-anyjson        JSON without limits, for the few values that the fast library refuses
+anyjson        JSON that every reader can read, whatever text and numbers are in it
+plain          text from outside without what a terminal obeys
 commands       what the core asks the runtime to do
 metrics        the names of all metrics
 """

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from supervisor import __version__
 from supervisor.core.summary import DAY, Summary
-from supervisor.protocol import anyjson, events
+from supervisor.protocol import anyjson, events, records
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.runtime.allowance_api import allowance_routes
@@ -245,10 +245,13 @@ def _streams(api: FastAPI, daemon: Daemon) -> None:
         after: int = Query(0, ge=-1, description="The last event not wanted; -1 for those to come only."),
         follow: bool = Query(False, description="Whether to wait for more."),
         agent: str | None = Query(None, description="Only this agent's."),
+        since: float = Query(0.0, description="Only those from this Unix time on."),
     ) -> StreamingResponse:
         """The journal's lines, as they are in its files."""
+        if agent is not None:
+            daemon.board.summary(agent)  # a name that nobody has is told
         begin = daemon.journal.last if after < 0 else after
-        return StreamingResponse(_journal_lines(daemon, begin, follow, agent), media_type=LINES)
+        return StreamingResponse(_journal_lines(daemon, begin, follow, agent, since), media_type=LINES)
 
     @api.get("/v1/incidents", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
     async def incidents(
@@ -258,13 +261,21 @@ def _streams(api: FastAPI, daemon: Daemon) -> None:
         return StreamingResponse(daemon.incidents.follow(live=follow), media_type=LINES)
 
 
-async def _journal_lines(daemon: Daemon, after: int, follow: bool, agent: str | None) -> AsyncIterator[bytes]:
+async def _journal_lines(
+    daemon: Daemon, after: int, follow: bool, agent: str | None, since: float
+) -> AsyncIterator[bytes]:
     if not follow:
         with anyio.move_on_after(CATCH_UP_SECONDS):
             await daemon.journal.written(daemon.journal.last)
-    async for line in daemon.journal.follow(after, live=follow):
-        if agent is None or anyjson.decode(line.data).get("agent") == agent:
-            yield anyjson.readable(line.data)
+    async for lines in daemon.journal.follow_chunks(after, live=follow):
+        # Together, so that one who hangs up is known before much more is written to them.
+        if wanted := b"".join(anyjson.readable(line.data) for line in lines if _is_wanted(line.data, agent, since)):
+            yield wanted
+
+
+def _is_wanted(line: bytes, agent: str | None, since: float) -> bool:
+    whose, at = records.whose_and_when(line)
+    return agent in (None, whose) and at >= since
 
 
 def _words(said: Said) -> str:

@@ -223,7 +223,13 @@ class Journal:
         return read_records(self.directory, after, self._writer.written_n)
 
     async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[StoredLine, None]:
-        """Yield the lines behind `after`, from the files, at the reader's own pace.
+        """Yield the lines behind `after`, one by one, as `follow_chunks` does."""
+        async for lines in self.follow_chunks(after, live=live):
+            for line in lines:
+                yield line
+
+    async def follow_chunks(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[list[StoredLine], None]:
+        """Yield the lines behind `after`, from the files, at the reader's own pace, as many at a time as one read gives.
 
         A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls nobody.
 
@@ -240,8 +246,7 @@ class Journal:
         while True:
             upto = self._writer.written_n
             while passed < upto and (lines := await anyio.to_thread.run_sync(cursor.take, upto)):
-                for line in lines:
-                    yield line
+                yield lines
                 passed = lines[-1].n
             if not live:
                 return

@@ -2,12 +2,29 @@
 
 import logging
 
-log = logging.getLogger("chaperon")
+from supervisor.protocol.plain import harmless
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
+
+
+class Plain(logging.Filter):
+    """Makes records plain: names and texts of agents are in them, and the log is read in terminals."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let the record pass, with everything as an escape that acts instead of being shown, and lines after the first indented."""
+        record.msg, record.args = harmless(record.getMessage()).replace("\n", "\n  "), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = harmless(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
+log = logging.getLogger("chaperon")
+log.addFilter(Plain())
 
 
 def start_log(level: str) -> None:
     """Say what is worth it on standard error, without times: the service manager's journal adds its own."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname).1s %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Plain())  # for what libraries say
     log.setLevel(LEVELS[level])

@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 import anyio
+import anyio.to_thread
 import psutil
 
 from supervisor.cli.client import Client, connect
@@ -48,29 +49,30 @@ def prepare(base: Path) -> list[Path]:
 
 async def states(daemon: Client) -> list[str]:
     """Each agent's state."""
-    return [agent["state"] for agent in await daemon.get("/v1/agents")]
+    return [agent["state"] for agent in await anyio.to_thread.run_sync(daemon.get, "/v1/agents")]
 
 
 async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> tuple[float, float, float]:
     """Start all, let them go at once, wait for all: seconds to start, the most megabytes, seconds of processor a second."""
     most = 0.0
     with anyio.fail_after(LONGEST_SECONDS):
-        async with connect(socket) as daemon:
-            began = perf_counter()
-            for repository in repositories:
-                await daemon.post("/v1/agents", {"prompt": "go", "repository": str(repository)})
-            while (await states(daemon)).count("running") < len(repositories):
-                await anyio.sleep(0.5)
-            started = perf_counter() - began
-            process = psutil.Process(pid)
-            used, began = sum(process.cpu_times()[:2]), perf_counter()
-            os.close(os.open(base / "gate", os.O_WRONLY))
-            while not all((repository / "taken.json").exists() for repository in repositories):
-                most = max(most, resident_megabytes(pid))
-                await anyio.sleep(1.0)
-            busy = (sum(process.cpu_times()[:2]) - used) / (perf_counter() - began)
-            while any(state not in ("done", "failed", "stopped", "lost") for state in await states(daemon)):
-                await anyio.sleep(0.5)
+        daemon = connect(socket)
+        began = perf_counter()
+        for repository in repositories:
+            wanted = {"prompt": "go", "repository": str(repository)}
+            await anyio.to_thread.run_sync(daemon.post, "/v1/agents", wanted)
+        while (await states(daemon)).count("running") < len(repositories):
+            await anyio.sleep(0.5)
+        started = perf_counter() - began
+        process = psutil.Process(pid)
+        used, began = sum(process.cpu_times()[:2]), perf_counter()
+        os.close(os.open(base / "gate", os.O_WRONLY))
+        while not all((repository / "taken.json").exists() for repository in repositories):
+            most = max(most, resident_megabytes(pid))
+            await anyio.sleep(1.0)
+        busy = (sum(process.cpu_times()[:2]) - used) / (perf_counter() - began)
+        while any(state not in ("done", "failed", "stopped", "lost") for state in await states(daemon)):
+            await anyio.sleep(0.5)
     return started, most, busy
 
 

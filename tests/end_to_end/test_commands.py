@@ -259,6 +259,7 @@ async def test_an_agent_that_a_killed_run_left_is_named_by_the_next_run(stage: S
         second = stage.start("run", "second")
         try:
             assert second.stderr is not None
+            assert "No daemon is running" in await anyio.to_thread.run_sync(second.stderr.readline)
             told = await anyio.to_thread.run_sync(second.stderr.readline)
             (stage.repo / "go").touch()
             _, rest = await anyio.to_thread.run_sync(lambda: second.communicate(timeout=50))

@@ -8,97 +8,133 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio.to_thread
+import orjson
 import pytest
 
 from supervisor.cli import client
-from supervisor.cli.client import DaemonGoneError, NoDaemonError, RefusedError, StrangerError, connect
+from supervisor.cli.client import (
+    DaemonGoneError,
+    MisusedError,
+    NoDaemonError,
+    RefusedError,
+    StrangerError,
+    connect,
+)
+from supervisor.protocol.lines import MAX_LINE_BYTES
 from tests.daemons import Base, served
-
-pytestmark = pytest.mark.anyio
-
-HEALTHY = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 
 
 @contextmanager
-def answering(path: Path, *answers: bytes, listens_on: bool = True) -> Iterator[Path]:
-    """Somebody who listens, answers each request with the next of these bytes, and hangs up, at the next request if told so."""
+def answering(path: Path, *answers: bytes) -> Iterator[Path]:
+    """Somebody who listens, answers each request with the next of these bytes, and hangs up."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        thread = threading.Thread(target=answer, args=(listening, answers, listens_on))
+        thread = threading.Thread(target=answer, args=(listening, list(answers)))
         thread.start()
-        yield path
-        listening.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        try:
+            yield path
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
-def answer(listening: socket.socket, answers: tuple[bytes, ...], listens_on: bool) -> None:
-    try:
-        connection, _ = listening.accept()
-    except OSError:
-        return
-    with connection:
-        for data in answers:
-            connection.recv(65536)
-            connection.sendall(data)
-        if listens_on:
-            connection.recv(65536)
+def answer(listening: socket.socket, answers: list[bytes]) -> None:
+    while True:
+        try:
+            connection, _ = listening.accept()
+        except OSError:
+            return
+        with connection:
+            if connection.recv(65536) and answers:  # a look whether somebody listens asks for nothing
+                connection.sendall(answers.pop(0))
 
 
+def http(status: str, body: bytes) -> bytes:
+    return b"HTTP/1.1 %s\r\ncontent-length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
+
+
+@pytest.mark.anyio
 async def test_the_first_socket_on_which_a_daemon_listens_is_taken(base: Base, tmp_path: Path) -> None:
-    async with served(base), connect(tmp_path / "none", base.places.socket) as daemon:
-        assert (await daemon.get("/v1/health"))["journal"] == "open"
+    async with served(base):
+        daemon = await anyio.to_thread.run_sync(connect, tmp_path / "none", base.places.socket)
+        assert (await anyio.to_thread.run_sync(daemon.get, "/v1/health"))["journal"] == "open"
 
 
-async def test_where_nobody_listens_the_sockets_tried_are_named(tmp_path: Path) -> None:
+def test_where_nobody_listens_the_sockets_tried_are_named(tmp_path: Path) -> None:
     with pytest.raises(NoDaemonError, match=f"{tmp_path}/a or {tmp_path}/b.*chaperon serve"):
-        async with connect(tmp_path / "a", tmp_path / "b"):
-            pytest.fail("somebody listens")
+        connect(tmp_path / "a", tmp_path / "b")
 
 
-async def test_a_daemon_that_goes_away_in_the_middle_is_told_as_that(tmp_path: Path) -> None:
-    with answering(tmp_path / "s", HEALTHY) as path:
-        async with connect(path) as daemon:
-            with pytest.raises(DaemonGoneError, match="went away in the middle"):
-                await daemon.get("/v1/agents")
+def test_a_daemon_that_goes_away_in_the_middle_is_told_as_that(tmp_path: Path) -> None:
+    with answering(tmp_path / "s") as path, pytest.raises(DaemonGoneError, match="went away in the middle"):
+        connect(path).get("/v1/agents")
 
 
-async def test_a_stream_that_is_cut_is_told_as_that(tmp_path: Path) -> None:
+def test_a_daemon_that_has_gone_between_two_requests_is_told_as_that(tmp_path: Path) -> None:
+    with answering(tmp_path / "s") as path:
+        daemon = connect(path)
+    with pytest.raises(DaemonGoneError, match="went away"):
+        daemon.get("/v1/agents")
+
+
+def test_a_stream_that_is_cut_is_told_as_that(tmp_path: Path) -> None:
     cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\n{}\n{}\n\r\n5\r\n{"
-    with answering(tmp_path / "s", HEALTHY, cut, listens_on=False) as path:
-        async with connect(path) as daemon:
-            stream = daemon.lines("/v1/events")
-            assert [await anext(stream), await anext(stream)] == [b"{}", b"{}"]
-            with pytest.raises(DaemonGoneError):
-                await anext(stream)
+    with answering(tmp_path / "s", cut) as path:
+        stream = connect(path).lines("/v1/events")
+        assert [next(stream), next(stream)] == [b"{}", b"{}"]
+        with pytest.raises(DaemonGoneError):
+            next(stream)
 
 
-async def test_a_daemon_that_does_not_answer_is_not_waited_for_without_end(
+def test_a_line_too_long_to_be_kept_is_told_with_its_size_and_its_beginning(tmp_path: Path) -> None:
+    body = b'{"n":17,' + b"x" * (MAX_LINE_BYTES + 1) + b"\n{}\n"
+    with answering(tmp_path / "s", http("200 OK", body)) as path:
+        first, second = connect(path).lines("/v1/events")
+    assert orjson.loads(first)["oversized"] > MAX_LINE_BYTES
+    assert orjson.loads(first)["head"].startswith('{"n":17,x')
+    assert second == b"{}"
+
+
+def test_a_daemon_that_does_not_answer_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "s"))
+        silent.listen()
+        with pytest.raises(DaemonGoneError, match=r"did not answer within 0\.1 s"):
+            connect(tmp_path / "s").post("/v1/agents", {}, seconds=0.1)
+
+
+def test_a_daemon_that_takes_nothing_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.1)
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(tmp_path / "s"))
         silent.listen()
-        with pytest.raises(DaemonGoneError, match=r"did not answer within 0\.1 s"):
-            async with connect(tmp_path / "s"):
-                pytest.fail("it answered")
+        with pytest.raises(DaemonGoneError, match="did not answer"):
+            connect(tmp_path / "s").post("/v1/agents", {"prompt": "x" * 10**7})
 
 
-async def test_a_peer_that_is_refused_hears_why_and_not_that_nobody_is_there(tmp_path: Path) -> None:
-    body = b'{"kind": "Refused", "what": "The daemon refuses this: because.", "way_out": ""}'
-    refusal = b"HTTP/1.1 403 Forbidden\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+def test_a_peer_that_is_refused_hears_why_and_not_that_nobody_is_there(tmp_path: Path) -> None:
+    refusal = http("403 Forbidden", b'{"kind": "Refused", "what": "The daemon refuses this: because.", "way_out": ""}')
     with answering(tmp_path / "s", refusal) as path, pytest.raises(RefusedError, match="because"):
-        async with connect(path):
-            pytest.fail("it was let in")
+        connect(path).get("/v1/agents")
 
 
-async def test_an_answer_that_is_no_problem_of_ours_is_shown_as_it_is(tmp_path: Path) -> None:
-    odd = b"HTTP/1.1 500 Oh\r\ncontent-length: 5\r\n\r\noh no"
-    with answering(tmp_path / "s", HEALTHY, odd) as path:
-        async with connect(path) as daemon:
-            with pytest.raises(RefusedError, match="answered 500: oh no"):
-                await daemon.get("/v1/agents")
+@pytest.mark.parametrize("status", ["413 Too Large", "422 Unprocessable"])
+def test_what_cannot_be_is_the_callers_mistake(status: str, tmp_path: Path) -> None:
+    problem = http(status, b'{"kind": "Usage", "what": "No.", "way_out": "Yes."}')
+    with answering(tmp_path / "s", problem) as path, pytest.raises(MisusedError, match=r"No\. Yes\."):
+        connect(path).post("/v1/agents", {})
+
+
+def test_an_answer_that_is_no_problem_of_ours_is_shown_as_it_is(tmp_path: Path) -> None:
+    with (
+        answering(tmp_path / "s", http("500 Oh", b"oh no")) as path,
+        pytest.raises(RefusedError, match="answered 500: oh no"),
+    ):
+        connect(path).get("/v1/agents")
 
 
 NOBODY = 65534
@@ -144,11 +180,10 @@ def squatted(path: Path, folder_of: int) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-async def test_another_user_who_listens_on_the_socket_is_sent_nothing(tmp_path: Path) -> None:
+def test_another_user_who_listens_on_the_socket_is_sent_nothing(tmp_path: Path) -> None:
     refused = pytest.raises(StrangerError, match=f"process [0-9]+ of user {NOBODY} listens there")
     with squatted(tmp_path / "own/s", os.geteuid()) as heard, refused:
-        async with connect(tmp_path / "own/s"):
-            pytest.fail("it is spoken with")
+        connect(tmp_path / "own/s")
     assert heard == [b""]
 
 

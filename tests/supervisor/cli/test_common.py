@@ -1,4 +1,4 @@
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
@@ -6,10 +6,10 @@ import pytest
 
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, NoDaemonError
-from supervisor.protocol.errors import ChaperonError, UsageError
+from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 
 
-def code_of(work: Callable[[], Awaitable[int | None]]) -> object:
+def code_of(work: Callable[[], int | None]) -> object:
     with pytest.raises(SystemExit) as ended:
         common.run(work)
     return ended.value.code
@@ -19,13 +19,14 @@ def code_of(work: Callable[[], Awaitable[int | None]]) -> object:
     ("error", "code"),
     [
         (ChaperonError("It failed."), 1), (UsageError("It is wrong."), 2), (NoDaemonError(()), 3),
+        (NotFoundError("There is none."), 1),
         (DaemonGoneError("It went."), 3), (KeyboardInterrupt(), 130),
     ],
 )  # fmt: skip
 def test_a_failure_is_told_and_has_its_exit_code(
     error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def work() -> None:
+    def work() -> None:
         raise error
 
     assert code_of(work) == code
@@ -42,20 +43,20 @@ def test_failures_of_several_tasks_are_told_one_by_one(capsys: pytest.CaptureFix
             tasks.start_soon(fail, "One.")
             tasks.start_soon(fail, "Two.")
 
-    assert code_of(work) == 1
+    assert code_of(lambda: anyio.run(work)) == 1
     assert sorted(capsys.readouterr().err.splitlines()) == ["chaperon: One.", "chaperon: Two."]
 
 
 @pytest.mark.parametrize("code", [None, 0, 1])
 def test_work_says_its_own_code(code: int | None) -> None:
-    async def work() -> int | None:
+    def work() -> int | None:
         return code
 
     assert code_of(work) == (code or 0)
 
 
 def test_a_bug_is_no_failure_that_was_foreseen() -> None:
-    async def work() -> None:
+    def work() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

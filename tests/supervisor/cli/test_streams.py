@@ -1,11 +1,33 @@
 import json
+import logging
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
+from supervisor.protocol import events
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon import Daemon
 from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
+from tests.support import acting
 
 pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[3]
+
+BAD = "bad\udcff \x1b[2J\u202e\x9b"
+"""Text with all that a reader or a terminal may stumble over."""
+
+
+async def printed(*command: str) -> list[int]:
+    """The numbers of the events that a command prints as JSON."""
+    return [json.loads(line)["n"] for line in (await chaperon(*command, "--json")).output.splitlines()]
 
 
 async def test_the_journal_is_printed_for_people_and_as_it_is(base: Base) -> None:
@@ -15,10 +37,41 @@ async def test_the_journal_is_printed_for_people_and_as_it_is(base: Base) -> Non
         told = (await chaperon("tail", "--agent", "a1")).output
         assert "allow    Bash ls" in told
         assert "a1" in told
-        records = [json.loads(line) for line in (await chaperon("tail", "--json")).output.splitlines()]
-        assert [record["n"] for record in records] == list(range(1, daemon.journal.last + 1))
-        later = [json.loads(line)["n"] for line in (await chaperon("tail", "--json", "-n", "4")).output.splitlines()]
-        assert later == [record["n"] for record in records[4:]]
+        all_ = list(range(1, daemon.journal.last + 1))
+        assert await printed("tail") == all_
+        assert await printed("tail", "--after", "4") == all_[4:]
+
+
+async def test_the_last_lines_are_as_many_as_are_wanted(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        assert await printed("tail", "-n", "3") == list(range(daemon.journal.last - 2, daemon.journal.last + 1))
+        whole = (await chaperon("tail")).output.splitlines()
+        assert (await chaperon("tail", "-n", "3")).output.splitlines() == whole[-3:]
+        assert (await chaperon("tail", "-n", "0")).output == ""
+        assert (await chaperon("tail", "-n", "3", "--agent", "a1")).output.splitlines() == whole[-3:]
+
+
+async def test_a_moment_to_begin_with_leaves_out_what_was_before(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        daemon.fault("", "old", "It was long ago.")
+        old = daemon.journal.append(
+            events.TimerFired(agent="", at=Clock().wall() - 7_200, mono=1.0, name="two hours ago")
+        )
+        daemon.fault("", "new", "It is now.")
+        assert old not in await printed("tail", "--since", "1h")
+        assert old in await printed("tail", "--since", "3h")
+        assert "new" in (await chaperon("incidents", "--since", "1h")).output
+        assert (await chaperon("incidents", "--since", "2999-01-01")).output == ""
+        assert "old" not in (await chaperon("incidents", "-n", "1")).output
+
+
+async def test_an_agent_that_nobody_has_is_told_and_fails(base: Base) -> None:
+    async with served(base):
+        done = await chaperon("tail", "--agent", "nosuch")
+        assert done.exit_code == 1
+        assert "There is no agent 'nosuch'" in done.output
 
 
 async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
@@ -31,3 +84,52 @@ async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
         assert "claude --resume" in told
         assert "\x1b[2J" not in told
         assert json.loads((await chaperon("incidents", "--json")).output)["type"] == "agent_failed"
+
+
+async def test_one_bad_name_of_a_file_hides_nothing_that_comes_behind_it(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        daemon._note(events.ChangesSeen(**daemon.stamp("a1"), tool_use_id="t", paths=(BAD,)))
+        daemon.fault("a1", "odd", f"Seen: {BAD}", way_out=BAD)
+        daemon.fault("a1", "behind", "It came later.")
+        for command in (["tail"], ["tail", "--agent", "a1"], ["incidents"], ["show", "a1"], ["ps"]):
+            for more in ([], ["--json"], *([["--export"]] if command[0] in ("tail", "incidents") else [])):
+                done = await chaperon(*command, *more)
+                assert done.exit_code == 0, ascii(done.output)
+                assert acting(done.output) <= {"\n"}, (command, more)
+                assert command[0] not in ("tail", "incidents") or "It came later." in done.output
+
+
+def in_a_pipe(base: Base, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """A command whose reader takes a line and leaves."""
+    places = {"RUNTIME_DIRECTORY": str(base.places.runtime), "STATE_DIRECTORY": str(base.places.state)}
+    line = f"set -o pipefail; {sys.executable} -m supervisor.cli {' '.join(command)} | head -n 1"
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(base.home), "PYTHONPATH": str(ROOT), **places}
+    return subprocess.run(["bash", "-c", line], env=environ, capture_output=True, text=True, timeout=50, check=False)
+
+
+@pytest.mark.parametrize(
+    "command", [["tail"], ["tail", "-f"], ["tail", "--json"], ["tail", "--export"], ["incidents", "-f"]]
+)
+async def test_a_reader_that_has_enough_ends_a_command_without_a_word(
+    base: Base, command: Sequence[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(base) as (daemon, _):
+        daemon.fault("", "odd", "So.")
+        fill(daemon)
+        done = await anyio.to_thread.run_sync(partial(in_a_pipe, base, command))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(done.stdout.splitlines()) == 1
+        daemon.fault("", "odd", "So.")
+        await anyio.wait_all_tasks_blocked()
+    assert [
+        record.message for record in caplog.records if record.name == "asyncio" and record.levelno > logging.INFO
+    ] == []
+
+
+def fill(daemon: Daemon) -> None:
+    """More records than any buffer between the journal and a reader holds."""
+    for _ in range(300):
+        frame = {"type": "assistant", "message": {"content": [{"type": "text", "text": "x" * 10_000}]}}
+        daemon.journal.append(events.LineReceived(**daemon.stamp("a1"), end=1, frame=frame))

@@ -121,6 +121,28 @@ def test_a_line_holds_nothing_that_a_terminal_acts_upon(event: AnyEvent) -> None
     assert len(line.decode().splitlines()) == 1
 
 
+@given(EVENTS)
+def test_whose_and_when_is_told_by_the_beginning_of_a_line(event: AnyEvent) -> None:
+    line, _ = records.encode(7, event, ORIGIN)
+    assert records._BEGINNING.match(line)
+    whose, at = records.whose_and_when(line)
+    assert at == event.at
+    assert whose == orjson.loads(line)["agent"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"n": 1, "kind": "x", "at": 2.5, "agent": "a1"}', ("a1", 2.5)),
+        (b'{"n":1,"agent":"a1","at":null,"mono":1.0}', ("", 0.0)),
+        (b'{"n":1', ("", 0.0)),
+        (b"[]", ("", 0.0)),
+    ],
+)
+def test_whose_and_when_of_a_line_of_another_make_is_told_where_it_can_be(line: bytes, told: tuple[str, float]) -> None:
+    assert records.whose_and_when(line) == told
+
+
 def test_a_line_of_an_older_version_with_half_a_character_is_read_as_it_was_meant() -> None:
     event = ChangesSeen(agent="a1", at=1.0, mono=2.0, tool_use_id="t", paths=("/w/bad\udcff",))
     line, _ = records.frame(1, json.dumps(asdict(event)).encode(), ORIGIN)

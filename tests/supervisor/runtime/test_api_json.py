@@ -110,6 +110,8 @@ async def test_lines_of_an_older_version_that_few_can_read_are_streamed_so_that_
     old = {name: getattr(incident, name) for name in Incident.__slots__}
     base.places.incident_log.write_bytes(json.dumps(old).encode() + b"\n")
     async with served(base) as (daemon, client):
+        await daemon.submit(base.submission(name="a0"), by="test")
+        await ended(daemon, "a0")
         daemon.fault("a0", "another", "Something else.")
         for query in ({}, {"agent": "a0"}):
             found = await lines(client, "/v1/events", **query)

@@ -1,0 +1,189 @@
+"""Streams of the daemon as commands read them: over its restarts, past lines that cannot be read, and while somebody reads us."""
+
+import itertools
+import select
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import UnsupportedOperation
+from typing import Any, NamedTuple
+
+from supervisor.cli import common, terminal
+from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, Wait
+from supervisor.protocol import anyjson
+
+RETRY_SECONDS = 0.2
+"""Between two looks for a daemon that went away: a restart takes seconds, and a look microseconds."""
+
+QUOTED = 120
+"""Characters of a line that cannot be read that are shown."""
+
+WINDOW = 200
+"""Events that are looked at first for the last so many lines; fewer than half of all events say something to people."""
+
+
+class Told(NamedTuple):
+    """One line of a stream."""
+
+    line: bytes
+    record: Mapping[str, Any]
+
+
+def told(lines: Iterable[bytes]) -> Iterator[Told]:
+    """Yield the lines that can be read; of each other one, a notice goes to standard error."""
+    for line in lines:
+        try:
+            record = anyjson.decode(line)
+        except ValueError as error:
+            _notice(f"it is no JSON ({error})", line)
+            continue
+        if not isinstance(record, dict):
+            _notice("it is no object", line)
+        elif "oversized" in record:
+            _notice(f"it has {record['oversized']:,} bytes", str(record["head"]).encode())
+        else:
+            yield Told(line, record)
+
+
+def _notice(why: str, line: bytes) -> None:
+    shown = line[:QUOTED].decode(errors="replace")
+    terminal.echo(f"chaperon: A line was passed over, for {why}. It begins: {shown}", err=True)
+
+
+class Output:
+    """Whoever reads what this command prints."""
+
+    def __init__(self) -> None:
+        self._fd: int | None = None
+        with suppress(UnsupportedOperation, ValueError, OSError):  # output that is no file has nobody who could leave
+            self._fd = sys.stdout.fileno()
+
+    def wait(self, connection: socket.socket | None, seconds: float | None) -> None:
+        """Wait for a connection, as `client.wait_for`; with none, for as long as is said.
+
+        Raises:
+            TimeoutError: Nothing came.
+            BrokenPipeError: Nobody reads any more.
+        """
+        poll = select.poll()
+        if connection is not None:
+            poll.register(connection, select.POLLIN)
+        if self._fd is not None:
+            poll.register(self._fd, 0)  # only that it was closed at the other end
+        ready = poll.poll(None if seconds is None else seconds * 1000)
+        if not ready:
+            raise TimeoutError
+        if self._fd in [fd for fd, _ in ready]:
+            raise BrokenPipeError
+
+    def pause(self, seconds: float) -> None:
+        """Wait for nothing but the time; raises BrokenPipeError as `wait` does."""
+        with suppress(TimeoutError):
+            self.wait(None, seconds)
+
+
+def events(daemon: Client, wait: Wait, **query: Any) -> Iterator[Told]:
+    """Yield the events that are there."""
+    return told(daemon.lines("/v1/events", wait=wait, **query))
+
+
+def follow_events(
+    daemon: Client,
+    after: int,
+    *,
+    wait: Wait,
+    pause: Callable[[float], object],
+    patience: float | None = None,
+    **query: Any,
+) -> Iterator[Told]:
+    """Yield the events behind one as they come, each once, over restarts of the daemon.
+
+    Args:
+        daemon: Which.
+        after: The last event not wanted.
+        wait: How more is waited for.
+        pause: How a daemon that went away is waited for, for so many seconds at a time.
+        patience: How many seconds it may be away; None waits for ever, and 0 not at all.
+        query: What else the route is asked.
+
+    Raises:
+        DaemonGoneError: It did not come back in that time.
+        RefusedError: It refuses the question.
+    """
+    last = after
+    while True:
+        with suppress(DaemonGoneError):
+            for one in told(daemon.lines("/v1/events", wait=wait, after=last, follow=True, **query)):
+                last = one.record.get("n", last)
+                yield one
+        daemon = _back(pause, patience)
+
+
+def follow_incidents(daemon: Client, *, wait: Wait, pause: Callable[[float], object], skip: int = 0) -> Iterator[Told]:
+    """Yield the lines of the incident log behind the first so many, as `follow_events` does; lines are only ever added to it."""
+    passed = skip
+    while True:
+        with suppress(DaemonGoneError):
+            for number, line in enumerate(daemon.lines("/v1/incidents", wait=wait, follow=True), 1):
+                if number > passed:
+                    passed = number
+                    yield from told([line])
+        daemon = _back(pause, None)
+
+
+def _back(pause: Callable[[float], object], patience: float | None) -> Client:
+    """Wait for a daemon that went away.
+
+    Raises:
+        DaemonGoneError: It stayed away.
+    """
+    said = False
+    for tries in itertools.count():
+        if patience is not None and tries * RETRY_SECONDS >= patience:
+            break
+        pause(RETRY_SECONDS)
+        with suppress(NoDaemonError, DaemonGoneError):
+            daemon = common.daemon()
+            daemon.get("/v1/health")
+            if said:
+                terminal.echo("chaperon: The daemon is back.", err=True)
+            return daemon
+        if not said:
+            said = True
+            terminal.echo("chaperon: The daemon went away. Waiting for it to come back.", err=True)
+    raise DaemonGoneError(
+        "The daemon went away and did not come back." if patience else "The daemon ended.",
+        way_out="Agents wait for it at their next tool call: start it again with chaperon serve, or its service.",
+    )
+
+
+def last_events(
+    daemon: Client, count: int, wait: Wait, counts: Callable[[Told], int], **query: Any
+) -> tuple[list[Told], int]:
+    """The last events that make so many lines together, and the number of the last event there is.
+
+    Args:
+        daemon: Which.
+        count: How many lines.
+        wait: How they are waited for.
+        counts: How many lines an event makes.
+        query: What else the route is asked.
+    """
+    last = int(daemon.get("/v1/health")["last_event"])
+    window = max(WINDOW, count)
+    while True:
+        begin = max(0, last - window)
+        kept: deque[tuple[Told, int]] = deque()
+        lines = 0
+        for one in events(daemon, wait, after=begin, **query):
+            last = max(last, int(one.record.get("n", last)))
+            if number := counts(one):
+                kept.append((one, number))
+                lines += number
+                while kept and lines - kept[0][1] >= count:
+                    lines -= kept.popleft()[1]
+        if lines >= count or begin == 0:
+            return [one for one, _ in kept], last
+        window *= 4

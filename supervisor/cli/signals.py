@@ -1,0 +1,62 @@
+"""Signals as something to be waited for beside a connection, by a command that ends in order."""
+
+import os
+import select
+import signal
+import socket
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+REASONS = {
+    signal.SIGINT: "Ctrl+C",
+    signal.SIGHUP: "the terminal of its run was closed (SIGHUP)",
+    signal.SIGTERM: "its run was told to end (SIGTERM)",
+}
+"""What the journal says of a run that was stopped by a signal."""
+
+
+class Signals:
+    """Signals that stop an agent instead of ending us, from before the first moment. Entered in the main thread alone."""
+
+    def __init__(self) -> None:
+        self.pressed: list[signal.Signals] = []
+        """Those that came and that nobody has dealt with, oldest first."""
+        self._ours, self._theirs = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Signals":
+        for one in REASONS:
+            self._before[one] = signal.signal(one, self._came)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        for one, handler in self._before.items():
+            signal.signal(one, handler)
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    def _came(self, number: int, _frame: FrameType | None) -> None:
+        self.pressed.append(signal.Signals(number))
+        with suppress(BlockingIOError):
+            os.write(self._theirs, b"!")
+
+    def wait(self, connection: socket.socket | None, seconds: float | None) -> bool:
+        """Wait for a connection or a signal; whether it was a signal.
+
+        Raises:
+            TimeoutError: Neither came.
+        """
+        poll = select.poll()
+        poll.register(self._ours, select.POLLIN)
+        if connection is not None:
+            poll.register(connection, select.POLLIN)
+        ready = poll.poll(None if seconds is None else seconds * 1000)
+        if not ready:
+            raise TimeoutError
+        if self._ours in [fd for fd, _ in ready]:
+            os.read(self._ours, 64)
+            return True
+        return False

@@ -1,0 +1,44 @@
+"""What reaches the terminal: one door for all that commands print.
+
+What agents, files and programs are called or say may hold characters that a terminal obeys: colours that hide text, moves of
+the cursor, directions that turn a name round. They are shown as escapes here; what comes from outside has gone through
+`wording.clean` before, so this is the second of two fences.
+"""
+
+import re
+import sys
+from typing import Any
+
+import click
+
+from supervisor.protocol import anyjson
+from supervisor.protocol.plain import ACTS, spelled
+
+_OURS = r"\x1b\[(?:[0-2]|22|3[1-7]|9[1-7])m"
+"""The colours and weights that commands use. None of them hides anything."""
+
+_PLAIN = re.compile(f"({_OURS})|{ACTS}")
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print a text and a newline, with everything as an escape that acts instead of being shown."""
+    click.echo(harmless(str(text)), err=err)
+
+
+def echo_json(data: Any) -> None:
+    """Print data as JSON: indented for a terminal, one line for a pipe."""
+    click.echo(anyjson.pretty(data) if sys.stdout.isatty() else anyjson.dumps(data) + b"\n", nl=False)
+
+
+def echo_line(line: bytes) -> None:
+    """Print a line of JSON that somebody else made."""
+    click.echo(anyjson.legible(line))
+
+
+def harmless(text: str) -> str:
+    """The text with escapes for what a terminal would obey; line breaks, tabs and the colours of commands stay."""
+    return _PLAIN.sub(_shown, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[1] or spelled(found[0])

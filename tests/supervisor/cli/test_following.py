@@ -1,0 +1,157 @@
+"""Streams as commands read them: past what cannot be read, and over restarts of the daemon."""
+
+import os
+import socket
+import sys
+import threading
+from itertools import islice
+from pathlib import Path
+
+import anyio.to_thread
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.cli import common
+from supervisor.cli.client import DaemonGoneError, wait_for
+from supervisor.cli.following import Output, Told, follow_events, follow_incidents, last_events, told
+from tests.daemons import Base, served
+
+SECONDS = 30.0
+
+
+def pause(seconds: float) -> None:
+    threading.Event().wait(seconds)
+
+
+@given(st.lists(st.binary(max_size=50) | st.text().map(str.encode) | st.just(b'{"n":1}'), max_size=5))
+def test_lines_that_cannot_be_read_are_passed_over_and_those_behind_them_are_told(lines: list[bytes]) -> None:
+    found = list(told([*lines, b'{"n":7,"kind":"x"}']))
+    assert found[-1] == Told(b'{"n":7,"kind":"x"}', {"n": 7, "kind": "x"})
+    assert all(isinstance(one.record, dict) for one in found)
+
+
+def test_of_a_line_that_cannot_be_read_one_bounded_notice_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = b'{"n":3,"paths":["\x1b[2J' + b"x" * 10_000
+    assert list(told([bad, b"[]", orjson.dumps({"oversized": 40_000_000, "head": '{"n":17'}), b"{}"])) == [
+        Told(b"{}", {})
+    ]
+    notices = capsys.readouterr().err.splitlines()
+    assert len(notices) == 3
+    assert all(len(notice) < 300 and "\x1b" not in notice for notice in notices)
+    assert 'begins: {"n":3' in notices[0]
+    assert "no object" in notices[1]
+    assert "40,000,000 bytes" in notices[2]
+
+
+def test_a_line_of_an_older_version_with_half_a_character_is_told() -> None:
+    (one,) = told([b'{"paths":["bad\\udcff"]}'])
+    assert one.record == {"paths": ["bad\ufffd\\xff"]}
+
+
+@pytest.mark.anyio
+async def test_events_are_followed_over_a_restart_each_once(base: Base) -> None:
+    seen: list[int] = []
+
+    def follow() -> None:
+        for one in follow_events(common.daemon(), 0, wait=wait_for, pause=pause, patience=SECONDS):
+            seen.append(one.record["n"])
+            if one.record.get("incident", {}).get("type") == "last":
+                return
+
+    async with anyio.create_task_group() as tasks:
+        async with served(base) as (daemon, _):
+            daemon.fault("", "first", "One.")
+            tasks.start_soon(anyio.to_thread.run_sync, follow)
+            with anyio.fail_after(SECONDS):
+                while len(seen) < daemon.journal.last:
+                    await anyio.sleep(0.01)
+        async with served(base) as (daemon, _):
+            daemon.fault("", "last", "Two.")
+            with anyio.fail_after(SECONDS):
+                while len(seen) < daemon.journal.last:
+                    await anyio.sleep(0.01)
+    assert seen == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.anyio
+async def test_incidents_are_followed_over_a_restart_each_once(base: Base) -> None:
+    def follow() -> list[str]:
+        found = follow_incidents(common.daemon(), wait=wait_for, pause=pause, skip=1)
+        return [one.record["type"] for one in islice(found, 3)]
+
+    types: list[str] = []
+
+    async def in_thread() -> None:
+        types.extend(await anyio.to_thread.run_sync(follow))
+
+    async with anyio.create_task_group() as tasks:
+        async with served(base) as (daemon, _):
+            for type_ in ("passed_over", "first", "second"):
+                daemon.fault("", type_, "So.")
+            with anyio.fail_after(SECONDS):
+                while len(base.incidents()) < 3:
+                    await anyio.sleep(0.01)
+            tasks.start_soon(in_thread)
+        async with served(base) as (daemon, _):
+            daemon.fault("", "third", "So.")
+            with anyio.fail_after(SECONDS):
+                while not types:
+                    await anyio.sleep(0.01)
+    assert types == ["first", "second", "third"]
+
+
+@pytest.mark.anyio
+async def test_a_daemon_that_stays_away_is_waited_for_no_longer_than_is_said(
+    base: Base, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with served(base):
+        daemon = await anyio.to_thread.run_sync(common.daemon)
+    with pytest.raises(DaemonGoneError, match="did not come back"):
+        list(follow_events(daemon, 0, wait=wait_for, pause=lambda _: None, patience=1.0))
+    assert capsys.readouterr().err.count("The daemon went away. Waiting for it to come back.") == 1
+    with pytest.raises(DaemonGoneError, match="The daemon ended"):
+        list(follow_events(daemon, 0, wait=wait_for, pause=lambda _: pytest.fail("it waits"), patience=0.0))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("count", "lines"), [(1, 1), (3, 1), (3, 2), (10**6, 1), (0, 1)])
+async def test_the_last_events_are_those_that_make_so_many_lines(base: Base, count: int, lines: int) -> None:
+    def counts(one: Told) -> int:
+        return lines if one.record["kind"] == "fault_seen" else 0
+
+    async with served(base) as (daemon, _):
+        for number in range(250):
+            daemon.fault("", f"f{number}", "So.")
+        await daemon.journal.written(daemon.journal.last)
+        found, last = await anyio.to_thread.run_sync(lambda: last_events(common.daemon(), count, wait_for, counts))
+        assert last == daemon.journal.last
+    wanted = min(-(-count // lines), 250)
+    assert [one.record["incident"]["type"] for one in found] == [f"f{n}" for n in range(250 - wanted, 250)]
+
+
+def test_a_reader_that_leaves_is_noticed_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.pipe()
+    here, there = socket.socketpair()
+    with here, there, os.fdopen(theirs, "w") as writing:
+        monkeypatch.setattr(sys, "stdout", writing)
+        output = Output()
+        monkeypatch.undo()
+        with pytest.raises(TimeoutError):
+            output.wait(here, 0.01)
+        there.send(b"!")
+        output.wait(here, SECONDS)
+        os.close(ours)
+        with pytest.raises(BrokenPipeError):
+            output.wait(here, SECONDS)
+        with pytest.raises(BrokenPipeError):
+            output.pause(SECONDS)
+
+
+def test_output_to_a_file_is_read_by_nobody_who_could_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        output = Output()
+        monkeypatch.undo()
+        output.pause(0.01)
