@@ -13,10 +13,12 @@ from monitors.review.explain import Explanation, explain
 from monitors.review.jsonl import as_dict, review_jsonl
 from monitors.review.knowledge.book import RULES
 from supervisor.cli import common, terminal, view
+from supervisor.config.model import Config
+from supervisor.config.paths import home
 from supervisor.protocol.actions import Action, Context
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.review_settings import protected_paths, review_settings
 from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer
-from supervisor.runtime.settings import review_settings, session_settings
 
 profile_option = click.option(
     "--profile",
@@ -36,9 +38,10 @@ def review(profile: str, jsonl: bool) -> None:
     """
 
     def work() -> None:
-        reviewer = make_gate_reviewer(common.configuration().config, Clock(), strict=profile == "strict")
+        config = common.configuration().config
+        reviewer = make_gate_reviewer(config, Clock(), strict=profile == "strict")
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
-        for answer in review_jsonl(lines, reviewer, Clock().nanos, _context(profile)):
+        for answer in review_jsonl(lines, reviewer, Clock().nanos, _context(config, profile)):
             if jsonl:
                 terminal.echo_line(answer.removesuffix(b"\n"))
             else:
@@ -56,7 +59,7 @@ def explain_command(command: str, profile: str, as_json: bool) -> None:
 
     def work() -> None:
         config, strict = common.configuration().config, profile == "strict"
-        action, context = Action("Bash", {"command": common.whole_text(command)}), _context(profile)
+        action, context = Action("Bash", {"command": common.whole_text(command)}), _context(config, profile)
         found = explain(make_step_reviewer(config, strict=strict), action, context, Clock().nanos)
         found = replace(found, review=make_gate_reviewer(config, Clock(), strict=strict).review(action, context))
         if as_json:
@@ -98,12 +101,11 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     common.run(work)
 
 
-def _context(profile: str) -> Context:
+def _context(config: Config, profile: str) -> Context:
     """What the gate knows of this user's places; nothing under the strict profile."""
     if profile == "strict":
         return Context()
-    about = session_settings(common.configuration().config, common.here(), os.environ)
-    return Context(home=about.home, protected=about.protected)
+    return Context(home=str(home(os.environ)), protected=protected_paths(config, common.here(), os.environ))
 
 
 def _as_object(line: bytes) -> bytes:

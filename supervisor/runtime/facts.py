@@ -8,11 +8,12 @@ rules are read by libgit2 without starting a process. What changes between the a
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pygit2
-
-from checkpoints.repository import open_worktree
 from monitors.review.facts import Kind
+
+if TYPE_CHECKING:
+    import pygit2  # at run time only where git is asked: most reviews of a command line need none
 
 MAX_REPOSITORIES = 40
 """Repositories kept open at once; agents work in a few worktrees."""
@@ -48,10 +49,12 @@ class FileFacts:
         repository = self._repository(path)
         if repository is None or repository.workdir is None:
             return None
+        from pygit2 import GitError
+
         try:
             relative = os.path.relpath(path, repository.workdir)
             return bool(repository.path_is_ignored(relative)) if not relative.startswith("..") else None
-        except (ValueError, OSError, pygit2.GitError):
+        except (ValueError, OSError, GitError):
             return None
 
     def text(self, path: str, limit: int) -> str | None:
@@ -64,12 +67,14 @@ class FileFacts:
         except (OSError, ValueError):
             return None
 
-    def _repository(self, path: str) -> pygit2.Repository | None:
+    def _repository(self, path: str) -> "pygit2.Repository | None":
         """The repository around a path, remembered by directory."""
         directory = str(Path(path).parent) if path.startswith("/") and "\0" not in path else ""
         if not directory:
             return None
         if directory not in self._repositories:
+            from checkpoints.repository import open_worktree
+
             if len(self._repositories) >= MAX_REPOSITORIES:
                 self._repositories.clear()
             self._repositories[directory] = open_worktree(Path(directory))

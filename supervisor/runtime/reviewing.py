@@ -48,7 +48,7 @@ from supervisor.protocol.errors import ChaperonError
 from supervisor.runtime import plugins
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.facts import FileFacts
-from supervisor.runtime.settings import review_settings
+from supervisor.runtime.review_settings import review_settings
 
 DEADLINE_SECONDS = 2.0
 """Processor seconds a review may use: ten thousand times the usual fraction of a millisecond."""

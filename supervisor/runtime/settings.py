@@ -17,8 +17,6 @@ from interventions.approval import ApprovalSettings
 from interventions.ladders import LADDERS
 from interventions.settings import InterventionSettings
 from monitors.defaults import DetectorSettings
-from monitors.review import ReviewSettings
-from monitors.review.catalogue import RuleError, rule_from
 from monitors.sensitivity import PatternSettings
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
@@ -33,6 +31,7 @@ from supervisor.protocol.errors import UsageError
 from supervisor.protocol.prices import Price
 from supervisor.protocol.words import Severity
 from supervisor.runtime.notifications import ByApprise, ByJournal, ChannelSettings
+from supervisor.runtime.review_settings import protected_paths
 from supervisor.runtime.worktrees import WorktreeRules
 
 
@@ -99,19 +98,6 @@ def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -
     )
 
 
-def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named.
-
-    Each is named as it is given and, where links lead elsewhere, by where it is: an agent may come by either way. A program
-    that is a link into /usr is named as given only, for what it leads to may be the shell or busybox. Blocks.
-    """
-    own = (places.state, places.runtime, config_home(environ) / "chaperon")
-    programs = (*config.hooks.programs().values(), *filter(None, [config.workspaces.set_up]))
-    given = (*map(str, own), *config.plugins.files(), *config.protected_paths)
-    led_to = [path for path in map(os.path.realpath, programs) if not path.startswith("/usr/")]
-    return tuple(dict.fromkeys((*given, *map(os.path.realpath, given), *programs, *led_to)))
-
-
 def off_limits(places: Places, environ: Mapping[str, str]) -> dict[str, str]:
     """What no workspace may be or hold: the user's home directory, and what chaperon itself has, by path and by where that is. Blocks."""
     given = {
@@ -170,24 +156,6 @@ def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
             f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
             way_out="Mend the file, or take interventions.soft_correction.custom_prompts_path out of the configuration.",
         ) from None
-
-
-def review_settings(config: Config) -> ReviewSettings:
-    """What the reviewer needs to know.
-
-    Raises:
-        UsageError: A rule cannot be used, or does not do what its examples say.
-    """
-    wanted = config.reviewer
-    try:
-        rules = tuple(
-            rule_from(rule.model_dump(), f"reviewer.rules[{index}]") for index, rule in enumerate(wanted.rules)
-        )
-    except RuleError as error:
-        raise UsageError(f"{error}; nothing was started.", way_out="Mend the rule, or take it out.") from None
-    return ReviewSettings(
-        rules=rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
-    )
 
 
 def detector_settings(config: Config) -> DetectorSettings:

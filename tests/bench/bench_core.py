@@ -22,7 +22,8 @@ from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.detecting import MakeDetectors
-from supervisor.runtime.settings import controller_settings, review_settings, session_settings
+from supervisor.runtime.review_settings import review_settings
+from supervisor.runtime.settings import controller_settings, session_settings
 from tests.bench.bench_wire import CONTENT, READ_BYTES
 from tests.bench.figures import Figure, middle
 from tests.eval.sessions import CWD, PROMPT, healthy

@@ -5,24 +5,45 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio.to_thread
 import click
 import pytest
 from click.testing import CliRunner
 
 from supervisor.cli.__main__ import COMMANDS, SAYS, LazyGroup, main
+from tests.daemons import Base, ended, served
 
 HEAVY = {
-    "httpx",
-    "pydantic",
-    "yaml",
     "anyio",
+    "asyncio",
     "fastapi",
-    "uvicorn",
-    "psutil",
-    "monitors",
+    "httpx",
     "interventions",
+    "monitors",
+    "psutil",
+    "pydantic",
+    "pygit2",
+    "ssl",
+    "supervisor.config.model",
     "supervisor.core",
+    "uvicorn",
+    "yaml",
 }
+"""What takes longer to import than the daemon takes to answer."""
+
+NEEDLESS_FOR_A_REVIEW = {
+    "anyio",
+    "asyncio",
+    "fastapi",
+    "httpx",
+    "interventions.controller",
+    "pygit2",
+    "supervisor.core",
+    "supervisor.protocol.events",
+    "supervisor.protocol.messages",
+    "supervisor.runtime.daemon",
+}
+"""What runs of agents need and a single review does not."""
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -56,11 +77,26 @@ def test_an_unknown_command_is_wrong_usage() -> None:
 
 
 def test_help_loads_nothing_that_takes_time() -> None:
-    assert not loaded_by("--help") & HEAVY
+    assert loaded_by("--help") & HEAVY == set()
 
 
-def test_a_command_to_the_daemon_loads_neither_the_configuration_nor_the_core() -> None:
-    assert not loaded_by("ps", "--help") & (HEAVY - {"anyio"})
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "command", [["ps"], ["show", "a1"], ["tail"], ["incidents"], ["say", "a1", "x"], ["checkpoints"]]
+)
+async def test_a_command_to_the_daemon_loads_neither_an_event_loop_nor_the_configuration_nor_the_core(
+    base: Base, command: list[str]
+) -> None:
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        loaded = await anyio.to_thread.run_sync(lambda: loaded_by(*command))
+        assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("command", [["explain", "ls"], ["rules", "--match", "ls"]])
+def test_a_review_loads_nothing_of_what_runs_agents(command: list[str]) -> None:
+    assert loaded_by(*command) & NEEDLESS_FOR_A_REVIEW == set()
 
 
 @pytest.mark.parametrize(("environ", "coloured"), [({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])

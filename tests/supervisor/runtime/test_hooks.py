@@ -10,8 +10,8 @@ from supervisor.config.model import Config
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import hooks
+from supervisor.runtime.review_settings import protected_paths
 from supervisor.runtime.service import run_daemon
-from supervisor.runtime.settings import protected_paths
 from tests.daemons import Base, ended, reached, served, until
 
 pytestmark = pytest.mark.anyio
