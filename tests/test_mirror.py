@@ -25,6 +25,7 @@ WITHOUT = {
     "supervisor/protocol/issues.py": "types; tests/supervisor/protocol/test_records.py",
     "supervisor/protocol/learning.py": "types; tests/monitors/test_learning.py",
     "supervisor/protocol/observations.py": "types; tests/supervisor/core/test_observe.py",
+    "supervisor/protocol/settings.py": "types; tests/supervisor/config/test_brought.py",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/runtime/test_submission.py",
     "supervisor/protocol/words.py": "enumerations; tests/supervisor/core/test_states.py has each state",
     "supervisor/runtime/journal_errors.py": "exceptions; tests/supervisor/runtime/test_journal.py meets each",

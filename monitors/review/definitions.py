@@ -26,8 +26,8 @@ _COMMAND = re.compile(_KEY.format("command"), re.MULTILINE)
 
 def written(scene: Scene, path: str, text: str) -> Iterator[Finding]:
     """What it means that this text is written to the file."""
-    if _DEFINITION.search(path) and (brings := _brings(text)):
-        yield _found(scene, path, "writes", brings)
+    if _DEFINITION.search(path) and (found := brings(text)):
+        yield _found(scene, path, "writes", found[0])
 
 
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:
@@ -47,26 +47,25 @@ def _used(scene: Scene, *names: str) -> Iterator[Finding]:
     """The project's definitions of these names that start something by themselves."""
     tops = dict.fromkeys((scene.places.workspace or scene.places.cwd, scene.places.cwd))
     for path in (scene.places.absolute(f"{top}/.claude/{name}") for top in tops for name in names):
-        if brings := _brings(scene.facts.text(path, MAX_DEFINITION) or ""):
-            yield _found(scene, path, "uses", brings)
+        if found := brings(scene.facts.text(path, MAX_DEFINITION) or ""):
+            yield _found(scene, path, "uses", found[0])
 
 
-def _brings(text: str) -> str:
+def brings(text: str) -> list[str]:
     """What a definition has in its front matter, or a piece of one could have there, that the CLI runs by itself."""
     whole = _FRONT_MATTER.match(text)
     front = whole[1] if whole else text
-    if _HOOKS.search(front):
-        return "hooks"
     servers = _SERVERS.search(front)  # named by what starts them, and not by the name of some that are set up elsewhere
-    return "servers" if servers and _COMMAND.search(front, servers.end()) else ""
+    found = {"hooks": _HOOKS.search(front), "servers": servers and _COMMAND.search(front, servers.end())}
+    return [what for what, there in found.items() if there]
 
 
-def _found(scene: Scene, path: str, does: str, brings: str) -> Finding:
+def _found(scene: Scene, path: str, does: str, what: str) -> Finding:
     shown = scene.places.shown(path)
     return Finding(
-        f"skills.{brings}",
+        f"skills.{what}",
         levels.HARM,
-        f"{does} {shown}, whose {brings} the CLI would run without a review",
-        f"Leave {brings} out of it, and run by yourself what they would run.",
-        effect=effect("startup", f"{shown} brings {brings}, which are not reviewed", target=shown),
+        f"{does} {shown}, whose {what} the CLI would run without a review",
+        f"Leave {what} out of it, and run by yourself what they would run.",
+        effect=effect("startup", f"{shown} brings {what}, which are not reviewed", target=shown),
     )

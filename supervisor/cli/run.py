@@ -15,6 +15,7 @@ from supervisor.cli import common, terminal, view
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.cli.following import RETRY_SECONDS, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
+from supervisor.cli.trust import settle
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 
@@ -86,6 +87,7 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
                 raise
             return _by_ourselves(wanted, as_json)
         if detach:
+            settle(daemon, wanted["repository"])
             terminal.echo(daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)["agent"])
             return 0
         with Signals() as signals:
@@ -196,6 +198,8 @@ def _attended(
                     return
             raise _GivenUpError
 
+    if not settle(daemon, wanted["repository"], signals.wait):
+        return common.INTERRUPTED
     try:
         summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS, wait=give_up)
     except _GivenUpError:  # the daemon knows by our hanging up

@@ -43,8 +43,8 @@ class Signals:
         with suppress(BlockingIOError):
             os.write(self._theirs, b"!")
 
-    def wait(self, connection: socket.socket | None, seconds: float | None) -> bool:
-        """Wait for a connection or a signal; whether it was a signal.
+    def wait(self, connection: socket.socket | int | None, seconds: float | None) -> bool:
+        """Wait for a connection, or a descriptor, or a signal; whether it was a signal.
 
         Raises:
             TimeoutError: Neither came.

@@ -10,6 +10,7 @@ from typing import Any
 
 from click import style
 
+from supervisor.cli.settings_words import summed
 from supervisor.protocol.error_lines import read_error_line
 
 Record = Mapping[str, Any]
@@ -72,6 +73,22 @@ def _submitted(record: Record) -> Shown:
 def _workspace_closed(record: Record) -> Shown:
     what = "was removed" if record["removed"] else "is kept"
     yield _mark("files", "blue"), clean(f"the workspace {record['workspace']} {what}: {record['why']}")
+
+
+def _settings(record: Record) -> Shown:
+    if not record["off"]:
+        yield _mark("settings", "blue"), clean(f"count here, for the repository is trusted: {summed(record['brings'])}")
+        return
+    yield _mark("settings", "yellow"), clean(f"off for this agent: {summed(record['off'])}; chaperon trust has them")
+    if record["left_out"]:
+        left_out = f"the project's CLAUDE.md, skills and subagents are left out too: {record['left_out']}"
+        yield _mark("", "yellow"), style(clean(left_out, SENTENCE), dim=True)
+
+
+def _trusted(record: Record) -> Shown:
+    word = "let count" if record["granted"] else "not let count"
+    what = summed(record["brings"]) or "nothing any more"
+    yield _mark("trust", "magenta"), clean(f"by {record['by']}: settings of {record['repository']} {word}: {what}")
 
 
 def _line(record: Record) -> Shown:
@@ -209,6 +226,8 @@ def _told(text: str, colour: str = "white") -> Callable[[Record], Shown]:
 _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "task_submitted": _submitted,
     "workspace_closed": _workspace_closed,
+    "settings_found": _settings,
+    "trust_decided": _trusted,
     "line_received": _line,
     "error_line_received": _error_line,
     "review_made": _reviewed,

@@ -9,5 +9,7 @@ yaml_tree       YAML to values that know their line and column
 problems        what is wrong with a value, as sentences
 paths           where state, runtime files and socket are
 environment     an agent's environment, pure
+brought         what the settings of a repository bring into the CLI, pure
+settings_guard  how that is let count or is kept from it, pure
 reference       the list of all keys, drawn from the model
 """

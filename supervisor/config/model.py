@@ -61,6 +61,11 @@ def _variable_names(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _names(value: tuple[str, ...]) -> tuple[str, ...]:
+    _variable_names(dict.fromkeys(value, ""))
+    return value
+
+
 def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
     for argument in value:
         name = argument.partition("=")[0]
@@ -117,6 +122,9 @@ class Agent(Section):
     settings_servers: bool = False
     """Whether MCP servers that settings of the CLI name, the user's own among them, are started for agents. Those of
     `--mcp-config` among `agent.arguments` always are."""
+    settings_environment: Annotated[Texts, AfterValidator(_names)] = ()
+    """Variables that settings of a repository may set in agents although they steer the CLI or what it runs, as
+    ANTHROPIC_BASE_URL does. Others count once a person trusts the repository (`chaperon trust`), these always."""
     cgroups: Literal["auto", "never"] = "auto"
     """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
     trees instead."""

@@ -12,6 +12,7 @@ from supervisor.core.costs import Costs
 from supervisor.core.lessons import Lessons
 from supervisor.core.session import Session
 from supervisor.core.summary import Summary
+from supervisor.core.trusts import Trusts
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
@@ -24,6 +25,7 @@ from supervisor.protocol.events import (
     PatternAdjusted,
     StateChanged,
     TaskSubmitted,
+    TrustDecided,
     WorkspaceClosed,
 )
 
@@ -40,6 +42,7 @@ class Board:
     """
 
     def __init__(self, make_session: MakeSession, record: Record | None = None, lessons: Lessons | None = None) -> None:
+        self.trusts = Trusts()
         self.record = record if record is not None else Record()
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = Costs()
@@ -75,6 +78,8 @@ class Board:
         if isinstance(event, OutcomeGiven | PatternAdjusted):
             self._learn(seq, event)
             return self._adjust(seq, [event])
+        if isinstance(event, TrustDecided):
+            self.trusts.remember(seq, event)
         session = self._session_of(seq, event)
         if session is None:
             return []
@@ -86,6 +91,8 @@ class Board:
             self.record.remember(seq, event.judgement)
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
+        if isinstance(event, TrustDecided):
+            self.trusts.remember(seq, event)
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
         self._guarded(event.agent, lambda: self._fold(seq, event))

@@ -67,6 +67,7 @@ from supervisor.protocol.events import (
     RollbackRequested,
     RungReached,
     SayRequested,
+    SettingsSwapped,
     StateChanged,
     TaskSubmitted,
     TimerFired,
@@ -472,6 +473,8 @@ class Memory:
                 self.allowances.adopted(event)
             case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
                 self.going_back.still = True
+            case SettingsSwapped():
+                self._bypassed(seq, bypass.Bypass("settings_swapped", "", f"settings-{self.going_back.launches}"))
             case ResourcesSeen():
                 self._feed([sampled(seq, event)])
             case ErrorLineReceived():

@@ -35,6 +35,7 @@ from supervisor.protocol.commands import (
     EndTree,
     Freeze,
     Launch,
+    LookAtSettings,
     Record,
     ReportIncident,
     RestoreCheckpoint,
@@ -176,7 +177,7 @@ class Session:
         commands = self._effects(event)
         commands += self._decide(seq, event)
         if known.processes.greeted and not greeted:
-            commands.append(StopTimer(HELLO))
+            commands += [StopTimer(HELLO), LookAtSettings(known.submitted.workspace)]
         commands += [StartTimer(name, seconds) for name, seconds in self._awaited().items() if name not in awaited]
         if self._rollback != rollback:
             commands += self._go_back(event.mono)

@@ -136,6 +136,13 @@ class LookAtChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtSettings:
+    """Look whether what the repository's settings bring is as the CLI was started for. `SettingsSwapped` follows where it is not."""
+
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreCheckpoint:
     """Restore the checkpoint's files; the agent stands still. `CheckpointRestored` or `RestoreFailed` follows.
 
@@ -171,5 +178,6 @@ Command = (
     | ApplyLimits
     | Capture
     | LookAtChanges
+    | LookAtSettings
     | RestoreCheckpoint
 )

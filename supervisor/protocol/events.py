@@ -18,6 +18,7 @@ from supervisor.protocol.interventions import Incident, Intervention, Judgement,
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.settings import Brought
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState, Rung
 
@@ -80,6 +81,33 @@ class TaskSubmitted(Event):
     factors: Mapping[str, float] = field(default_factory=dict)
     """What learning multiplies the thresholds of patterns with in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFound(Event):
+    """A CLI is about to be started in a repository whose settings bring something, which counts or does not."""
+
+    repository: str
+    """The top of its main checkout."""
+    digest: str
+    """Of all that the settings bring."""
+    trusted: bool
+    """Whether a person said that it may count."""
+    brings: tuple[Brought, ...]
+    off: tuple[Brought, ...] = ()
+    """What of it does not count for this CLI."""
+    left_out: str = ""
+    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty where they are not."""
+    kind: Literal["settings_found"] = "settings_found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsSwapped(Event):
+    """While a CLI was starting, what its repository's settings bring changed: nobody knows which of it the CLI took in."""
+
+    digest: str
+    """Of what they bring now."""
+    kind: Literal["settings_swapped"] = "settings_swapped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -484,6 +512,20 @@ class AllowanceRevoked(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrustDecided(Event):
+    """A person said whether what a repository's settings bring may count for the CLIs of agents there."""
+
+    repository: str
+    """The top of its main checkout."""
+    digest: str
+    """Of what was shown. Empty, with `granted` false: nothing of the repository's is trusted any more."""
+    granted: bool
+    by: str
+    brings: tuple[Brought, ...] = ()
+    kind: Literal["trust_decided"] = "trust_decided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewMade(Event):
     """The gate decided about an action; the answer to the CLI follows from this and from nothing else."""
 
@@ -623,6 +665,8 @@ AnyEvent = (
     | DaemonStopped
     | FaultSeen
     | TaskSubmitted
+    | SettingsFound
+    | SettingsSwapped
     | AgentLaunched
     | LaunchFailed
     | LineReceived
@@ -654,6 +698,7 @@ AnyEvent = (
     | ApprovalGiven
     | AllowanceGiven
     | AllowanceRevoked
+    | TrustDecided
     | ReviewMade
     | IssueSeen
     | InterventionChosen

@@ -26,6 +26,7 @@ from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
 from supervisor.runtime.submission import Asked, Submission
+from supervisor.runtime.trust_api import trust_routes
 
 T = TypeVar("T")
 
@@ -130,6 +131,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
     _agent_routes(api, daemon)
     _approval_routes(api, daemon)
     allowance_routes(api, daemon)
+    trust_routes(api, daemon)
     checkpoint_routes(api, daemon)
     _streams(api, daemon)
     return api

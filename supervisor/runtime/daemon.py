@@ -39,7 +39,7 @@ from supervisor.runtime.identity import Identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
-from supervisor.runtime.launcher import ProcessLauncher
+from supervisor.runtime.launcher import Brings, ProcessLauncher
 from supervisor.runtime.leftovers import end_launch, nobody_left
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
@@ -231,6 +231,10 @@ class Daemon:
     def stamp(self, agent: str) -> dict[str, Any]:
         """Whom an event of now is about, and when now is."""
         return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+
+    async def brings(self, workspace: str) -> Brings:
+        """What the settings of the repository bring into a CLI that is started in a workspace, and how it would be started."""
+        return await anyio.to_thread.run_sync(self._launcher.brings, "", workspace)
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 

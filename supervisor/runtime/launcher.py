@@ -1,16 +1,19 @@
 """Starting an agent: which program, with which arguments and environment, held how."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 
-from supervisor.config.environment import agent_environment, gate_arguments
+from supervisor.config.environment import agent_environment
 from supervisor.config.model import Agent
+from supervisor.config.settings_guard import Guard, Own, Wanted, guard
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.tasks import Limits
-from supervisor.runtime import earlier_life, shims
+from supervisor.runtime import earlier_life, settings_files, shims
 from supervisor.runtime.containment import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.find_cli import find_cli
 
@@ -21,6 +24,38 @@ WIRE = (
 """What makes the CLI speak the wire, with both gates."""
 
 
+Trusted = Callable[[str, str], bool]
+"""Whether a person said that the settings of a repository, by its top and their digest, may count."""
+
+
+def nobody_asked(_repository: str, digest: str) -> bool:
+    """The answer where nobody keeps what people said."""
+    return not digest
+
+
+@dataclass(frozen=True, slots=True)
+class Brings:
+    """What the settings of a repository bring into a CLI that is about to be started there, and how it is started for that."""
+
+    repository: settings_files.Repository
+    trusted: bool
+    guard: Guard
+
+    def facts(self) -> dict[str, Any]:
+        """For the journal; nothing where there is nothing to ask about."""
+        found = self.repository.found
+        if not found.digest:
+            return {}
+        return {
+            "repository": self.repository.root,
+            "digest": found.digest,
+            "trusted": self.trusted,
+            "brings": found.things,
+            "off": self.guard.off,
+            "left_out": self.guard.left_out,
+        }
+
+
 class ProcessLauncher:
     """Starts shims for agents.
 
@@ -29,6 +64,7 @@ class ProcessLauncher:
         environ: The daemon's environment, from which the agent's is made.
         agents: The directory that has one directory an agent.
         containment: Makes control groups, where the machine has them.
+        trusted: Says whether what a repository's settings bring may count.
         aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
     """
@@ -39,6 +75,7 @@ class ProcessLauncher:
         environ: Mapping[str, str],
         agents: Path,
         containment: Containment | Uncontained,
+        trusted: Trusted = nobody_asked,
         aside: Path | None = None,
         descriptors: int = 0,
     ) -> None:
@@ -47,6 +84,7 @@ class ProcessLauncher:
         self._agents = agents
         self._aside = aside or agents.parent / "set-aside"
         self._containment = containment
+        self._trusted = trusted
         self._descriptors = descriptors
 
     def directory(self, agent: str, number: int = 1) -> Path:
@@ -57,14 +95,24 @@ class ProcessLauncher:
         """Make room for an agent that nothing in the journal goes by the name of; blocks and raises like `earlier_life`."""
         return earlier_life.set_aside(self.directory(agent), self._aside)
 
-    async def launch(self, agent: str, command: Launch) -> shims.Shim:
-        """Start shim and CLI.
+    def brings(self, agent: str, workspace: str) -> Brings:
+        """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
+        repository = settings_files.look(Path(workspace))
+        trusted = self._trusted(repository.root, repository.found.digest)
+        environment = self._environment(agent)
+        own = Own(environment, settings_files.own_settings(environment))
+        about = self._settings
+        wanted = Wanted(about.settings_hooks, about.settings_servers, about.settings_environment)
+        return Brings(repository, trusted, guard(repository.found, own, wanted, trusted=trusted))
+
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shims.Shim:
+        """Start shim and CLI; for what the settings bring as it was looked at before, or as it is.
 
         Raises:
             LaunchError: They could not be started; nothing of them runs.
         """
         try:
-            spec = await anyio.to_thread.run_sync(self._spec, agent, command)
+            spec = await anyio.to_thread.run_sync(self._spec, agent, command, brings)
         except shims.LaunchError:
             raise
         except ChaperonError as error:
@@ -108,25 +156,25 @@ class ProcessLauncher:
         if isinstance(self._containment, Containment):
             self._containment.leave()
 
-    def _spec(self, agent: str, command: Launch) -> shims.ShimSpec:
+    def _spec(self, agent: str, command: Launch, brings: Brings | None = None) -> shims.ShimSpec:
         """Say what to start. Blocks: it looks for the CLI and makes the control group."""
         cli = find_cli(self._settings.command, self._environ)
         directory = self.directory(agent, command.number)
-        own = str(self.directory(agent) / "claude") if self._settings.own_config_dir else None
+        gate = (brings or self.brings(agent, command.workspace)).guard.arguments
         return shims.ShimSpec(
             agent=agent,
             directory=directory,
-            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *self._gate()],
+            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *gate],
             cwd=Path(command.workspace),
-            env=agent_environment(self._environ, self._settings.environment, own),
+            env=self._environment(agent),
             launcher=self._settings.launcher,
             cgroup=self._group(agent, command.task.limits),
             descriptors=self._descriptors,
         )
 
-    def _gate(self) -> tuple[str, ...]:
-        """What keeps the gate shut, behind all other arguments."""
-        return gate_arguments(hooks=self._settings.settings_hooks, servers=self._settings.settings_servers)
+    def _environment(self, agent: str) -> dict[str, str]:
+        own = str(self.directory(agent) / "claude") if self._settings.own_config_dir else None
+        return agent_environment(self._environ, self._settings.environment, own)
 
     def _group(self, agent: str, limits: Limits) -> Path | None:
         if isinstance(self._containment, Uncontained):

@@ -26,6 +26,7 @@ from supervisor.protocol.commands import (
     Freeze,
     Launch,
     LookAtChanges,
+    LookAtSettings,
     Record,
     ReportIncident,
     RestoreCheckpoint,
@@ -45,6 +46,7 @@ from supervisor.runtime.error_output import ErrorOutput, TakenLine
 from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalState
+from supervisor.runtime.launcher import Brings
 from supervisor.runtime.leftovers import end_leftovers
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
@@ -66,7 +68,11 @@ GIVE_UP_SECONDS = 5.0
 class Launcher(Protocol):
     """Starts the processes of an agent."""
 
-    async def launch(self, agent: str, command: Launch) -> shims.Shim:
+    def brings(self, agent: str, workspace: str) -> Brings:
+        """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
+        ...
+
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shims.Shim:
         """Start shim and CLI.
 
         Raises:
@@ -149,6 +155,7 @@ class Runner:
         self._held = held
         self._enforcer: Enforcer | None = None
         self._limited: ApplyLimits | None = None
+        self._digest: str | None = None
         self._splitter = LineSplitter(offset)
         self._errors = ErrorOutput(errors)
         self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
@@ -212,6 +219,8 @@ class Runner:
                 self._tools.capture(self.agent, command)
             case LookAtChanges():
                 self._tools.look(self.agent, command)
+            case LookAtSettings():
+                tasks.start_soon(self._look_at_settings, command.workspace, name=f"settings of {self.agent}")
             case RestoreCheckpoint():
                 self._tools.restore(self.agent, command)
             case _:
@@ -257,14 +266,29 @@ class Runner:
         if command.number > 1:
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
             self._splitter, self._errors = LineSplitter(0), ErrorOutput()
+        try:
+            brings = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, command.workspace)
+        except OSError as error:
+            self._tell(events.LaunchFailed, error=f"What the repository's settings bring could not be read: {error}.")
+            return
+        self._digest = brings.repository.found.digest
+        if facts := brings.facts():
+            self._tell(events.SettingsFound, **facts)
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
             try:
-                shim = await self._tools.launcher.launch(self.agent, command)
+                shim = await self._tools.launcher.launch(self.agent, command, brings)
             except shims.LaunchError as error:
                 self._tell(events.LaunchFailed, error=str(error))
                 return
         self._listen(tasks, shim)
         self.launched(shim, command.number)
+
+    async def _look_at_settings(self, workspace: str) -> None:
+        """Tell where they bring something else than what the CLI was started for, where that is known."""
+        before, number = self._digest, self._held
+        now = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, workspace)
+        if before not in (None, now.repository.found.digest) and number == self._held:
+            self._tell(events.SettingsSwapped, digest=now.repository.found.digest)
 
     def launched(self, shim: shims.Shim, number: int) -> None:
         """Tell the session that its processes run."""

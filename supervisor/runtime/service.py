@@ -210,6 +210,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
         board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
         board.record.restore(snapshot.state["record"])
         board.lessons.restore(snapshot.state["lessons"])
+        board.trusts.restore(snapshot.state["trusts"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
@@ -263,7 +264,12 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
     containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
     launcher = ProcessLauncher(
-        setup.config.agent, setup.environ, setup.places.agents, containment, descriptors=descriptors
+        setup.config.agent,
+        setup.environ,
+        setup.places.agents,
+        containment,
+        trusted=board.trusts.trusted,
+        descriptors=descriptors,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher
@@ -418,7 +424,7 @@ async def take_snapshot(daemon: Daemon, places: Places) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    learned = {"record": daemon.board.record.as_json(), "lessons": daemon.board.lessons.as_json()}
+    learned = {name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts")}
     state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), **learned}
     try:
         await daemon.journal.synced(n)

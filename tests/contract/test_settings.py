@@ -43,6 +43,8 @@ class Place:
     asked: list[Frame] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     """What requests to the model were signed with."""
+    sent: str = ""
+    """All that the model was sent last."""
 
     @property
     def workspace(self) -> Path:
@@ -94,6 +96,7 @@ class Place:
                 await model.wait_for_step(2)
                 await self.steer(cli)
             await cli.result()
+        self.sent = " ".join(str(request.body) for request in model.requests)
         for request in model.requests:
             self.keys |= {request.headers.get("x-api-key", ""), request.headers.get("authorization", "")} - {""}
         results = {id_: result.text for request in model.requests for id_, result in tool_results(request).items()}
@@ -155,6 +158,79 @@ async def test_servers_of_every_file_are_started_without_anybody_being_asked(pla
 
 async def test_the_gates_arguments_keep_all_servers_from_being_started(place: Place) -> None:
     assert await with_servers(place, *GATE_ARGUMENTS) == set()
+
+
+# ── what settings on the command line take back ──────────────────────────────────────────────────────────────────────
+
+
+async def test_a_variable_of_the_project_counts_unless_one_of_the_command_line_wins(place: Place) -> None:
+    place.project, place.local = {"env": {"ONE": "theirs", "TWO": "theirs"}}, {"env": {"ONE": "locals"}}
+    place.user = {"env": {"ONE": "users"}}
+    look = "echo [$ONE] [$TWO]"
+    assert await place.play(look, ONE="own") == ["[locals] [theirs]"]
+    arguments = gate_arguments(more={"env": {"ONE": "mine", "TWO": ""}})
+    assert await place.play(look, arguments=arguments, ONE="own") == ["[mine] []"]
+
+
+@pytest.mark.parametrize(
+    "name", ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_USE_BEDROCK", "HTTP_PROXY"]
+)
+async def test_an_empty_variable_is_none_to_the_cli(place: Place, name: str) -> None:
+    place.project = {"env": {name: "http://127.0.0.1:9"}}
+    assert await place.play("echo up", arguments=gate_arguments(more={"env": {name: ""}})) == ["up"]
+    assert place.keys == {"rehearsal"}
+
+
+@pytest.mark.parametrize("arguments", [GATE_ARGUMENTS, gate_arguments(more={"apiKeyHelper": ""})])
+async def test_an_empty_helper_is_none_to_the_cli(place: Place, arguments: tuple[str, ...]) -> None:
+    place.project = {"apiKeyHelper": f"{place.marks('helper')}; echo theirs"}
+    await place.play(arguments=arguments)
+    assert place.ran == ({"helper"} if arguments == GATE_ARGUMENTS else set())
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_plugin_of_the_projects_own_folder_runs_unless_the_command_line_switches_it_off(
+    place: Place, on: bool
+) -> None:
+    plugin = "workspace/plugins/tidy"
+    listed = {"name": "here", "owner": {"name": "x"}, "plugins": [{"name": "tidy", "source": "./tidy"}]}
+    place.write("workspace/plugins/.claude-plugin/marketplace.json", listed)
+    place.write(f"{plugin}/.claude-plugin/plugin.json", {"name": "tidy", "version": "1.0.0", "description": "x"})
+    place.write(f"{plugin}/hooks/hooks.json", {"hooks": place.hooks("hook")})
+    place.write(f"{plugin}/.mcp.json", {"mcpServers": {"own": place.server("server")}})
+    source = {"source": "directory", "path": str(place.home / "workspace/plugins")}
+    place.project = {"extraKnownMarketplaces": {"here": {"source": source}}, "enabledPlugins": {"tidy@here": True}}
+    arguments = gate_arguments(hooks=True, servers=True, more={"enabledPlugins": {"tidy@here": on}})
+    await place.play("sleep 0.5", arguments=arguments, CLAUDE_CODE_SYNC_PLUGIN_INSTALL="1")
+    assert place.ran == ({"hook", "server"} if on else set())
+
+
+async def test_a_worktree_has_the_local_settings_of_its_main_checkout(place: Place) -> None:
+    main = place.home / "main"
+    git = ["git", "-C", str(main), "-c", "user.name=x", "-c", "user.email=x@x.example"]
+    main.mkdir(parents=True)
+    for command in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message=x"]):
+        await anyio.run_process([*git, *command])
+    await anyio.run_process([*git, "worktree", "add", "--quiet", str(place.workspace)])
+    place.write("main/.claude/settings.local.json", {"env": {"NAME": "of the main checkout"}})
+    place.write("main/.claude/settings.json", {"env": {"OTHER": "theirs"}})
+    assert await place.play("echo [$NAME] [$OTHER]") == ["[of the main checkout] []"]
+
+
+async def test_leaving_the_projects_settings_out_leaves_its_words_and_skills_out_too(place: Place) -> None:
+    """So they are left out only where what they bring cannot be taken back otherwise."""
+    place.write("workspace/CLAUDE.md", "the-words-of-the-project")
+    place.write(
+        "workspace/.claude/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: the-skill-of-the-project\n---\n"
+    )
+    for arguments, there in (((), True), (("--setting-sources", "user"), False)):
+        place.project = {"env": {"NAME": "theirs"}}
+        told = await place.play("echo [$NAME]", arguments=arguments)
+        assert told == (["[theirs]"] if there else ["[]"])
+        assert [text in place.sent for text in ("the-words-of-the-project", "the-skill-of-the-project")] == [
+            there,
+            there,
+        ]
 
 
 # ── settings that change in mid-run ───────────────────────────────────────────────────────────────────────────────────

@@ -46,14 +46,15 @@ def ask(request_id: str, event: str, **given: object) -> Frame:
 
 def run(number: int, command: str) -> None:
     call, where = f"toolu_{number}", str(Path.cwd())
-    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": call, "cwd": where}
+    given: Frame = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": call, "cwd": where}
     use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}
     say({"type": "assistant", "uuid": f"u{number}", "message": {"id": f"msg_{number}", "content": [use]}})
     verdict = ask(f"pre-{number}", "PreToolUse", **given)
     allowed = verdict.get("permissionDecision") == "allow"
     if allowed:
+        given["tool_input"] = verdict.get("updatedInput", given["tool_input"])
         with Path("ran.log").open("a") as log:
-            log.write(command + "\n")
+            log.write(given["tool_input"]["command"] + "\n")
         ask(f"post-{number}", "PostToolUse", **given, tool_response={"stdout": "done"})
     text = "done" if allowed else f"PreToolUse:Bash hook error: {verdict.get('permissionDecisionReason')}"
     result = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": not allowed}

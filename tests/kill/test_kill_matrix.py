@@ -18,7 +18,7 @@ from supervisor.runtime.segments import read_records
 from tests.kill.daemon import STAND_IN
 
 PLAN = ["ls", "rm -rf /home/somebody", "git push --force origin main", "echo fine"]
-RAN = ["ls", "git push --force origin main", "echo fine"]
+RAN = ["ls", "git push --force-with-lease origin main", "echo fine"]
 """What the stand-in runs: it notes the command that it asked for, where the hook allowed it."""
 
 WRITES = 60

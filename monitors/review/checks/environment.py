@@ -35,6 +35,11 @@ _GIT_CONFIG = re.compile(r"GIT_CONFIG(?:_KEY_\d+|_VALUE_\d+|_PARAMETERS|_GLOBAL|
 _INSTEAD = "Run it without that variable."
 
 
+def steers(name: str) -> bool:
+    """Whether a variable of this name can make a harmless command load or run something else, whatever its value."""
+    return name == "PATH" or name in _LOADED or name in _COMMANDS or _GIT_CONFIG.match(name) is not None
+
+
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look at the variables set for a command."""
     runs = bool(invocation.program)

@@ -1,0 +1,131 @@
+"""The command by which a person looks at what a repository's settings bring, and the question that `run` asks about it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from supervisor.cli import common, terminal
+from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
+from supervisor.cli.settings_words import WORDS, summed
+from supervisor.cli.view import clean
+
+Shown = dict[str, Any]
+"""What the daemon says of a repository's settings."""
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), default=".")
+@click.option("--accept", is_flag=True, help="Let what is listed count for agents that are started from now on.")
+@click.option("--revoke", is_flag=True, help="Let nothing of the repository's count any more.")
+@common.json_option
+def trust(directory: Path, accept: bool, revoke: bool, as_json: bool) -> None:
+    """Show what the settings of the repository at DIRECTORY bring into the CLIs of agents, and whether it counts.
+
+    The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without asking.
+    For agents they are off until a person has looked at them and said --accept. That holds for what is listed as it is: when it
+    changes, or a script of the repository that it names, it is off again. Agents that run keep what they were started with.
+    """
+    if accept and revoke:
+        raise click.UsageError("Say --accept or --revoke.")
+    where = str(directory.absolute())
+
+    def look(daemon: Client) -> None:
+        shown: Shown = daemon.get("/v1/trust", directory=where)
+        digest = shown["digest"] if accept else ""
+        if revoke or digest:
+            shown = daemon.post("/v1/trust", {"directory": where, "digest": digest, "granted": accept})
+        if as_json:
+            terminal.echo_json(shown)
+        else:
+            terminal.echo("\n".join(told(shown)))
+
+    def work() -> None:
+        try:
+            daemon = common.daemon()
+        except NoDaemonError:
+            _by_ourselves(look)
+        else:
+            look(daemon)
+
+    common.run(work)
+
+
+def _by_ourselves(look: Callable[[Client], None]) -> None:
+    """Serve for as long as it takes: what people decided stands in the journal."""
+    import anyio
+    import anyio.to_thread
+
+    from supervisor.runtime.log import start_log
+    from supervisor.runtime.service import Setup, run_daemon
+
+    loaded = common.configuration()
+    start_log("warn")
+
+    async def serve() -> None:
+        async with run_daemon(Setup(loaded.config, common.here())):
+            await anyio.to_thread.run_sync(lambda: look(connect(common.here().socket)))
+
+    anyio.run(serve)
+
+
+def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | None = None) -> bool:
+    """Before a task is submitted: ask once about settings that nobody was asked about, or say that they are off.
+
+    Args:
+        daemon: Which knows what was said.
+        directory: In the repository.
+        wait: Waits for a descriptor or a signal, and says whether it was a signal; None leaves signals to whoever has them.
+
+    Returns:
+        Whether to go on: not after a signal.
+    """
+    try:
+        shown: Shown = daemon.get("/v1/trust", directory=directory)
+    except RefusedError:
+        return True  # the submission is refused for the same reason, and says it better
+    said = shown["said"]
+    if not shown["digest"] or (said and said["granted"]):
+        return True
+    if said is None and sys.stdin.isatty() and sys.stderr.isatty():
+        terminal.echo("\n".join(told(shown)), err=True)
+        click.echo("Let this count for agents here? [y/N]: ", nl=False, err=True)
+        if wait is not None and wait(sys.stdin.fileno(), None):
+            terminal.echo(err=True)
+            return False
+        granted = sys.stdin.readline().strip().lower() in ("y", "yes")
+        daemon.post("/v1/trust", {"directory": directory, "digest": shown["digest"], "granted": granted})
+        return True
+    off = [thing for thing in shown["things"] if not thing["counts"]]
+    terminal.echo(
+        f"chaperon: {summed(off)} of this repository's settings {'are' if len(off) > 1 else 'is'} off for agents. "
+        f"To look, and to let count: chaperon trust {directory}",
+        err=True,
+    )
+    return True
+
+
+def told(shown: Shown) -> Iterator[str]:
+    """What the settings bring, for a person."""
+    things = shown["things"]
+    if not things:
+        yield f"The settings of {clean(shown['repository'])} bring nothing that the CLI would run or that would steer it."
+        return
+    yield f"The settings of {clean(shown['repository'])} bring:"
+    for thing in things:
+        counts = "counts" if thing["counts"] else "off"
+        what = f"  {clean(thing['what'], 100)}" if thing["what"] else ""
+        where = "" if thing["file"] == thing["name"] else f"  ({clean(thing['file'])})"
+        yield f"  {counts:<6}  {WORDS[thing['kind']][0]:<10}  {clean(thing['name'], 60)}{what}{where}"
+    if shown["left_out"]:
+        yield (
+            f"The project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them: "
+            f"{clean(shown['left_out'], 300)}."
+        )
+    said = shown["said"]
+    if said is not None:
+        yield f"{clean(said['by'])} said that {'it may count' if said['granted'] else 'it stays off'}."
+    elif shown["digest"]:
+        yield "Nobody has said whether it may count, so it is off: chaperon trust --accept."

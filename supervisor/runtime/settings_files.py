@@ -1,0 +1,173 @@
+"""The files by which a repository brings settings into the CLI, read from the disk. Blocks.
+
+They come from whoever wrote the repository: they are read whole or not at all, what is no regular file is not opened for
+long, and folders are walked so far and no further.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from supervisor.config.brought import Found, Role, SettingsFile, found, read_object
+
+MAX_BYTES = 1_048_576
+"""Most bytes of a file of settings; the CLI itself reads more, so one that is longer is one that nobody understood."""
+
+MAX_HASHED = 16_777_216
+"""Most bytes hashed of what commands of settings name; scripts have thousands."""
+
+MAX_FILES = 2_000
+"""Most files of a folder looked at."""
+
+DEFINITIONS = ("agents", "commands", "skills")
+"""Folders of `.claude` whose texts the CLI takes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What settings bring where an agent works."""
+
+    root: str
+    """The top of the repository, which is what a person trusts: of a worktree, that of its main checkout."""
+    found: Found
+
+
+def look(workspace: Path) -> Repository:
+    """What settings bring into a CLI that is started in a workspace."""
+    root, hashes = main_checkout(workspace), _Hashes(workspace)
+    files = list(_files(workspace, root))
+    brought = found(files, hashes.of)
+    if hashes.problem:
+        brought = found([*files, SettingsFile("settings", hashes.problem[0], problem=hashes.problem[1])], hashes.of)
+    return Repository(str(root), brought)
+
+
+def own_settings(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of the person whom an environment belongs to; empty where there are none to be read."""
+    home = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME') or '/nonexistent'}/.claude"
+    read = _read("settings", Path(home) / "settings.json", "")
+    return (read_object(read.text) or {}) if read is not None else {}
+
+
+def main_checkout(workspace: Path) -> Path:
+    """The top of the checkout that a worktree belongs to, by git's own files; the workspace itself where it is none."""
+    link = _read("settings", workspace / ".git", "")
+    if link is None or link.problem or not link.text.startswith(b"gitdir: "):
+        return _real(workspace)
+    folder = workspace / os.fsdecode(link.text.removeprefix(b"gitdir: ").strip())
+    common = _read("settings", folder / "commondir", "")
+    if common is None or common.problem or b"\0" in common.text:
+        return _real(workspace)
+    return _real(folder / os.fsdecode(common.text.strip())).parent
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads by its links; one that leads in a circle is left as it is."""
+    return Path(os.path.realpath(path))
+
+
+def _files(workspace: Path, root: Path) -> Iterator[SettingsFile]:
+    """Those that there are, in an order that is the same in each worktree."""
+    shared = ".claude/settings.json", ".claude/settings.local.json"
+    for name in shared:
+        yield from _one("settings", workspace / name, name)
+    if root != _real(workspace):
+        yield from _one("settings", root / shared[1], str(root / shared[1]))
+    yield from _one("servers", workspace / ".mcp.json", ".mcp.json")
+    for above in _real(workspace).parents:
+        yield from _one("servers", above / ".mcp.json", str(above / ".mcp.json"))
+    for name in DEFINITIONS:
+        yield from _definitions(workspace, f".claude/{name}")
+
+
+def _definitions(workspace: Path, folder: str) -> Iterator[SettingsFile]:
+    for path in (paths := _walk(workspace / folder)):
+        if path.suffix == ".md":
+            yield from _one("definition", path, str(path.relative_to(workspace)))
+    if len(paths) > MAX_FILES:
+        yield SettingsFile("definition", folder, problem=f"it has over {MAX_FILES} files")
+
+
+def _walk(folder: Path) -> list[Path]:
+    """The files below a folder, links followed as the CLI follows them, one more than the most where there are more."""
+    seen: set[tuple[int, int]] = set()
+    files: list[Path] = []
+    for where, folders, names in os.walk(folder, followlinks=True):
+        there = Path(where).stat()
+        known = (there.st_dev, there.st_ino) in seen
+        seen.add((there.st_dev, there.st_ino))
+        folders[:] = [] if known else sorted(folders)
+        if known:
+            continue
+        files += [Path(where, name) for name in sorted(names)]
+        if len(files) > MAX_FILES or len(seen) > MAX_FILES:
+            return [*files[:MAX_FILES], folder]
+    return files
+
+
+def _one(role: Role, path: Path, shown: str) -> Iterator[SettingsFile]:
+    read = _read(role, path, shown)
+    if read is not None:
+        yield read
+
+
+def _read(role: Role, path: Path, shown: str, most: int = MAX_BYTES) -> SettingsFile | None:
+    """Read a file; None where there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for a name with a NUL
+        return None
+    except OSError as error:
+        return SettingsFile(role, shown, problem=f"it cannot be opened ({error.strerror})")
+    try:
+        kind = os.fstat(fd).st_mode
+        if stat.S_ISDIR(kind):
+            return None
+        if not stat.S_ISREG(kind):
+            return SettingsFile(role, shown, problem="it is no regular file")
+        text = b""
+        while len(text) <= most and (more := os.read(fd, most + 1 - len(text))):
+            text += more
+    except OSError as error:
+        return SettingsFile(role, shown, problem=f"it cannot be read ({error.strerror})")
+    finally:
+        os.close(fd)
+    if len(text) > most:
+        return SettingsFile(role, shown, problem=f"it has over {most} bytes")
+    return SettingsFile(role, shown, text)
+
+
+class _Hashes:
+    """Hashes of the repository's own files, with an end to how much is read."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._top = _real(workspace)
+        self._left = MAX_HASHED
+        self.problem: tuple[str, str] | None = None
+        """What could not be hashed, and why: what nobody has seen whole nobody can trust."""
+
+    def of(self, word: str) -> str:
+        """A hash of what a word names, where that lies in the repository; empty where it names nothing there."""
+        try:
+            path = _real(self._top / word)
+            if path == self._top or not path.is_relative_to(self._top):
+                return ""
+            if path.is_dir():
+                return " ".join(f"{one.relative_to(path)}={self._file(one)}" for one in _walk(path)[:MAX_FILES])
+            return self._file(path)
+        except (OSError, ValueError):  # a name that is too long, or has a NUL
+            return ""
+
+    def _file(self, path: Path) -> str:
+        read = _read("servers", path, "", self._left)
+        if read is None:
+            return ""
+        if read.problem:
+            self.problem = self.problem or (str(path.relative_to(self._top)), read.problem)
+            return ""
+        self._left -= len(read.text)
+        return sha256(read.text).hexdigest()

@@ -1,0 +1,59 @@
+"""The command that shows what a repository's settings bring, and what `run` says of it."""
+
+import orjson
+import pytest
+
+from tests.daemons import Base, served
+from tests.supervisor.cli.conftest import chaperon
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = {
+    "env": {"NODE_ENV": "x\x1b[2J"},
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh a.sh"}]}]},
+}
+
+
+@pytest.fixture
+def hooked(base: Base) -> Base:
+    (base.repo / ".claude").mkdir()
+    (base.repo / ".claude/settings.json").write_bytes(orjson.dumps(SETTINGS))
+    return base
+
+
+async def test_what_settings_bring_is_listed_with_whether_it_counts(hooked: Base) -> None:
+    async with served(hooked):
+        shown = (await chaperon("trust", str(hooked.repo))).stdout
+        assert "off     hook        Stop  sh a.sh" in shown
+        assert "off     variable    NODE_ENV" in shown
+        assert "\x1b" not in shown
+        assert "Nobody has said whether it may count" in shown
+        accepted = await chaperon("trust", str(hooked.repo), "--accept")
+        assert (accepted.exit_code, "counts  hook" in accepted.stdout) == (0, True)
+        assert "said that it may count" in accepted.stdout
+        revoked = await chaperon("trust", str(hooked.repo), "--revoke")
+        assert "off     hook" in revoked.stdout
+
+
+async def test_a_repository_whose_settings_bring_nothing_is_said_to(base: Base) -> None:
+    async with served(base):
+        assert "bring nothing" in (await chaperon("trust", str(base.repo))).stdout
+        assert "bring nothing" in (await chaperon("trust", str(base.repo), "--accept")).stdout
+
+
+async def test_it_is_printed_as_json_for_pipes(hooked: Base) -> None:
+    async with served(hooked):
+        shown = orjson.loads((await chaperon("trust", str(hooked.repo), "--json")).stdout)
+    assert [thing["name"] for thing in shown["things"]] == ["Stop", "NODE_ENV"]
+
+
+async def test_accepting_and_revoking_at_once_is_refused() -> None:
+    assert (await chaperon("trust", "--accept", "--revoke")).exit_code == 2
+
+
+async def test_in_a_pipe_a_run_says_what_is_off_and_where_to_look_until_it_counts(hooked: Base) -> None:
+    async with served(hooked):
+        said = (await chaperon("run", "go", "--repo", str(hooked.repo), "--detach")).stderr
+        assert f"1 hook, 1 variable of this repository's settings are off for agents. To look, and to let count: chaperon trust {hooked.repo}" in said  # fmt: skip
+        await chaperon("trust", str(hooked.repo), "--accept")
+        assert (await chaperon("run", "go", "--repo", str(hooked.repo), "--detach")).stderr == ""
