@@ -134,7 +134,7 @@ def _row(agent: Mapping[str, Any], task_width: int) -> str:
 def _portrait(agent: Mapping[str, Any]) -> list[str]:
     facts = {
         "agent": agent["agent"],
-        "state": f"{agent['state']}{', and nobody watches over it' if agent['unwatched'] else ''}: {agent['why']}",
+        "state": f"{agent['state']}{', and nobody watches over it' if agent['unwatched'] else ''}: {agent.get('api') or agent['why']}",
         "task": clean(agent["task"]["prompt"]),
         "workspace": _workspace(agent),
         "session": f"{agent['session_id']} ({agent['model'] or 'model not known yet'}, CLI {agent['cli_version'] or '?'})",

@@ -12,6 +12,7 @@ from click import style
 
 from supervisor.cli.settings_words import summed
 from supervisor.protocol.error_lines import read_error_line
+from supervisor.protocol.retrying import Retrying
 
 Record = Mapping[str, Any]
 
@@ -95,6 +96,9 @@ def _line(record: Record) -> Shown:
     frame = record.get("frame")
     if frame is None:
         yield _mark("printed", "yellow"), clean(record.get("text") or "")
+        return
+    if frame.get("subtype") == "api_retry":
+        yield _mark("retry", "yellow"), clean(Retrying.of(frame).sentence)
         return
     show = {"assistant": _assistant, "user": _user, "result": _result}.get(str(frame.get("type")))
     if show is not None:

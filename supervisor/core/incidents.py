@@ -27,6 +27,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
+from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import InterventionKind, Severity
 
 NO_LOGIN = "Please run /login"
@@ -34,6 +35,11 @@ NO_LOGIN = "Please run /login"
 
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
 """What an incident's id, which may name a file, cannot have; a plugin may be called anything."""
+
+API_OUTAGE = (
+    "Where it comes back, the run goes on by itself. Otherwise look at the network, the proxy and ANTHROPIC_BASE_URL; "
+    "to give it up: chaperon stop {agent}"
+)
 
 SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
 
@@ -43,7 +49,7 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
     agent, workspace = known.submitted.agent, known.submitted.workspace
     at = (
         at
-        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass | SettingsChanged)
+        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass | SettingsChanged | Retrying)
         else cause.at
     )
     resume = "chaperon doctor says whether the CLI works here."
@@ -86,6 +92,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what += f" It was started again {known.retries.crashes} times." if known.retries.crashes else ""
             what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
+        case Retrying():
+            what = f"Agent {agent} waits for the API: {cause.sentence}."
+            return incident("api_outage", Severity.MEDIUM, what, API_OUTAGE.format(agent=agent))
         case ControlResponse():
             what = f"The CLI refused the hooks of agent {agent} ({cause.error[:300]}), so that no call could be reviewed. It was ended."
             return incident(

@@ -23,6 +23,7 @@ from supervisor.core.issues import Issues
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.lines import read
 from supervisor.core.observe import Observer, erred, sampled
+from supervisor.core.outage import Outage
 from supervisor.core.outbox import Outbox, message_id
 from supervisor.core.processes import Processes
 from supervisor.core.requests import Requests, Unread
@@ -76,6 +77,7 @@ from supervisor.protocol.events import (
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.observations import Observation, ResourcesSampled, ToolReturned, TurnEnded, UsageSeen
 from supervisor.protocol.prices import Prices
+from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import AgentState, InterventionKind, Rung
 
 USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
@@ -128,6 +130,7 @@ class Memory:
         self.going_back = GoingBack(submitted.session_id)
         self.retries = Retries()
         self.untold = Untold()
+        self.outage = Outage()
         self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
         """What holds the agent or lets it go on; a need of a person holds it."""
         self.usage_seen = False
@@ -293,11 +296,23 @@ class Memory:
                 self.turns.ended = message
                 self.stopping.turn_ended()
                 self.summary.count_turn(message)
+                self._answered()
                 self.retries.turn_ended(failed=message.is_error)
             case messages.Assistant():
                 self.summary.replied(message)
+                self._answered()
+            case Retrying():
+                if self.outage.retried(message):
+                    self.untold.add(message)
+                self.summary.api = message.sentence
             case _:
                 pass
+
+    def _answered(self) -> None:
+        """The API answered, or the CLI gave up."""
+        if self.outage.now is not None:
+            self.outage.over()
+            self.summary.api = ""
 
     def _greeted(self, answer: messages.ControlResponse) -> None:
         """The CLI's answer to its first line."""
@@ -410,6 +425,7 @@ class Memory:
     def _forget_processes(self, session_id: str) -> None:
         """What belonged to the ended processes is forgotten; the next ones go on in this session."""
         self.outbox.forget()
+        self._answered()
         self.requests.clear()
         self.turns = Turns()
         self.wish = None

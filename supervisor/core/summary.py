@@ -75,6 +75,8 @@ class Summary:
     ended_at: float | None = None
     why: str = "submitted"
     """Why it is in its state."""
+    api: str = ""
+    """What is the matter with the API, while the CLI tries it again; empty while it answers."""
     unwatched: bool = False
     """Whether its session could not be made: its calls wait and nobody watches over it; `why` says what is the matter."""
     launches: int = 0
@@ -187,6 +189,7 @@ class Summary:
             self._gone()
 
     def _gone(self) -> None:
+        self.api = ""
         self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
 
     def _sampled(self, seen: ResourcesSeen) -> None:

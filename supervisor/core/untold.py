@@ -25,6 +25,7 @@ from supervisor.protocol.events import (
     TreeEnded,
 )
 from supervisor.protocol.messages import ControlResponse
+from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import InterventionKind
 
 MAX_SETTINGS = 16
@@ -58,6 +59,7 @@ IncidentCause = (
     | SettingsChanged
     | DetectorFailure
     | ControlResponse
+    | Retrying
 )
 
 

@@ -6,6 +6,7 @@ words          enumerations: decisions, severities, states, interventions
 errors         what can go wrong, as sentences with facts
 lines          bytes to lines
 messages       lines of the CLI to typed messages
+retrying       what the CLI says while the API does not answer
 error_lines    lines of its error output, and how grave each is
 control        what is written to the CLI
 tasks          what somebody wants done

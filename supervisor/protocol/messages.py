@@ -17,6 +17,7 @@ import orjson
 from pydantic import AliasPath, Field, InstanceOf, TypeAdapter, ValidationError
 
 from supervisor.protocol.errors import FrameError
+from supervisor.protocol.retrying import Retrying
 
 Json = Mapping[str, Any]
 
@@ -226,6 +227,7 @@ Message = (
     | Compacted
     | BackgroundTask
     | BackgroundCommands
+    | Retrying
     | MessageProgress
     | Unknown
     | NotJson
@@ -299,6 +301,8 @@ def parse_frame(frame: Json) -> Message:
             return _background_task(frame)
         if subtype == "background_tasks_changed":
             return _background_commands(frame)
+        if subtype == "api_retry":
+            return Retrying.of(frame)
         kind = f"system/{subtype}"
     elif kind == "control_request":
         request = frame.get("request")

@@ -73,6 +73,12 @@ def test_frames_that_say_nothing_to_people_show_nothing(frame: Any) -> None:
     assert shown("line_received", frame=frame) == []
 
 
+def test_a_retry_of_the_cli_is_shown_with_its_cause_and_delay() -> None:
+    frame = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 1013}
+    shown_ = shown("line_received", frame={**frame, "error_status": 529})
+    assert shown_ == ["retry    the API is overloaded (529): retry 2 of 10 in 1.0 s"]
+
+
 def test_no_field_of_an_agent_can_paint_the_terminal() -> None:
     bad = "\x1b]0;pwned\x07"
     records: list[tuple[str, dict[str, Any]]] = [

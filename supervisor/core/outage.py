@@ -1,0 +1,28 @@
+"""Whether the API answers an agent: a fold over the CLI's own retries."""
+
+from supervisor.protocol.retrying import Retrying
+
+OUTAGE_RETRIES = 5
+"""The retry from which a person is told. The four before it take eight seconds, in which most disturbances are over; the
+ten that the CLI makes take minutes, in which nothing else is seen of the agent."""
+
+
+class Outage:
+    """The retries since the model answered last."""
+
+    def __init__(self) -> None:
+        self.now: Retrying | None = None
+        """The last one; None while the API answers."""
+        self._told = False
+
+    def retried(self, retrying: Retrying) -> bool:
+        """Take in a retry; whether a person is to be told of it now, which happens once until the model answers."""
+        self.now = retrying
+        if self._told or retrying.attempt < OUTAGE_RETRIES:
+            return False
+        self._told = True
+        return True
+
+    def over(self) -> None:
+        """The model answered, or the turn ended."""
+        self.now, self._told = None, False
