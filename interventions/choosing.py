@@ -32,6 +32,9 @@ SOFT, STOP = InterventionKind.SOFT_CORRECTION, InterventionKind.EMERGENCY_STOP
 ROLLBACK = InterventionKind.CHECKPOINT_ROLLBACK
 SPEAKING = frozenset({SOFT, InterventionKind.CONTEXT_REINFORCEMENT})
 
+ASKED_A_PERSON = "a person decides about rollbacks here, and was asked"
+"""Why a rollback that was due is not done where `auto_rollback` is off."""
+
 Asked = Callable[[PersonReason, Issue], bool]
 """Whether a person was asked already."""
 
@@ -131,7 +134,7 @@ class Chooser:
             if kind is ROLLBACK and not self._settings.auto_rollback:
                 if not asked(PersonReason.ROLLBACK_PROPOSED, issue):
                     return self._proposal(case)
-                search.instead = "a person decides about rollbacks here, and was asked"
+                search.instead = ASKED_A_PERSON
                 search.out[kind] = search.instead
                 continue
             planned = self._plan(kind, replace(case, excluded=search.instead), episodes, off, search)

@@ -77,7 +77,7 @@ def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[di
         {
             "option": ABORT,
             "description": "Give the task up; its workspace is removed once nothing in it would be lost.",
-            "clean_up": ["workspace", "agent directory"],
+            "clean_up": [],  # what there is, is looked for once all processes have gone
         },
     ]
     for row in rows:

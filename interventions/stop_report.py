@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from interventions import recovery_options, sanitise
+from interventions import advice, recovery_options, sanitise
 from interventions.contract import Usage
 from supervisor.protocol.actions import CHANGING_TOOLS, Step
+from supervisor.protocol.aftermath import Aftermath
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Task
@@ -108,7 +109,7 @@ def _impact(facts: StopFacts) -> dict[str, Any]:
     changing = [step for step in facts.history if step.tool in CHANGING_TOOLS and not _kept_out(step)]
     return {
         "files_affected": sorted({step.summary for step in changing}),
-        "files_are": f"those of the last {LAST_ACTIONS} actions; what shell commands changed is in the workspace's git status",
+        "files_are": f"those that the last {LAST_ACTIONS} actions named; the whole list follows once all processes have gone",
         "resources": {name: value for name, value in facts.usage._asdict().items() if value is not None},
         "duration_seconds": round(facts.at - facts.started_at, 3),
         "refused": facts.counts.get("reviews", {}).get("block", 0),
@@ -164,14 +165,9 @@ _PREVENTIVE = {
     "gate_bypassed": "Run it in a sandbox (agent.launcher), or as another user: a program of the agent could write into its CLI.",
     "hallucination": "Name the files and interfaces that the task is about in its prompt.",
 }
-_CONFIGURATION = {
-    "critical_action": "Where a limit that was passed by far led here: resources.stop_at.",
-    "resource_spiral": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
-    "runaway_execution": "resources: set max_memory_mb, max_token_usage and max_file_operations for this kind of task.",
-}
 
 
-def _recommendations(facts: StopFacts) -> dict[str, list[str]]:
+def _recommendations(facts: StopFacts) -> dict[str, list[Any]]:
     issue = facts.intervention.issue
     immediate = [
         f"Look at what changed: git -C {facts.workspace} status",
@@ -179,14 +175,36 @@ def _recommendations(facts: StopFacts) -> dict[str, list[str]]:
         "Choose one of the recovery options.",
     ]
     preventive = [_PREVENTIVE.get(issue.type, "Say more exactly in the prompt what is to be done and where.")]
-    configuration = [
-        _CONFIGURATION.get(
-            issue.type,
-            f"patterns.{issue.type}: raise its threshold, or lower its sensitivity, if this stop was not called for.",
-        )
-    ]
     if not facts.intervention.details.get("checkpoint"):
         preventive.append("There was no safe checkpoint: take one before unattended work (chaperon checkpoint NAME).")
-    else:
-        configuration.append("interventions.auto_rollback: true would have let a rollback come before the stop.")
+    configuration = [
+        {"key": each.key, "value": each.value, "because": each.because}
+        for each in advice.suggestions(facts.intervention, facts.task.limits, facts.usage)
+    ]
     return {"immediate": immediate, "preventive": preventive, "configuration": configuration}
+
+
+def completed(whole: Mapping[str, Any], found: Aftermath) -> dict[str, Any]:
+    """Return a report with what was found once the agent's processes had gone, in place of what was known before.
+
+    Args:
+        whole: The report, as its file holds it; what somebody took out of it is not put back.
+        found: What was looked for.
+    """
+    files = [*found.files, *([f"and {found.more_files} more"] if found.more_files else [])]
+    shared = f" {', '.join(found.shared_with)} worked there too: some may be theirs." if found.shared_with else ""
+    unseen = [what for what in found.not_looked if what.startswith("files")]
+    impact = dict(whole.get("impact") or {})
+    if not unseen:
+        impact["files_affected"] = files
+        impact["files_are"] = f"those of the workspace that are not as they were when the agent started.{shared}"
+    clean_up = [asdict(each) for each in found.leftovers]
+    options = [
+        {**row, "clean_up": clean_up, "not_looked_at": list(found.not_looked)}
+        if isinstance(row, Mapping) and row.get("option") == recovery_options.ABORT
+        else row
+        for row in (whole.get("recovery_options") or ())
+    ]
+    clean = sanitise.data({**whole, "impact": impact, "recovery_options": options})
+    assert isinstance(clean, dict)
+    return clean

@@ -19,6 +19,7 @@ FOLDERS = (
 WITHOUT = {
     # Types without behaviour: what they mean shows in those who make and take them.
     "supervisor/protocol/actions.py": "types; tests/supervisor/core/test_gate.py makes and reads them",
+    "supervisor/protocol/aftermath.py": "types; tests/supervisor/runtime/test_aftermath.py",
     "supervisor/protocol/commands.py": "types; tests/supervisor/core/test_session.py",
     "supervisor/protocol/events.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/interventions.py": "types; tests/supervisor/protocol/test_records.py",

@@ -64,7 +64,10 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
         if as_json:
             terminal.echo_json(found)
         elif option is None:
-            terminal.echo("\n".join(f"{row['description']}\n  {row['command'] or '-'}" for row in found))
+            for row in found:
+                terminal.echo(f"{row['description']}\n  {row['command'] or '-'}")
+                for left in row.get("clean_up", "").splitlines():
+                    terminal.echo(f"  left behind: {left}")
         else:
             terminal.echo(found["says"])
 

@@ -185,6 +185,14 @@ def _incident(record: Record) -> Shown:
         yield _mark("", "white"), style(clean(way_out, SENTENCE), dim=True)
 
 
+def _aftermath(record: Record) -> Shown:
+    found = record["aftermath"]
+    files = len(found["files"]) + found["more_files"]
+    left = len(found["leftovers"])
+    told = f"{files} files changed, {left} things left behind: chaperon recover {record['incident_id']}"
+    yield _mark("after", "magenta"), clean(told, SENTENCE)
+
+
 def _state(record: Record) -> Shown:
     yield _mark("state", "blue"), f"{record['before']} → {record['after']}: {clean(record['why'])}"
 
@@ -243,6 +251,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "intervention_chosen": _intervention,
     "incident_opened": _incident,
     "fault_seen": _incident,
+    "aftermath_seen": _aftermath,
     "state_changed": _state,
     "say_requested": _wish("say"),
     "redirect_requested": _wish("redirect"),

@@ -17,6 +17,7 @@ from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.events import (
+    AftermathSeen,
     AgentAdopted,
     AnyEvent,
     InterventionJudged,
@@ -243,6 +244,8 @@ class Board:
             self._began[event.agent] = seq
         if isinstance(event, WorkspaceClosed):
             self.summary(event.agent).closed(event)
+        elif isinstance(event, AftermathSeen) and event.agent in self._ended:
+            self._ended[event.agent].remember(event)
         return self._live.get(event.agent)
 
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:

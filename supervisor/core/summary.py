@@ -10,6 +10,7 @@ from supervisor.core.history import subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
 from supervisor.protocol.events import (
+    AftermathSeen,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -70,6 +71,8 @@ class Summary:
     """The branch of a workspace that was made for it; empty where it works in place."""
     workspace_closed: str = ""
     """What became of that workspace at its end, in words; empty until then."""
+    aftermath_due: str = ""
+    """The incident of its stop, until what it left behind was looked for; empty else."""
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
     ended_at: float | None = None
@@ -174,6 +177,10 @@ class Summary:
                 _count(self.outcomes, event.judgement.outcome)
             case IncidentOpened():
                 self.incidents.append(event.incident.id)
+                if event.report is not None:
+                    self.aftermath_due = event.incident.id
+            case AftermathSeen():
+                self.aftermath_due = ""
             case JudgeAnswered():
                 self._judged(event)
             case ResourcesSeen():

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from supervisor.protocol.actions import Action, Review
+from supervisor.protocol.aftermath import Aftermath
 from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.learning import Adjustment, IssueOutcome
@@ -322,6 +323,16 @@ class WorkspaceClosed(Event):
     removed: bool
     why: str
     kind: Literal["workspace_closed"] = "workspace_closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AftermathSeen(Event):
+    """What an agent left behind was looked for, after an emergency stop and once its processes had gone."""
+
+    incident_id: str
+    """The incident of the stop, whose report has the same."""
+    aftermath: Aftermath
+    kind: Literal["aftermath_seen"] = "aftermath_seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -683,6 +694,7 @@ AnyEvent = (
     | TimerFired
     | CheckpointRestored
     | RestoreFailed
+    | AftermathSeen
     | CheckpointMade
     | CaptureFailed
     | ChangesSeen

@@ -32,6 +32,7 @@ from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
 from supervisor.runtime.admission import Refusal
 from supervisor.runtime.adoption import Adopted, Finding, find
+from supervisor.runtime.aftermath import Aftermaths
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.hooks import Hooks
@@ -125,6 +126,7 @@ class Daemon:
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
         self.checkpointing = Checkpointing(keeper, clock, tasks, self.happened, self.fault, self.beside)
+        self._aftermaths = Aftermaths(board, keeper, journal, incidents, self.happened, self.stamp, launcher.directory)
         self._tools = Tools(
             journal=journal,
             incidents=incidents,
@@ -406,7 +408,8 @@ class Daemon:
             await self.checkpointing.make(agent, wanted)
 
     async def close_workspace(self, agent: str) -> None:
-        """Remove or keep the workspace that was made for an agent that has ended, and tell which."""
+        """Look what an agent that was stopped left, and remove or keep the workspace that was made for it; tell both."""
+        await self._aftermaths.look(agent)
         summary = self.board.summary(agent)
         if not summary.branch or summary.workspace_closed:
             return

@@ -1,6 +1,6 @@
 """The incident log as the daemon uses it: written off the event loop, one at a time, and followed by readers."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,14 @@ class IncidentFeed:
                 return
         grown, self._grown = self._grown, anyio.Event()
         grown.set()
+
+    async def complete(self, incident: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
+        """Write the report of an incident anew; where that fails, it is logged, and the journal has what was to be added."""
+        async with self._one_at_a_time:
+            try:
+                await anyio.to_thread.run_sync(self._written.complete, incident, change)
+            except ChaperonError as error:
+                log.error("%s", error)
 
     async def prune(self, now: float, days: float) -> None:
         """Remove the reports that are older than so many days; a failure is logged, and the next day tries again.

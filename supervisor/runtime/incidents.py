@@ -93,6 +93,25 @@ class IncidentLog:
             raise _failed(self._directory / LOG_NAME, error) from error
         return True
 
+    def complete(self, incident_id: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
+        """Write the report of an incident anew, with more in it.
+
+        Raises:
+            IncidentLogError: It cannot be read or written; it is as it was.
+        """
+        _check_id(incident_id)
+        path = self._directory / REPORTS_NAME / f"{incident_id}.json"
+        try:
+            read = anyjson.decode(path.read_bytes())
+            if not isinstance(read, dict):
+                raise IncidentLogError(f"The report {path} is no object; it was left as it is.")
+            data = anyjson.pretty(change(read))
+            self._with_room(lambda: replace_file(self._disk, path, data))
+        except OSError as error:
+            raise _failed(path, error) from error
+        except ValueError as error:
+            raise IncidentLogError(f"The report {path} is damaged ({error}); it was left as it is.") from error
+
     def prune(self, now: float, days: float = PRESERVE_DAYS) -> list[str]:
         """Remove reports older than so many days, and return their ids. The log's lines stay for ever.
 

@@ -192,6 +192,33 @@ class Keeper:
 
         return await self._at(place, work)
 
+    async def changed_since_start(self, workspace: str, agent: str, since: float) -> list[str]:
+        """Return the paths that are not as in the first checkpoint of an agent, each with what became of it.
+
+        Args:
+            workspace: Where the agent worked.
+            agent: Whose checkpoints.
+            since: When it started, as Unix time in seconds: a name may have been used before.
+
+        Raises:
+            ChaperonError: They cannot be said, and why.
+        """
+        place = await self.place(workspace)
+
+        def work() -> list[str]:
+            with place.at_work() as capturer:
+                store = capturer.store
+                own = (one for one in store.of_workspace(workspace) if one.facts.agent == agent)
+                first = next((one for one in own if one.facts.at >= since), None)
+                if first is None:
+                    raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
+                present = capturer.capture(Facts(Reason.UNDO, self._clock.wall(), agent))
+                changes = compare(store, first, present)
+                store.drop([present.name])
+                return [f"{each.path} ({each.change})" for each in changes]
+
+        return await self._at(place, work)
+
     async def scrub(self, place: Place) -> ScrubReport:
         """Compare every file of a workspace with what is believed; raises like `capture`."""
 

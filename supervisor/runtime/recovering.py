@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +84,12 @@ class Recovering:
             UsageError: There is no such option, it is not possible, or its agent still runs.
             UnavailableError: This daemon cannot restore checkpoints.
         """
-        wanted = carry_out(await self.report(incident), option)
+        report = await self.report(incident)
+        wanted = carry_out(report, option)
         self._refuse_running(wanted)
         if wanted.clean_up:
-            return await self._clean_up(wanted)
+            rows = (row for row in report.get("recovery_options", ()) if row.get("option") == wanted.option)
+            return await self._clean_up(wanted, [left for row in rows for left in _to_clear(row)])
         if wanted.checkpoint:
             if self._restore is None:
                 raise UnavailableError(
@@ -140,7 +142,7 @@ class Recovering:
             number += 1
         return name
 
-    async def _clean_up(self, wanted: Resumption) -> Recovered:
+    async def _clean_up(self, wanted: Resumption, left: Sequence[str]) -> Recovered:
         await self._daemon.keeper.release(wanted.workspace)
         kept = await self._daemon.worktrees.give_up(wanted.workspace)
         if NAME.fullmatch(wanted.agent):
@@ -151,14 +153,29 @@ class Recovering:
             if kept
             else f"Its workspace {wanted.workspace} was removed."
         )
-        return Recovered(wanted.option, "", f"The task of agent {wanted.agent} is given up. {what}")
+        says = [f"The task of agent {wanted.agent} is given up. {what}", *(f"Left behind: {one}" for one in left)]
+        return Recovered(wanted.option, "", "\n".join(says))
 
 
 def listed(report: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The options of a report, for people: name, description and command."""
+    """The options of a report, for people: name, description and command, and what is left to be cleared away."""
     rows = report.get("recovery_options")
     return [
-        {name: str(row.get(name, "")) for name in ("option", "description", "command")}
+        {
+            **{name: str(row.get(name, "")) for name in ("option", "description", "command")},
+            "clean_up": "\n".join(_to_clear(row)),
+        }
         for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, Mapping)
     ]
+
+
+def _to_clear(row: Mapping[str, Any]) -> list[str]:
+    """What an option's row says is left behind: a line each, with the way to clear it away, and what was not looked at."""
+    left, unseen = row.get("clean_up"), row.get("not_looked_at")
+    found = [
+        f"{each.get('what')}: {each.get('way_out')}"
+        for each in (left if isinstance(left, list) else [])
+        if isinstance(each, Mapping)
+    ]
+    return [*found, *(f"not looked at: {why}" for why in (unseen if isinstance(unseen, list) else []))]

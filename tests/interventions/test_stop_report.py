@@ -3,10 +3,12 @@
 from typing import Any
 
 import orjson
+import pytest
 
 from interventions.contract import Usage
-from interventions.stop_report import LAST_ACTIONS, Moment, StopFacts, report
+from interventions.stop_report import LAST_ACTIONS, Moment, StopFacts, completed, report
 from supervisor.protocol.actions import Step
+from supervisor.protocol.aftermath import Aftermath, Leftover
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.words import Decision, InterventionKind, Severity
 from tests.interventions.runs import TASK, issue, step
@@ -84,8 +86,44 @@ def test_contributing_factors_are_facts() -> None:
 def test_recommendations_are_for_now_for_later_and_for_the_configuration() -> None:
     advice = made()["recommendations"]
     assert set(advice) == {"immediate", "preventive", "configuration"}
-    assert all(advice.values())
+    assert advice["immediate"]
+    assert advice["preventive"]
+    assert all(set(each) == {"key", "value", "because"} for each in advice["configuration"])
     assert any("expected_paths" in line for line in advice["preventive"])
+
+
+def test_a_report_is_completed_with_what_was_found_once_all_processes_had_gone() -> None:
+    found = Aftermath(
+        ("one.txt (added)", "src/a.py (modified)"),
+        7,
+        ("a2",),
+        (Leftover("branch", "the branch try-2, made at 14:03", "git branch -D try-2"),),
+        ("branches: no reflogs",),
+    )
+    whole = orjson.loads(orjson.dumps(made()))
+    done = completed(whole, found)
+    assert done["impact"]["files_affected"] == ["one.txt (added)", "src/a.py (modified)", "and 7 more"]
+    assert "a2 worked there too" in done["impact"]["files_are"]
+    (abort,) = [row for row in done["recovery_options"] if row["option"] == "abort"]
+    assert abort["clean_up"] == [
+        {"kind": "branch", "what": "the branch try-2, made at 14:03", "way_out": "git branch -D try-2"}
+    ]
+    assert abort["not_looked_at"] == ["branches: no reflogs"]
+    assert done["timeline"] == whole["timeline"]
+    assert [row for row in done["recovery_options"] if row["option"] != "abort"] == [
+        row for row in whole["recovery_options"] if row["option"] != "abort"
+    ]
+
+
+def test_files_that_could_not_be_looked_at_stay_as_they_were_told_before() -> None:
+    whole = orjson.loads(orjson.dumps(made()))
+    done = completed(whole, Aftermath(not_looked=("files of the workspace: it is gone",)))
+    assert done["impact"]["files_affected"] == ["src/a.py"]
+
+
+@pytest.mark.parametrize("whole", [{}, {"impact": None, "recovery_options": None}, {"recovery_options": ["odd", 7]}])
+def test_a_report_that_somebody_edited_is_completed_all_the_same(whole: dict[str, Any]) -> None:
+    assert completed(whole, Aftermath(("a (added)",)))["impact"]["files_affected"] == ["a (added)"]
 
 
 def test_only_the_last_actions_are_kept() -> None:

@@ -52,6 +52,13 @@ def test_a_line_of_the_error_output_is_shown_with_how_many_were_passed_over() ->
     ]
 
 
+def test_what_a_stopped_agent_left_is_shown_with_where_it_is_listed() -> None:
+    found = {"files": ["a (added)"], "more_files": 2, "leftovers": [{}], "shared_with": [], "not_looked": []}
+    assert shown("aftermath_seen", incident_id="i-9", aftermath=found) == [
+        "after    3 files changed, 1 things left behind: chaperon recover i-9"
+    ]
+
+
 def test_what_the_model_says_is_one_clean_line() -> None:
     content = [{"type": "text", "text": "one\n\x1b[31mtwo\u202e three " + "x" * 500}]
     (line,) = shown("line_received", frame={"type": "assistant", "message": {"content": content}})

@@ -1,0 +1,40 @@
+"""What an agent left behind that was stopped, as it was looked for once its processes had gone."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+LeftoverKind = Literal["branch", "commits", "stash", "push", "tag", "worktree", "process", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """One thing that somebody may want to clear away. Nothing of it is cleared away by itself."""
+
+    kind: LeftoverKind
+    what: str
+    """Example: `the branch try-2, made at 14:03:11`."""
+    way_out: str
+    """How to take it back, for a person: a command where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What was found."""
+
+    files: tuple[str, ...] = ()
+    """Paths of the workspace that are not as they were when the agent started, each with what became of it; at most
+    `MOST_FILES`. Example: `src/a.py (modified)`."""
+    more_files: int = 0
+    """How many more there are."""
+    shared_with: tuple[str, ...] = ()
+    """Other agents that worked in the same workspace meanwhile: files may be theirs."""
+    leftovers: tuple[Leftover, ...] = ()
+    not_looked: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
+
+
+MOST_FILES = 500
+"""Paths that a report names: a person reads some tens, and `chaperon checkpoints diff` lists all."""
+
+MOST_LEFTOVERS = 200
+"""Things of all kinds that a report names."""
