@@ -42,10 +42,8 @@ class Allowance:
         """Whether this lets the action pass."""
         if review.stop or review.rule.startswith(NEVER) or not self.holds(now) or not (self.rule or self.text):
             return False
-        given = next((action.input[name] for name in ("command", "file_path", "url") if name in action.input), "")
-        return (
-            self.rule in ("", review.rule) and self.tool in ("", action.tool) and self.text in ("", str(given).strip())
-        )
+        fits = self.rule in ("", review.rule) and self.tool in ("", action.tool)
+        return fits and self.text in ("", action.subject.strip())
 
     def used(self) -> "Allowance":
         """The same after one use."""

@@ -1,14 +1,16 @@
 """The rules as people see them: a list, a test of each by its own examples, and rules out of a configuration."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from monitors.review import levels
 from monitors.review.knowledge.book import PROGRAMS, RULES
+from monitors.review.languages.interpreters import code_uses
 from monitors.review.patterns import PatternError, compiled
 from monitors.review.rules import Rule, RuleBook
+from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.walk import Walk
 from supervisor.protocol.effects import EffectType, as_effect_type
 
@@ -82,12 +84,18 @@ def listed(rules: Iterable[Rule] = RULES) -> list[dict[str, Any]]:
     ]
 
 
-def near(name: str) -> list[str]:
-    """The built-in rules that a name may have been meant for; none where it is one, or begins like none of them."""
-    if name in NAMES:
+def near(name: str, own: Collection[str] = ()) -> list[str]:
+    """The rules that a name may have been meant for; none where it is one, or begins like none of them.
+
+    Args:
+        name: What somebody wrote.
+        own: Names of the user's own rules, and of plugins'.
+    """
+    known = {*NAMES, *own}
+    if name in known:
         return []
     family = name.partition(".")[0] + "."
-    return get_close_matches(name, NAMES, 3, 0.6) or sorted(one for one in NAMES if one.startswith(family))
+    return get_close_matches(name, known, 3, 0.6) or sorted(one for one in known if one.startswith(family))
 
 
 def matching(command: str, rules: Iterable[Rule] = RULES) -> list[str]:
@@ -109,10 +117,16 @@ def failures(rules: Iterable[Rule]) -> list[Failure]:
 
 
 def _matching(command: str, book: RuleBook) -> list[str]:
-    walk = Walk(cwd="/", variables={}, code=lambda _invocation: [])
+    walk = Walk(cwd="/", variables={}, code=_scripts_in_code)
     walk.script(command)
     found = [rule.name for one in walk.invocations for rule in book.matching(one, book.operands(one))]
     return list(dict.fromkeys(found))
+
+
+def _scripts_in_code(invocation: Invocation) -> list[str]:
+    """What the code given to an interpreter hands to a shell; the files that are named are not read."""
+    found = code_uses(invocation, lambda _invocation, _path: None)
+    return found.scripts if found else []
 
 
 def rule_from(given: Mapping[str, Any], place: str) -> Rule:

@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from supervisor.protocol.actions import Action, Context, Review, Reviewer
+from supervisor.protocol.actions import SUBJECT_FIELDS, Action, Context, Review, Reviewer
 from supervisor.protocol.words import Decision, Severity
-
-TELLING = ("command", "file_path", "notebook_path", "path", "pattern", "url", "prompt")
-"""Fields of an input that a pattern is searched in."""
 
 MAX_TEXT = 64 * 1024
 """Characters of each field that are searched: a pattern may be slow on what is longer."""
@@ -62,8 +59,13 @@ class OwnRules:
         )
 
 
+def matches(rule: OwnRule, action: Action) -> bool:
+    """Whether the rule is about the action."""
+    return _matches(rule, re.compile(rule.match), action)
+
+
 def _matches(rule: OwnRule, pattern: re.Pattern[str], action: Action) -> bool:
     if not fnmatchcase(action.tool, rule.tool):
         return False
-    texts = (action.input.get(name) for name in TELLING)
+    texts = (action.input.get(name) for name in SUBJECT_FIELDS)
     return not rule.match or any(isinstance(text, str) and pattern.search(text[:MAX_TEXT]) for text in texts)

@@ -7,6 +7,7 @@ from typing import Generic, Literal, TypeVar
 from monitors.review import levels
 from monitors.review.findings import Finding, effect, severity_of
 from monitors.review.patterns import Pattern, compiled, programs
+from monitors.review.script_files import as_program
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from supervisor.protocol.effects import EffectType
 
@@ -170,7 +171,14 @@ class RuleBook:
         return name in self._rules
 
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
-        """The rules that mean this invocation, each once, in their order."""
+        """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
+        found = {rule.name: rule for rule in self._matching(invocation, operands)}
+        script = as_program(invocation)
+        if script is not None and script.name in self._rules:
+            found |= {rule.name: rule for rule in self._matching(script, self.operands(script))}
+        return list(found.values())
+
+    def _matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         uses = _met(invocation.name, self._rules, self._uses)
         if uses is None:
             return []

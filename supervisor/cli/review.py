@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import click
 import orjson
@@ -12,13 +13,14 @@ from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
 from monitors.review.jsonl import as_dict, review_jsonl
 from monitors.review.knowledge.book import RULES
+from monitors.review.own import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal, view
-from supervisor.config.model import Config
+from supervisor.config.model import Config, Rule
 from supervisor.config.paths import home
 from supervisor.protocol.actions import Action, Context
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.review_settings import protected_paths, review_settings
-from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer
+from supervisor.runtime.review_settings import protected_paths
+from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer, own_rules
 
 profile_option = click.option(
     "--profile",
@@ -75,10 +77,11 @@ def explain_command(command: str, profile: str, as_json: bool) -> None:
 @click.option("--match", "command", help="Show only the rules that match this shell command.")
 @common.json_option
 def rules(test_: bool, command: str | None, as_json: bool) -> None:
-    """List what the reviewer knows, or test it."""
+    """List what the reviewer knows, or test it: your own rules and those of plugins first, as they are asked first."""
 
     def work() -> int:
-        known = (*review_settings(common.configuration().config).rules, *RULES)
+        config = common.configuration().config
+        known = (*own_rules(config), *RULES)
         if test_:
             broken = failures(known)
             for failure in broken:
@@ -87,18 +90,34 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
             return common.FAILED if broken else 0
         names = set(matching(command, known)) if command is not None else None
         found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
+        patterns = [_as_listed(rule) for rule in config.rules if command is None or _meant(rule, command)]
         if as_json:
-            terminal.echo_json(found)
+            terminal.echo_json([*patterns, *found])
         else:
+            for pattern in patterns:
+                told = f"{pattern['decision']}: {pattern['why']}"
+                terminal.echo(f"{pattern['rule']:<40} {pattern['risk']:<5} {view.clean(told, 100)}")
             for rule in found:
                 terminal.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
-            if not found:
+            if not found and not patterns:
                 terminal.echo(
                     "No rule matches. Most commands are judged by what they would touch: see chaperon explain."
                 )
         return 0
 
     common.run(work)
+
+
+def _as_listed(rule: Rule) -> dict[str, Any]:
+    """A rule of the section `rules`, with the fields of the others and its decision."""
+    shown = {"rule": rule.name, "risk": RISKS[rule.decision], "why": rule.reason, "instead": "", "alternative": ""}
+    return {**shown, "match": [rule.match], "examples": [], "tool": rule.tool, "decision": rule.decision}
+
+
+def _meant(rule: Rule, command: str) -> bool:
+    return matches(
+        OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason), Action("Bash", {"command": command})
+    )
 
 
 def _context(config: Config, profile: str) -> Context:

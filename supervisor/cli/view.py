@@ -11,6 +11,7 @@ from typing import Any
 from click import style
 
 from supervisor.cli.settings_words import summed
+from supervisor.protocol.actions import subject_of
 from supervisor.protocol.error_lines import read_error_line
 from supervisor.protocol.retrying import Retrying
 
@@ -286,8 +287,7 @@ def what(given: Any) -> str:
     """What a tool's input is about: its command, file, pattern, address or prompt."""
     if not isinstance(given, Mapping):
         return ""
-    telling = (given.get(name) for name in ("command", "file_path", "path", "pattern", "url", "prompt"))
-    return clean(str(next((value for value in telling if value), given or "")))
+    return clean(subject_of(given) or str(given or ""))
 
 
 def _blocks(frame: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -192,15 +192,17 @@ class Reviewer(Section):
     """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a
     call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
     rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
-    """Rules that are added to the built-in knowledge, before it. Those of the section `rules` are simpler: a regular
-    expression, and what is decided."""
+    """Rules that are added to the built-in knowledge, before it: what agents must not run. Those of the section `rules`
+    look at the text of a call, whatever its tool."""
 
 
 class Rule(Section):
-    """A rule of your own for the reviewer.
+    """A rule of your own for the reviewer, which looks at the text of a call.
 
     Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a
-    critical built-in rule blocks.
+    critical built-in rule blocks. A regular expression sees the text as the agent wrote it, and not what runs: options
+    between the words, quotes, variables, `env X=1 …`, `bash -c`, aliases and scripts pass it by. What must not run is said
+    by a rule of `reviewer.rules`, which means a program however it is started.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]

@@ -1,16 +1,23 @@
 """What a person has let one agent do, as a fold over its events."""
 
+from collections.abc import Collection
+
 from monitors.review.allowances import NEVER, Allowance, allowed
-from monitors.review.catalogue import near
+from monitors.review.catalogue import NAMES, near
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.protocol.events import AgentAdopted, AllowanceGiven, AllowanceRevoked
 
 
 class Allowances:
-    """The allowances of one agent, by their ids, oldest first."""
+    """The allowances of one agent, by their ids, oldest first.
 
-    def __init__(self) -> None:
+    Args:
+        own_rules: The names of the user's own rules, and of plugins'; None if there may be others, as those of plugins that review.
+    """
+
+    def __init__(self, own_rules: Collection[str] | None = None) -> None:
+        self._own_rules = own_rules
         self._given: dict[str, Allowance] = {}
         self._boots: dict[str, str] = {}
         self._decided: set[str] = set()
@@ -79,11 +86,18 @@ class Allowances:
                 f"Nobody is excused from {wish.rule!r}. The allowance was not given.",
                 way_out="Do it yourself, outside of the agent.",
             )
-        alike = [] if wish.rule in self._decided else near(wish.rule)
-        if alike:
-            raise UsageError(
-                f"There is no rule {wish.rule!r}. The allowance was not given.",
-                way_out=f"Did you mean {', '.join(map(repr, alike[:3]))}? Reviews name their rule, and `chaperon rules` lists them.",
-            )
+        self._check_rule(wish.rule)
         if (wish.uses is not None and wish.uses < 1) or (wish.seconds is not None and wish.seconds <= 0):
             raise UsageError(f"An allowance of {wish.uses} uses for {wish.seconds} s is none. It was not given.")
+
+    def _check_rule(self, rule: str) -> None:
+        """Refuse the name of a rule that there is not; where a plugin reviews, only one that is near to a rule's."""
+        if not rule or rule in self._decided or rule in NAMES or rule in (self._own_rules or ()):
+            return
+        alike = near(rule, self._own_rules or ())
+        if alike or self._own_rules is not None:
+            meant = f"Did you mean {', '.join(map(repr, alike[:3]))}? " if alike else ""
+            raise UsageError(
+                f"There is no rule {rule!r}. The allowance was not given.",
+                way_out=f"{meant}Reviews name their rule, and `chaperon rules` lists them.",
+            )

@@ -4,7 +4,7 @@ The order is the order of harm: answers that the CLI waits for, then what the de
 then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from interventions import approval
@@ -79,6 +79,8 @@ class SessionSettings:
     """Which actions wait for a person."""
     limits: LimitSettings = field(default_factory=LimitSettings)
     """What happens at a limit of the task."""
+    own_rules: Collection[str] | None = None
+    """The names of the user's own rules, and of plugins'; None if there may be others."""
     prices: Prices = field(default_factory=dict)
     """The user's own prices of models."""
     captures: CaptureRules = field(default_factory=CaptureRules)

@@ -1,6 +1,5 @@
 """The last calls of an agent, what the gate said of each, and how its last test run went."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from monitors.facts import OUTPUT_TOOLS
@@ -15,9 +14,6 @@ KEPT = 50
 MAX_UNDER_WAY = 256
 """Verdicts of calls that have not come back, kept beyond the last: each is compared with what came of it. The observer keeps
 as many calls."""
-
-TELLING_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "prompt", "description")
-"""Fields of tool inputs that say what a call is about, most telling first."""
 
 
 LONGEST_SUBJECT = 200
@@ -68,8 +64,7 @@ class History:
 
 def subject_of(action: Action) -> str:
     """Return what a call is about: its command, path or pattern, shortened."""
-    given: Mapping[str, object] = action.input
-    return next((str(given[name]) for name in TELLING_FIELDS if given.get(name)), "")[:LONGEST_SUBJECT]
+    return (action.subject or str(action.input.get("description") or ""))[:LONGEST_SUBJECT]
 
 
 def _step(made: ReviewMade) -> Step:

@@ -8,7 +8,7 @@ that nobody answered, an end that has not led to a state), so that decisions whi
 What a decision says to the CLI is put in the outbox as the decision is folded in.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from interventions.approval import DEADLINE_PASSED
 from interventions.controller import EASED, Controller
@@ -100,6 +100,7 @@ class Memory:
         captures: When checkpoints are made.
         hurry: Whether answers that change nothing may be sent before the journal has why.
         prices: The user's own prices of models.
+        own_rules: The names of the user's own rules; see `Allowances`.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Memory:
         *,
         hurry: bool = False,
         prices: Prices | None = None,
+        own_rules: Collection[str] | None = None,
     ) -> None:
         self.submitted = submitted
         self.task = submitted.task
@@ -121,7 +123,7 @@ class Memory:
         self.stopping = Stopping()
         self.outbox = Outbox()
         self.requests = Requests()
-        self.allowances = Allowances()
+        self.allowances = Allowances(own_rules)
         self.foreseen = Foreseen(submitted.workspace)
         self.turns = Turns()
         self.calls = History()

@@ -88,7 +88,13 @@ class Session:
         surroundings: Surroundings | None = None,
     ) -> None:
         self._known = Memory(
-            submitted, detectors, controller, settings.captures, hurry=settings.hurry, prices=settings.prices
+            submitted,
+            detectors,
+            controller,
+            settings.captures,
+            hurry=settings.hurry,
+            prices=settings.prices,
+            own_rules=settings.own_rules,
         )
         self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
         self._controller = controller

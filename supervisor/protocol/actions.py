@@ -19,6 +19,9 @@ AGENT_TOOLS = frozenset({"Task", "Agent", "Workflow"})
 WEB_TOOLS = frozenset({"WebFetch", "WebSearch"})
 """Tools of the CLI that ask other hosts."""
 
+SUBJECT_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt")
+"""Fields of tool inputs that say what a call is about, most telling first: a user's rules and allowances go by them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -36,6 +39,17 @@ class Action:
     """The CLI's id of the call. Example: `toolu_01A…`."""
     subagent: str = ""
     """The id of the subagent that makes the call; empty for the agent itself."""
+
+    @property
+    def subject(self) -> str:
+        """What it is about: its command, path, address or the like; empty if its input has none."""
+        return subject_of(self.input)
+
+
+def subject_of(given: Mapping[str, Any]) -> str:
+    """Return what a call of this input is about; empty if it does not say."""
+    texts = (given.get(name) for name in SUBJECT_FIELDS)
+    return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from typing import Any
 from monitors.review import StepReviewer, make_reviewer
 from monitors.review.facts import Facts
 from monitors.review.own import OwnRule, OwnRules
+from monitors.review.rules import Rule
 from monitors.review.safely import Chain, NamedRisk
 from supervisor.config.model import Config
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
@@ -138,11 +139,27 @@ def make_step_reviewer(config: Config, *, strict: bool = False, facts: Facts | N
     """
     wanted = config.plugins
     settings = review_settings(config)
-    added = tuple(rule for plugin in plugins.load(plugins.RULES, wanted.rules) for rule in plugin.make())
-    settings = replace(settings, rules=(*settings.rules, *added), profile="strict" if strict else settings.profile)
+    settings = replace(settings, rules=own_rules(config), profile="strict" if strict else settings.profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
     return make_reviewer(settings, facts or FileFacts(), risk)
+
+
+def own_rules(config: Config) -> tuple[Rule, ...]:
+    """The rules in the language of the built-in knowledge that the configuration and its plugins add.
+
+    Raises:
+        UsageError: One cannot be used.
+    """
+    added = (rule for plugin in plugins.load(plugins.RULES, config.plugins.rules) for rule in plugin.make())
+    return (*review_settings(config).rules, *added)
+
+
+def own_rule_names(config: Config) -> frozenset[str] | None:
+    """The names of all rules beside the built-in ones; None if a plugin reviews, which may name any. Raises like `own_rules`."""
+    if config.plugins.reviewers:
+        return None
+    return frozenset((*(rule.name for rule in config.rules), *(rule.name for rule in own_rules(config))))
 
 
 class _Timer:

@@ -59,7 +59,7 @@ from supervisor.runtime.lookups import Lookups
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.recovering import Recovering
 from supervisor.runtime.retention import forget_what_is_old
-from supervisor.runtime.reviewing import make_gate_reviewer
+from supervisor.runtime.reviewing import make_gate_reviewer, own_rule_names
 from supervisor.runtime.sampling import Sampling
 from supervisor.runtime.settings import (
     channels,
@@ -278,7 +278,7 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
 def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSession:
     """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
-    about = session_settings(config, setup.places, setup.environ)
+    about = replace(session_settings(config, setup.places, setup.environ), own_rules=own_rule_names(config))
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
     brought = Brought(config)

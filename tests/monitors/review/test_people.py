@@ -13,8 +13,10 @@ from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.catalogue import NAMES, RuleError, failures, listed, matching, near, rule_from
 from monitors.review.explain import explain
 from monitors.review.knowledge.book import RULES
+from monitors.review.own import OwnRule, matches
+from monitors.review.rationality import summarised
 from monitors.review.rules import Rule
-from supervisor.protocol.actions import Action, Context
+from supervisor.protocol.actions import SUBJECT_FIELDS, Action, Context
 from supervisor.protocol.words import Decision
 
 
@@ -123,3 +125,10 @@ def test_a_name_close_to_a_rule_leads_to_it() -> None:
     assert near("git.push-forse")[0] == "git.push-force"
     assert "shell.fork-bomb" in near("shell.zzz")
     assert near("git.push-force") == near("ours.release") == []
+
+
+@pytest.mark.parametrize("field", SUBJECT_FIELDS)
+def test_what_a_call_is_about_is_the_same_for_rules_for_comparing_steps_and_for_history(field: str) -> None:
+    action = Action("Tool", {field: "x"})
+    assert summarised(action) == action.subject == "x"
+    assert matches(OwnRule("own.x", "*", "^x$", Decision.BLOCK, "because"), action)

@@ -65,6 +65,29 @@ def test_an_explanation_names_the_stages_and_ends_with_the_decision(tmp_path: Pa
     assert "block risk" in done.stdout
 
 
+def test_ones_own_rules_and_those_of_plugins_are_listed_first_and_matched(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(
+        "from monitors.review.rules import Rule\n"
+        'def make_rules():\n    return [Rule("plug.deploy", ("deploy",), 0.8, "deploys", yes=("deploy",), no=("build",))]\n'
+    )
+    (tmp_path / "c.yaml").write_text(
+        "rules: [{name: own.no-make, tool: Bash, match: '^make', decision: block, reason: Use ninja.}]\n"
+        "reviewer: {rules: [{name: own.apply, match: [terraform apply], why: changes production}]}\n"
+        "plugins: {rules: [rules.py]}\n"
+    )
+    (tmp_path / "c.yaml").chmod(0o600)
+
+    def rules(*arguments: str) -> list[str]:
+        done = chaperon("--config", str(tmp_path / "c.yaml"), "rules", "--json", *arguments, home=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return [rule["rule"] for rule in json.loads(done.stdout)]
+
+    assert rules()[:3] == ["own.no-make", "own.apply", "plug.deploy"]
+    assert rules("--match", "make all") == ["own.no-make"]
+    assert rules("--match", "env X=1 terraform -chdir=x apply")[0] == "own.apply"
+    assert rules("--match", "sudo deploy") == ["plug.deploy"]
+
+
 @pytest.mark.parametrize(("option", "says"), [("--test", "0 examples that do not hold"), ("--json", '"rule"')])
 def test_the_rules_are_listed_and_tested(option: str, says: str, tmp_path: Path) -> None:
     done = chaperon("rules", option, home=tmp_path)

@@ -1,12 +1,16 @@
 from collections.abc import Iterator
 
 import pytest
-import yaml
 
+from monitors.review import make_reviewer
 from supervisor.config.base import Section
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
 from supervisor.config.reference import reference_markdown
+from supervisor.config.yaml_tree import parse
+from supervisor.protocol.actions import Action, Context
+from supervisor.protocol.words import Decision
+from supervisor.runtime.review_settings import review_settings
 from tests.docs import ROOT
 
 
@@ -34,7 +38,17 @@ def test_a_row_says_type_limits_default_and_meaning() -> None:
     assert '| `review_mode` | `blocking` or `async` | `"blocking"` |' in text
 
 
-def test_the_example_above_the_list_is_a_valid_configuration() -> None:
+def example() -> Config:
     text = (ROOT / "supervisor/config/README.md").read_text()
-    example = text.partition("```yaml\n")[2].partition("```")[0]
-    assert Config.model_validate(yaml.safe_load(example)).rules[0].name == "own.no-terraform"
+    return Config.model_validate(parse(text.partition("```yaml\n")[2].partition("```")[0]).value)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["terraform apply", "env X=1 terraform apply", "terraform -chdir=infra apply", "sudo -E terraform destroy", "bash -c 'terraform apply'", "./terraform apply"],
+)  # fmt: skip
+def test_the_example_above_the_list_is_a_configuration_whose_rule_is_not_passed_by(command: str) -> None:
+    reviewer = make_reviewer(review_settings(example()))
+    review = reviewer.review(Action("Bash", {"command": command}, "/repo", "/repo"), Context())
+    assert (review.decision, review.rule) == (Decision.BLOCK, "own.people-apply")
+    assert "Write down what should be applied instead." in review.reasoning

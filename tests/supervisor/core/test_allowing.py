@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from monitors.review.allowances import Allowance
+from supervisor.core.allowing import Allowances
 from supervisor.protocol import events
+from supervisor.protocol.actions import Action
 from supervisor.protocol.commands import Command
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.words import Decision
@@ -156,3 +159,44 @@ def test_a_rule_by_which_a_call_was_blocked_can_be_named_whoever_wrote_it() -> N
     play.call("git push")
     assert play.session is not None
     play.session.check(given(play, rule="git.push-forse", text=""))
+
+
+def test_a_rule_that_there_is_not_is_refused_with_those_that_are_near() -> None:
+    play = Play(RULES)
+    play.submit()
+    assert play.session is not None
+
+    def refused(rule: str, own: frozenset[str] | None) -> str:
+        try:
+            Allowances(own).check(given(play, text="", rule=rule))
+        except UsageError as error:
+            return error.way_out
+        return ""
+
+    own = frozenset({"own.no-make"})
+    assert refused("nosuch.rule", own) == "Reviews name their rule, and `chaperon rules` lists them."
+    assert refused("own.no-mak", own).startswith("Did you mean 'own.no-make'?")
+    assert refused("git.push-forse", None).startswith("Did you mean 'git.push-force'")
+    assert refused("nosuch.rule", None) == "", "a plugin that reviews may name any"
+    assert [refused(rule, own) for rule in ("own.no-make", "git.push-force")] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"notebook_path": "/w/a.ipynb"},
+        {"path": "/w"},
+        {"pattern": "x"},
+        {"query": "cats"},
+        {"url": "https://x"},
+        {"command": "ls"},
+    ],
+)
+def test_whatever_a_call_is_about_can_be_named(given_: dict[str, str]) -> None:
+    (text,) = given_.values()
+    allowance = Allowance("w-1", "ann", text=text)
+    assert allowance.covers(Action("Tool", given_), verdict(Decision.BLOCK), 0.0)
+    assert (
+        not allowance.covers(Action("Tool", {"command": "rm -rf /", **given_}), verdict(Decision.BLOCK), 0.0)
+        or "command" in given_
+    )
