@@ -34,7 +34,6 @@ WITHOUT = {
     "supervisor/cli/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
     "supervisor/cli/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
-    "supervisor/cli/approvals.py": "tests/supervisor/runtime/test_approvals.py answers a real CLI by the commands",
     "supervisor/cli/checkpoints.py": "tests/supervisor/runtime/test_rollbacks.py runs the commands on a real run",
     "supervisor/cli/rollback.py": "tests/supervisor/runtime/test_rollbacks.py, on a real run",
     # Tested by the module that is its whole use.

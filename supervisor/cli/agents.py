@@ -1,18 +1,21 @@
 """Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from shutil import get_terminal_size
 from typing import Any
 
 import click
 
 from supervisor.cli import common, terminal
+from supervisor.cli.client import RefusedError
 from supervisor.cli.view import clean, local
 
-COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "mem", "cpu", "procs", "task")
-ROW = (
-    "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9} {mem:>8} {cpu:>7} {procs:>5}  {task}"
-)
+COLUMNS = ("agent", "state", "started", "actions", "blocked", "incidents", "cost", "mem", "cpu", "procs", "task")
+ROW = "{agent:<8} {state:<10} {started:<9} {actions:>7} {blocked:>7} {incidents:>9} {cost:>8} {mem:>8} {cpu:>7} {procs:>5}  {task}"
+
+MOST_WAITING = 3
+"""Actions of one agent that wait for a person that `ps` shows; the rest is a number."""
 
 TASK_WIDTH = 60
 """Characters of a task that are shown where there is room."""
@@ -24,7 +27,8 @@ def ps(as_json: bool) -> None:
     """List agents, live and ended."""
 
     def work() -> None:
-        agents = common.daemon().get("/v1/agents")
+        daemon = common.daemon()
+        agents = daemon.get("/v1/agents")
         if as_json:
             terminal.echo_json([with_task_text(agent) for agent in agents])
             return
@@ -35,6 +39,12 @@ def ps(as_json: bool) -> None:
             terminal.echo(_row(agent, min(width, TASK_WIDTH)))
             if agent["unwatched"]:
                 terminal.echo(f"{'':<8} nobody watches over it: {clean(agent['why'], 1000)}")
+            for line in _waiting(agent):
+                terminal.echo(f"{'':<8} {line}")
+        with suppress(RefusedError):  # a daemon before an upgrade
+            spent = daemon.get("/v1/costs")
+            if spent["total_usd"]:
+                terminal.echo(f"Cost: ${spent['today_usd']:.2f} today (UTC), ${spent['total_usd']:.2f} in all.")
 
     common.run(work)
 
@@ -124,11 +134,25 @@ def _row(agent: Mapping[str, Any], task_width: int) -> str:
         actions=sum(reviews.values()),
         blocked=reviews.get("block", 0),
         incidents=len(agent["incidents"]),
+        cost="-" if agent["cost_usd"] is None else f"${agent['cost_usd']:.2f}",
         mem=f"{agent['memory_mb']:.0f} MiB",
         cpu=f"{agent['cpu_seconds']:.1f} s",
         procs=agent["processes"],
         task=clean(agent["task"]["prompt"], task_width),
     )
+
+
+def _waiting(agent: Mapping[str, Any]) -> Iterator[str]:
+    """What of the agent waits for a person, since when and until when, and how to answer."""
+    waiting = agent.get("waiting", ())  # older daemons say nothing of these
+    for each in waiting[:MOST_WAITING]:
+        times = f"since {local(each['asked_at'])}, denied at {local(each['until'])}"
+        yield f"waits for approval ({times}): {clean(each['tool'], 40)} {clean(each['summary'], 100)}"
+    if len(waiting) > MOST_WAITING:
+        yield f"and {len(waiting) - MOST_WAITING} more: chaperon approvals"
+    if waiting:
+        which = "--all" if len(waiting) > 1 else ""
+        yield f"To answer: chaperon approve {agent['agent']} {which}".rstrip() + ", or chaperon deny"
 
 
 def _portrait(agent: Mapping[str, Any]) -> list[str]:
@@ -153,12 +177,15 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "outcomes": _counts(agent["outcomes"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
     }
+    if agent.get("expired"):
+        facts["expired"] = f"{agent['expired']} actions were not run, for nobody answered in time"
     steps = [
         f"  {step['decision']:<7} {'failed' if step['failed'] else '':<7} {clean(step['tool'], 40)} {clean(step['summary'], 100)}"
         for step in agent["recent"]
     ]
     return [
         *(f"{name:<10} {clean(value, 1000)}" for name, value in facts.items()),
+        *_waiting(agent),
         *_why(agent["explained"]),
         "last steps",
         *(steps or ["  none"]),

@@ -19,6 +19,7 @@ from supervisor.config.paths import hosts
 from supervisor.protocol import anyjson
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import LineSplitter, OversizedLine
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.credentials import stranger
 
 CONNECT_SECONDS = 5.0
@@ -89,10 +90,13 @@ class Client:
     Args:
         path: The socket on which it listens.
         trusted: The users who may.
+        met: Told the daemon's version with each answer; empty if it does not say, as those before 0.1.1.
     """
 
-    def __init__(self, path: Path, trusted: frozenset[int]) -> None:
-        self._path, self._trusted = path, trusted
+    def __init__(
+        self, path: Path, trusted: frozenset[int], met: Callable[[str], object] = lambda _version: None
+    ) -> None:
+        self._path, self._trusted, self._met = path, trusted, met
 
     def get(self, path: str, **query: Any) -> Any:
         """Ask for something.
@@ -129,6 +133,7 @@ class Client:
         with _Exchange(self._path, self._trusted, wait) as exchange:
             exchange.send("GET", _with_query(path, query), None)
             status = exchange.status(ANSWER_SECONDS)
+            self._met(exchange.version)
             if status >= FIRST_NO_SUCCESS:
                 _checked(status, b"".join(exchange.data(ANSWER_SECONDS)))
             for data in exchange.data(None):
@@ -145,11 +150,16 @@ class Client:
         with _Exchange(self._path, self._trusted, wait) as exchange:
             exchange.send(method, path, None if body is None else anyjson.dumps(body))
             status = exchange.status(seconds)
+            self._met(exchange.version)
             return _checked(status, b"".join(exchange.data(seconds)))
 
 
-def connect(*sockets: Path) -> Client:
+def connect(*sockets: Path, met: Callable[[str], object] = lambda _version: None) -> Client:
     """Return a client of the first daemon that listens on one of the sockets.
+
+    Args:
+        sockets: Where one may listen.
+        met: Told the daemon's version; see `Client`.
 
     Raises:
         NoDaemonError: None does.
@@ -163,7 +173,7 @@ def connect(*sockets: Path) -> Client:
             _open(path, trusted).close()
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
             continue
-        return Client(path, trusted)
+        return Client(path, trusted, met)
     raise NoDaemonError(sockets)
 
 
@@ -173,6 +183,8 @@ class _Exchange:
     def __init__(self, path: Path, trusted: frozenset[int], wait: Wait) -> None:
         self._http = h11.Connection(h11.CLIENT)
         self._wait = wait
+        self.version = ""
+        """The version of the daemon, once it answered; empty if it does not say."""
         try:
             self._connection = _open(path, trusted)
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
@@ -203,6 +215,7 @@ class _Exchange:
         event = self._next(seconds)
         if not isinstance(event, h11.Response):
             raise _gone("no answer")
+        self.version = next((value.decode() for name, value in event.headers if name == VERSION_HEADER.encode()), "")
         return int(event.status_code)
 
     def data(self, seconds: float | None) -> Iterator[bytes]:

@@ -4,12 +4,14 @@ import os
 import pwd
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
 
+from supervisor import __version__
 from supervisor.cli import terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
 from supervisor.config.paths import Places, places, sockets_to_try
@@ -55,7 +57,29 @@ def daemon() -> Client:
         NoDaemonError: Neither listens.
     """
     uid = os.getuid()
-    return connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name))
+    met = connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name), met=_tell_of_other_version)
+    context = click.get_current_context(silent=True)  # there is none in another thread, where nothing is told again
+    named = context.find_root().params.get("config") if context else None
+    if named is not None:
+        _tell_once(
+            f"chaperon: --config {named} is without effect: a daemon runs here, with the configuration that it read at its "
+            "start. To have this one, start the daemon with it."
+        )
+    return met
+
+
+def _tell_of_other_version(version: str) -> None:
+    """Say that the daemon is of another version than this command, as after an upgrade."""
+    if version != __version__:
+        _tell_once(
+            f"chaperon: The daemon that runs is of {f'version {version}' if version else 'an older version'}, and this command "
+            f"of {__version__}. Restart the daemon (systemctl --user restart chaperon, or end it and chaperon serve): agents live on."
+        )
+
+
+@cache
+def _tell_once(text: str) -> None:
+    terminal.echo(text, err=True)
 
 
 def run(work: Callable[[], int | None]) -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from interventions.approval import DEADLINE_PASSED
 from supervisor.cli import common, terminal, view
+from supervisor.cli.asking import Asker, terminal_to_ask
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.cli.following import RETRY_SECONDS, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
@@ -69,7 +71,8 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
     """Have PROMPT done in a repository by a new agent, and follow it; `-` reads the prompt from standard input.
 
     With no daemon about, it serves itself for as long as the run lasts. Ctrl+C stops the agent, step by step; a second
-    one ends all its processes at once. The exit code is 0 where the agent ended well and 1 where not.
+    one ends all its processes at once. Actions that wait for a person are asked about here, if this is a terminal. The exit code
+    is 0 if the agent ended well, and 1 if not or if an action was not run because nobody answered in time.
     """
     if prompt == "-":
         prompt = sys.stdin.buffer.read().decode(errors="replace")
@@ -88,7 +91,9 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
             return _by_ourselves(wanted, as_json)
         if detach:
             settle(daemon, wanted["repository"])
-            terminal.echo(daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)["agent"])
+            summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
+            _tell_where(wanted, summary)
+            terminal.echo(summary["agent"])
             return 0
         with Signals() as signals:
             return _attended(daemon, wanted, as_json, signals)
@@ -208,7 +213,19 @@ def _attended(
         )
         return common.INTERRUPTED
     begun(summary["agent"])
+    _tell_where(wanted, summary)
     return _Run(daemon, summary, as_json, signals, patience).follow()
+
+
+def _tell_where(wanted: Wanted, summary: Mapping[str, Any]) -> None:
+    """Say that an agent works in all of a worktree of which a folder was named."""
+    named, workspace = Path(wanted["repository"]).resolve(), Path(summary["workspace"]).resolve()
+    if named != workspace and named.is_relative_to(workspace):
+        terminal.echo(
+            f"chaperon: The agent works in {workspace}, the whole worktree that {named} is in. What it should keep to can be said "
+            f"with --expect-path '{named.relative_to(workspace)}/**'.",
+            err=True,
+        )
 
 
 class _Run:
@@ -230,6 +247,9 @@ class _Run:
         self._last = int(summary["first_event"]) - 1
         self._stopping = False
         self._ended: AgentState | None = None
+        self._expired = 0
+        """How many actions were denied because nobody answered in time."""
+        self._asker = Asker(self._answer, None if as_json else terminal_to_ask())
 
     def follow(self) -> int:
         """Print what the agent does until it has ended; the exit code."""
@@ -246,7 +266,13 @@ class _Run:
         with suppress(DaemonGoneError):  # what came behind the end is the daemon's own afterwork
             for one in events(self._daemon, self._wait, agent=self._agent, after=self._last):
                 self._print(one.line, one.record)
-        return 0 if self._ended is AgentState.DONE else common.FAILED
+        if self._expired:
+            actions = "1 action was" if self._expired == 1 else f"{self._expired} actions were"
+            terminal.echo(
+                f"chaperon: {actions} not run, for nobody answered in time. What they were: chaperon show {self._agent}",
+                err=True,
+            )
+        return 0 if self._ended is AgentState.DONE and not self._expired else common.FAILED
 
     def _follow(self) -> None:
         closing = False
@@ -266,21 +292,36 @@ class _Run:
                 return
 
     def _print(self, line: bytes, record: Mapping[str, Any]) -> None:
+        self._expired += record["kind"] == "review_made" and record["review"]["rule"] == DEADLINE_PASSED
         if self._as_json:
             terminal.echo_line(line)
             return
-        for text in view.shown(record):
+        texts = list(view.shown(record))
+        if texts:
+            self._asker.make_way()
+        for text in texts:
             terminal.echo(text)
+        self._asker.saw(record, printed=bool(texts))
 
     def _wait(self, connection: socket.socket, seconds: float | None) -> None:
         """Wait for what comes; the first signal stops the agent in order, each further one at once."""
         self._deal_with_signals()
-        while self._signals.wait(connection, seconds):
-            self._deal_with_signals()
+        while (came := self._signals.first(connection, self._asker.fd, seconds)) != "connection":
+            if came == "signal":
+                self._deal_with_signals()
+            else:
+                self._asker.read()
 
     def _deal_with_signals(self) -> None:
         while self._signals.pressed:
             self._stop(self._signals.pressed.pop(0))
+
+    def _answer(self, request: str, granted: bool, note: str) -> None:
+        path = f"{common.agent_path(self._agent)}/approvals/{common.path_part(request, 'chaperon approvals')}"
+        try:
+            self._daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
+        except (RefusedError, DaemonGoneError) as error:
+            terminal.echo(f"chaperon: {error}", err=True)
 
     def _pause(self, seconds: float) -> None:
         """Wait for a daemon that is away; a signal leaves the run to it."""

@@ -6,7 +6,7 @@ import signal
 import socket
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Literal
 
 REASONS = {
     signal.SIGINT: "Ctrl+C",
@@ -49,14 +49,29 @@ class Signals:
         Raises:
             TimeoutError: Neither came.
         """
+        return self.first(connection, None, seconds) == "signal"
+
+    def first(
+        self, connection: socket.socket | int | None, beside: int | None, seconds: float | None
+    ) -> Literal["signal", "beside", "connection"]:
+        """Wait for what comes first; of several, that which is named first in the type.
+
+        Args:
+            connection: A connection, or a descriptor.
+            beside: Another descriptor.
+            seconds: For how long.
+
+        Raises:
+            TimeoutError: Nothing came.
+        """
         poll = select.poll()
-        poll.register(self._ours, select.POLLIN)
-        if connection is not None:
-            poll.register(connection, select.POLLIN)
-        ready = poll.poll(None if seconds is None else seconds * 1000)
+        for one in (self._ours, beside, connection):
+            if one is not None:
+                poll.register(one, select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(None if seconds is None else seconds * 1000)}
         if not ready:
             raise TimeoutError
-        if self._ours in [fd for fd, _ in ready]:
+        if self._ours in ready:
             os.read(self._ours, 64)
-            return True
-        return False
+            return "signal"
+        return "beside" if beside in ready else "connection"

@@ -25,6 +25,11 @@ def echo(text: object = "", *, err: bool = False) -> None:
     click.echo(harmless(str(text)), err=err)
 
 
+def ask(question: str) -> None:
+    """Print a question on standard error, and stay in its line."""
+    click.echo(harmless(question), nl=False, err=True)
+
+
 def echo_json(data: Any) -> None:
     """Print data as JSON: indented for a terminal, one line for a pipe."""
     click.echo(anyjson.pretty(data) if sys.stdout.isatty() else anyjson.dumps(data) + b"\n", nl=False)

@@ -91,7 +91,7 @@ def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | N
         return True
     if said is None and sys.stdin.isatty() and sys.stderr.isatty():
         terminal.echo("\n".join(told(shown)), err=True)
-        click.echo("Let this count for agents here? [y/N]: ", nl=False, err=True)
+        terminal.ask("Let this count for agents here? [y/N]: ")
         if wait is not None and wait(sys.stdin.fileno(), None):
             terminal.echo(err=True)
             return False

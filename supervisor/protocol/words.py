@@ -91,6 +91,10 @@ class AgentState(StrEnum):
 _ENDED = frozenset({AgentState.DONE, AgentState.FAILED, AgentState.STOPPED, AgentState.LOST})
 
 
+VERSION_HEADER = "chaperon-version"
+"""The header of each answer on the socket that has the daemon's version."""
+
+
 class Rung(StrEnum):
     """The rungs of the stop ladder, gentlest first. What each waits for is in `supervisor.core.ladder`."""
 

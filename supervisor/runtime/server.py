@@ -13,6 +13,8 @@ import anyio
 import uvicorn
 from fastapi import FastAPI
 
+from supervisor import __version__
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.admission import Admission, Arrival, House, Refusal
 from supervisor.runtime.json_protocol import JsonProtocol
 
@@ -69,6 +71,7 @@ async def serve(
         lifespan="off",
         log_config=None,
         access_log=False,
+        headers=[(VERSION_HEADER, __version__)],
         timeout_graceful_shutdown=GOODBYE_SECONDS,
     )
     server = Server(config)

@@ -4,9 +4,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from supervisor import __version__
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, NoDaemonError
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from tests.daemons import Base, ended, served
+from tests.supervisor.cli.conftest import chaperon
 
 
 def code_of(work: Callable[[], int | None]) -> object:
@@ -71,3 +74,47 @@ def test_text_that_was_no_utf_8_can_be_sent() -> None:
 @pytest.mark.parametrize(("name", "path"), [("a1", "/v1/agents/a1"), ("a/b?", "/v1/agents/a%2Fb%3F")])
 def test_a_name_is_one_part_of_a_path(name: str, path: str) -> None:
     assert common.agent_path(name) == path
+
+
+@pytest.mark.anyio
+async def test_a_configuration_that_is_named_to_a_command_is_said_to_be_without_effect_where_a_daemon_runs(
+    base: Base,
+) -> None:
+    common._tell_once.cache_clear()
+    async with served(base):
+        told = (await chaperon("--config", "/x.yaml", "ps")).stderr
+        assert "--config /x.yaml is without effect: a daemon runs here" in told
+        assert not (await chaperon("ps")).stderr
+
+
+@pytest.mark.anyio
+async def test_a_daemon_of_another_version_is_told_of_once(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    common._tell_once.cache_clear()
+    async with served(base):
+        monkeypatch.setattr(common, "__version__", "9.9.9")
+        first, second = await chaperon("ps"), await chaperon("ps")
+    assert (
+        f"The daemon that runs is of version {__version__}, and this command of 9.9.9. Restart the daemon"
+        in first.stderr
+    )
+    assert not second.stderr
+
+
+def test_a_daemon_that_does_not_say_its_version_is_an_older_one(capsys: pytest.CaptureFixture[str]) -> None:
+    common._tell_once.cache_clear()
+    common._tell_of_other_version("")
+    assert "is of an older version" in capsys.readouterr().err
+
+
+@pytest.mark.anyio
+async def test_one_who_names_a_folder_of_a_worktree_is_told_that_the_agent_works_in_all_of_it(base: Base) -> None:
+    (base.repo / "src").mkdir()
+    base.cli("begin()\ndone()\nhear()")
+    async with served(base) as (daemon, _):
+        inner = await chaperon("run", "go", "--repo", str(base.repo / "src"), "--detach")
+        whole = await chaperon("run", "go", "--repo", str(base.repo), "--detach")
+        for name in ("a1", "a2"):
+            await ended(daemon, name)
+    assert f"works in {base.repo}, the whole worktree that {base.repo / 'src'} is in" in inner.stderr
+    assert "--expect-path 'src/**'" in inner.stderr
+    assert "whole worktree" not in whole.stderr

@@ -1,0 +1,107 @@
+"""Actions that wait for a person, asked about on the terminal of a run that is followed.
+
+The question stands while the run goes on: whatever is printed meanwhile comes above it, and who answers elsewhere takes it away.
+"""
+
+import os
+import sys
+import termios
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from supervisor.cli import terminal
+
+QUESTION = "Let it run? [y]es or [n]o, and what to tell the model, if anything: "
+
+LONGEST_ANSWER = 4_096
+"""Bytes of a line that a terminal hands over at most: N_TTY_BUF_SIZE of Linux."""
+
+Answer = Callable[[str, bool, str], None]
+"""Answers a request: its id, whether it may run, and a note for the model."""
+
+
+class Asker:
+    """The questions of one run, oldest first.
+
+    Args:
+        answer: Answers a request.
+        fd: The terminal that is read; None asks nothing.
+    """
+
+    def __init__(self, answer: Answer, fd: int | None) -> None:
+        self._answer = answer
+        self._fd = fd
+        self._open: list[str] = []
+        self._typed = b""
+
+    @property
+    def fd(self) -> int | None:
+        """The descriptor to wait for beside all else; None while nothing is asked."""
+        return self._fd if self._open else None
+
+    def saw(self, record: Mapping[str, Any], *, printed: bool) -> None:
+        """Take in an event: ask, or ask no more.
+
+        Args:
+            record: The event.
+            printed: Whether anything was printed of it, so that the question has to be put again.
+        """
+        before = len(self._open)
+        if self._fd is None:
+            return
+        match record["kind"]:
+            case "approval_asked":
+                if not self._open:
+                    self._forget_typed()
+                self._open.append(record["request_id"])
+            case "review_made" | "approval_given":
+                self._close(record["request_id"])
+            case "state_changed" if record["after"] not in ("running", "paused"):
+                self._open.clear()
+        if self._open and (printed or len(self._open) != before):
+            terminal.ask(QUESTION)
+
+    def make_way(self) -> None:
+        """Leave the line of the question, before something else is printed."""
+        if self._open:
+            terminal.echo(err=True)
+
+    def read(self) -> None:
+        """Read what was typed; a whole line answers the oldest question."""
+        assert self._fd is not None
+        data = os.read(self._fd, LONGEST_ANSWER)
+        if not data:  # the end of the input: somebody else may answer
+            terminal.echo(err=True)
+            self._open.clear()
+            return
+        self._typed += data
+        while b"\n" in self._typed and self._open:
+            line, _, self._typed = self._typed.partition(b"\n")
+            self._line(line.decode(errors="replace").strip())
+
+    def _line(self, line: str) -> None:
+        word, _, note = line.partition(" ")
+        granted = {"y": True, "yes": True, "n": False, "no": False}.get(word.lower())
+        if granted is None:
+            terminal.echo("Say y or n first.", err=True)
+            terminal.ask(QUESTION)
+            return
+        self._answer(self._open.pop(0), granted, note.strip())
+        if self._open:
+            terminal.ask(QUESTION)
+
+    def _close(self, request: str) -> None:
+        if request in self._open:
+            self._open.remove(request)
+
+    def _forget_typed(self) -> None:
+        """Drop what was typed before anything was asked: it answers nothing."""
+        self._typed = b""
+        with suppress(termios.error):
+            termios.tcflush(self._fd or 0, termios.TCIFLUSH)
+
+
+def terminal_to_ask() -> int | None:
+    """The descriptor of the terminal at which somebody sits; None if there is none."""
+    return sys.stdin.fileno() if sys.stdin.isatty() and sys.stderr.isatty() else None

@@ -1,0 +1,99 @@
+"""The question about an action that waits, on the terminal of a run."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from supervisor.cli.asking import QUESTION, Asker
+
+
+class Desk:
+    """A terminal at which somebody types, as a pipe, and what came of it."""
+
+    def __init__(self) -> None:
+        self.fd, self.keys = os.pipe()
+        self.answers: list[tuple[str, bool, str]] = []
+        self.asker = Asker(lambda *given: self.answers.append(given), self.fd)
+
+    def asks(self, request: str) -> None:
+        self.asker.saw({"kind": "approval_asked", "request_id": request}, printed=True)
+
+    def types(self, text: str) -> None:
+        os.write(self.keys, text.encode())
+        self.asker.read()
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    made = Desk()
+    yield made
+    os.close(made.fd)
+    os.close(made.keys)
+
+
+def test_the_answers_go_to_the_oldest_question_with_what_the_model_is_told(desk: Desk) -> None:
+    desk.asks("r1")
+    desk.asks("r2")
+    desk.types("n Use the other file.\n")
+    desk.types("YES\n")
+    assert desk.answers == [("r1", False, "Use the other file."), ("r2", True, "")]
+    assert desk.asker.fd is None, "nothing is asked any more"
+
+
+def test_what_is_neither_yes_nor_no_answers_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.asks("r1")
+    desk.types("why?\n")
+    desk.types("yeah\n")
+    assert not desk.answers
+    assert capsys.readouterr().err.count(QUESTION) == 3
+    assert desk.asker.fd == desk.fd
+
+
+def test_half_a_line_is_no_answer_yet(desk: Desk) -> None:
+    desk.asks("r1")
+    desk.types("y")
+    assert not desk.answers
+    desk.types(" go\n")
+    assert desk.answers == [("r1", True, "go")]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": "review_made", "request_id": "r1"},
+        {"kind": "approval_given", "request_id": "r1"},
+        {"kind": "state_changed", "after": "stopping"},
+    ],
+)
+def test_a_question_that_was_answered_elsewhere_or_is_over_is_asked_no_more(desk: Desk, record: dict[str, Any]) -> None:
+    desk.asks("r1")
+    desk.asker.saw(record, printed=True)
+    assert desk.asker.fd is None
+
+
+def test_the_end_of_the_input_leaves_the_answer_to_others(desk: Desk) -> None:
+    desk.asks("r1")
+    os.close(desk.keys)
+    desk.asker.read()
+    desk.fd, desk.keys = os.pipe()
+    assert (desk.answers, desk.asker.fd) == ([], None)
+
+
+def test_the_question_is_put_again_below_what_is_printed_meanwhile(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.asks("r1")
+    desk.asker.make_way()
+    desk.asker.saw({"kind": "line_received"}, printed=True)
+    desk.asker.saw({"kind": "line_received"}, printed=False)
+    assert capsys.readouterr().err == f"{QUESTION}\n{QUESTION}"
+
+
+def test_without_a_terminal_nothing_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    asker = Asker(lambda *_: None, None)
+    asker.saw({"kind": "approval_asked", "request_id": "r1"}, printed=True)
+    asker.make_way()
+    assert asker.fd is None
+    assert not capsys.readouterr().err
