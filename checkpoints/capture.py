@@ -180,7 +180,7 @@ class Capturer:
         )
         commit = bytes.fromhex(checkpoint.commit)
         self.store.hold_tip(self.label, checkpoint.commit)
-        self._state = _State(tree, survey, commit, known=True)
+        self._state = _State(tree, survey, commit, known=self._state.known)
         return checkpoint
 
     @contextmanager
@@ -318,9 +318,14 @@ class Capturer:
             os.close(root)
 
     def believe(self, checkpoint: Checkpoint) -> None:
-        """Take this checkpoint for what the workspace holds: a restore just verified it."""
+        """Take this checkpoint for what the workspace holds: a restore just verified it.
+
+        A workspace that was not looked at in full is not watched either, as where a crash cut the restore and this process
+        completed it: then the next capture looks at everything.
+        """
         self.store.hold_tip(self.label, checkpoint.commit)
-        self._state = _State(bytes.fromhex(checkpoint.tree), self._state.survey, bytes.fromhex(checkpoint.commit), True)
+        tree, commit = bytes.fromhex(checkpoint.tree), bytes.fromhex(checkpoint.commit)
+        self._state = _State(tree, self._state.survey, commit, known=self._state.known)
 
     @property
     def tree(self) -> bytes:

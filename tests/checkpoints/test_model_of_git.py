@@ -95,6 +95,10 @@ def nearest(folders: list[bytes], path: bytes) -> bytes:
 KINDS = {0o100644: "file", 0o100755: "program", 0o120000: "link"}
 
 
+class CutError(BaseException):
+    """What stands for the end of the process: nothing catches it."""
+
+
 @dataclass
 class History:
     """One workspace, and what a random person and a random agent do in it."""
@@ -345,12 +349,48 @@ class History:
                 assert after.get(path, ("folder",))[0] == "folder", f"{path!r} is there, and the checkpoint has it not"
         self.copies.append((plan.undo, before))
 
+    def crash(self) -> None:
+        """The process that has the store ends, as by a power cut, and another takes over."""
+        self.capturer.close()
+        self.store.lose()
+        self.store = Store(self.base / "state", self.root)
+        self.capturer = Capturer(self.store, self.root, CaptureSettings(limit_bytes=LIMIT_BYTES))
+        Restorer(self.capturer).recover()
+
+    def restore_that_is_cut(self) -> None:
+        """A restore ends at any of its steps; the next process completes it, or nothing of it was done."""
+        if not self.copies:
+            return
+        target, _ = self.chance.choice(self.copies)
+        left = self.chance.randrange(12)
+
+        def cut(step: str) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise CutError(step)
+
+        restorer, before, gits = Restorer(self.capturer, step=cut), picture(self.root), git_folders(self.root)
+        plan = restorer.plan(target, MOMENT)
+        try:
+            restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+        except CutError as error:
+            self.done.append(f"cut at {error}")
+        self.crash()
+        after = picture(self.root)
+        assert git_folders(self.root) == gits, "a restore that was cut wrote in .git"
+        undo = self.held(plan.undo)
+        for path, what in before.items():
+            if what[0] != "folder" and after.get(path) != what:
+                assert undo.get(path) == what, f"{path!r} is not as it was, and no checkpoint has it"
+
     def steps(self) -> Iterator[Callable[[], None]]:
         often: dict[Callable[[], None], int] = {
             self.write: 25, self.edit_in_place_with_the_same_size_and_time: 12, self.remove: 6, self.change_mode: 4,
             self.link: 5, self.move: 7, self.make_folder: 4, self.make_pipe: 2, self.make_a_repository_inside: 4,
             self.add_a_submodule: 3, self.commit: 6, self.add_with_force: 4, self.change_rules: 3, self.git_command: 9,
-            self.capture: 14, self.restore: 9, self.keep_up: 1, self.scrub: 1,
+            self.capture: 14, self.restore: 9, self.keep_up: 1, self.scrub: 1, self.crash: 1,
+            self.restore_that_is_cut: 5,
         }  # fmt: skip
         while True:
             yield self.chance.choices(list(often), list(often.values()))[0]

@@ -18,6 +18,7 @@ from checkpoints.store import Store
 from checkpoints.trees import files_in
 from checkpoints.upkeep import keep_up
 from tests.checkpoints.support import MOMENT, git, shape
+from tests.checkpoints.test_capture import Capturing, Opening
 
 
 def go_back(capturer: Capturer, target: Checkpoint, *, thorough: bool = False) -> RestoreResult:
@@ -321,6 +322,34 @@ def test_what_cannot_be_put_back_lies_aside_until_it_can(workspace: Path, captur
     assert Restorer(capturer).recover() is None
     assert shape(workspace) == before | {"src/run.sh": ("file", b"came in the middle")}
     assert interrupted(capturer.store) == ()
+
+
+class CutError(BaseException):
+    """What stands for the end of the process: nothing catches it."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_after_a_restore_that_was_cut_is_completed_the_next_capture_has_what_changed_since(
+    store: Store, workspace: Path, capturer: Capturer, capturing: Capturing, opening: Opening, step: str
+) -> None:
+    target = prepare_every_step(workspace, capturer)
+
+    def cut(now: str) -> None:
+        if now == step:
+            raise CutError
+
+    restorer = Restorer(capturer, step=cut)
+    with pytest.raises(CutError):
+        restorer.restore(restorer.plan(target, MOMENT), confirmed=True)
+    capturer.close()
+    store.lose()
+    again = capturing(opening(store.folder, workspace), workspace)
+    Restorer(again).recover()
+    (workspace / "README").write_text("changed after it")
+    (workspace / "src/new.py").write_text("made after it")
+    found = dict(files_in(again.store, bytes.fromhex(again.capture(MOMENT).tree)))
+    assert again.store.read(found[b"README"].id)[1] == b"changed after it"
+    assert b"src/new.py" in found
 
 
 def test_what_was_taken_away_leaves_the_workspace_at_once_and_the_disk_when_idle(
