@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 
 from interventions import texts
 from interventions.contract import Case, Plan, Unfit
+from interventions.goals import ordered
 from interventions.settings import ContextReinforcementSettings
 from interventions.soft_texts import OTHERWISE, SOFT_TEXTS
+from interventions.words import words_of
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import InterventionKind
@@ -67,9 +69,6 @@ EXAMPLES: dict[str, str] = {
 }
 """What to do instead, in a situation of the kind."""
 
-STOP_WORDS = frozenset({"with", "that", "this", "your", "from"})
-"""Words of more than three letters that two sentences share by chance; shorter ones are left out anyhow."""
-
 
 class ContextReinforcement:
     """Says the frame of the task again.
@@ -103,7 +102,7 @@ class ContextReinforcement:
         return Unfit("all that there is to say was said before, word for word")
 
     def _lines(self, case: Case, strength: Strength) -> list[str]:
-        issue, task = case.issue, case.situation.task
+        issue, task, todo = case.issue, case.situation.task, case.situation.todo
         constraints = emphasised((*task.constraints, *ADDED.get(issue.type, ())), issue.sentence + " " + issue.type)
         if strength is STRENGTHS[0]:
             constraints = [line for line in constraints if line.startswith("**")] or constraints[:1]
@@ -113,7 +112,8 @@ class ContextReinforcement:
             *_listed("Constraints", constraints, strength),
         ]
         if strength is not STRENGTHS[0]:
-            lines += _listed("Goals, most important first", task.goals, strength)
+            goals = [f"{goal} (done, by your own list)" if done else goal for goal, done in ordered(task.goals, todo)]
+            lines += _listed("Goals, most important first", goals, strength)
             lines += _listed("Boundaries", _boundaries(case), strength)
         lines += self._more(case, strength)
         return lines
@@ -122,7 +122,9 @@ class ContextReinforcement:
         """Where the work stands and what to do instead, where much is to be said."""
         lines = []
         if strength is STRENGTHS[-1] or case.excluded:
-            lines += [texts.fill("Done so far: {progress}.", texts.facts_of(case)), *recovery_plan(case)]
+            facts = texts.facts_of(case)
+            lines += [texts.fill("Done so far: {progress}.", facts), texts.fill("Still open: {open_tasks}.", facts)]
+            lines += recovery_plan(case)
         example = EXAMPLES.get(case.issue.type)
         if example and self._settings.include_examples and strength is not STRENGTHS[0]:
             lines.append(f"For example, {example}")
@@ -131,8 +133,8 @@ class ContextReinforcement:
 
 def emphasised(constraints: Sequence[str], about: str) -> list[str]:
     """The constraints, those that share a word with what the issue is about first and in bold."""
-    words = _words(about)
-    relevant = [line for line in constraints if _words(line) & words or line in _ALL_ADDED]
+    words = words_of(about)
+    relevant = [line for line in constraints if words_of(line) & words or line in _ALL_ADDED]
     return [f"**{line}**" for line in relevant] + [line for line in constraints if line not in relevant]
 
 
@@ -178,8 +180,3 @@ def _listed(title: str, lines: Sequence[str], strength: Strength) -> list[str]:
         f"{title}:",
         *(f"- {texts.cut(' '.join(line.split()), texts.MAX_FACT)}" for line in lines[: strength.most_lines]),
     ]
-
-
-def _words(text: str) -> set[str]:
-    words = (word.strip(".,:;!?\"'`()*").lower() for word in text.replace("_", " ").split())
-    return {word for word in words if len(word) > 3} - STOP_WORDS

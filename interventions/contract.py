@@ -28,6 +28,7 @@ from supervisor.protocol.actions import Step
 from supervisor.protocol.interventions import LimitsInForce, Outcome
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.todo import TodoItem
 from supervisor.protocol.words import InterventionKind
 
 MAX_MESSAGE = 4_000
@@ -151,6 +152,8 @@ class Situation:
     """Whether it ended as it was meant to: done, or stopped where a stop was chosen."""
     history: tuple[Step, ...] = ()
     """Its latest steps, oldest first."""
+    todo: tuple[TodoItem, ...] = ()
+    """Its own to-do list; empty where it keeps none."""
     usage: Usage = field(default_factory=Usage)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     facts: Facts = field(default_factory=NoFacts)

@@ -34,7 +34,8 @@ FIELDS: Mapping[str, str] = {
     "primary_goal": "the first of them",
     "constraints": "the task's constraints",
     "expected_paths": "what the task should touch",
-    "progress": "the latest steps that succeeded",
+    "progress": "what the agent's own to-do list says is done, or without one the latest steps that succeeded",
+    "open_tasks": "what that list says is not done, its first items",
     "others": "what else was seen, for a person",
     "error": "the error's text",
     "count": "how often it came",
@@ -91,7 +92,9 @@ def facts_of(case: Case) -> dict[str, str]:
     found_by_looking = remedy(known, facts) if known else None
     about_a_path = known is not None and known.kind in (ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED)
     path = str(issue.details.get("file_path") or (known.subject if known and about_a_path else ""))
-    done = [f"{step.tool} {step.summary}" for step in case.situation.history if not step.failed][-3:]
+    steps = [f"{step.tool} {step.summary}" for step in case.situation.history if not step.failed]
+    todo = case.situation.todo
+    ticked, still_open = [item.text for item in todo if item.done], [item.text for item in todo if not item.done]
     found: dict[str, object] = {
         "similar_paths": facts.similar_paths(path) if path else (),
         "moved_to": facts.moved_to(path) if path else "",
@@ -109,7 +112,8 @@ def facts_of(case: Case) -> dict[str, str]:
         "primary_goal": task.goals[0] if task.goals else "",
         "constraints": task.constraints,
         "expected_paths": task.expected_paths,
-        "progress": done,
+        "progress": (ticked or steps)[-3:],
+        "open_tasks": still_open[:3],
         "others": [other.sentence for other in case.others],
     }
     return {name: text for name in FIELDS if (text := _plain(found.get(name)))}

@@ -125,7 +125,7 @@ def bash(command: str) -> Use:
 
 
 def setup(base: Path, url: str, policy: Mapping[str, Any] | None = None) -> Setup:
-    agent = Agent(command=str(real_claude_path()))
+    agent = Agent.model_validate({"command": str(real_claude_path()), **(policy or {}).get("agent", {})})
     config = Config.model_validate(dict(policy or {})).model_copy(update={"agent": agent})
     return Setup(config, Places(state=base / "state", runtime=base / "run"), cli_environment(base / "home", url))
 

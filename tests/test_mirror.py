@@ -28,6 +28,7 @@ WITHOUT = {
     "supervisor/protocol/observations.py": "types; tests/supervisor/core/test_observe.py",
     "supervisor/protocol/settings.py": "types; tests/supervisor/config/test_brought.py",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/runtime/test_submission.py",
+    "supervisor/protocol/todo.py": "types; tests/supervisor/core/test_todo_list.py",
     "supervisor/protocol/words.py": "enumerations; tests/supervisor/core/test_states.py has each state",
     "supervisor/runtime/journal_errors.py": "exceptions; tests/supervisor/runtime/test_journal.py meets each",
     # Commands that are a process with signals, a terminal, or the real CLI.

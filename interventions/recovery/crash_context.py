@@ -7,7 +7,7 @@ from interventions import texts
 from supervisor.protocol.actions import Step
 
 MOST_FILES = 12
-"""Files that are named; the rest is counted. The workspace has the truth, and git status shows it."""
+"""Files and items that are named; the rest is counted. The workspace has the truth, and git status shows it."""
 
 LOOK_FIRST = (
     "What ran when it ended may be half done. Look at the workspace as it is now (git status, git diff), run the tests if "
@@ -29,6 +29,10 @@ class LastAttempt:
     files_modified: Sequence[str] = ()
     uncommitted: Sequence[str] | None = None
     """Files whose changes are not committed, in order; None where nobody can tell."""
+    done: Sequence[str] = ()
+    """What its own to-do list says is done."""
+    still_open: Sequence[str] = ()
+    """What that list says is not."""
     tests: str = ""
     """The last test result. Example: `4 of 6 pass (pytest)`."""
     last_commit: str = ""
@@ -60,6 +64,8 @@ def _log(last: LastAttempt) -> list[str]:
     rows = (
         ("Turns completed", str(last.turns) if last.turns else ""),
         ("Files modified", _files(last.files_modified)),
+        ("Done, by its own list", _files(last.done)),
+        ("Still open", _files(last.still_open)),
         ("Tests", last.tests),
         ("Last commit", last.last_commit),
         ("Last actions", "; ".join(f"{step.tool} {texts.cut(step.summary, 100)}" for step in list(last.history)[-3:])),

@@ -177,6 +177,11 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "outcomes": _counts(agent["outcomes"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
     }
+    if todo := agent.get("todo"):
+        left = [item["text"] for item in todo if item["state"] != "completed"]
+        facts["to-do"] = (
+            f"{len(todo) - len(left)} of {len(todo)} done, by its own list{'; next: ' if left else ''}{'; '.join(left[:3])}"
+        )
     if agent.get("expired"):
         facts["expired"] = f"{agent['expired']} actions were not run, for nobody answered in time"
     steps = [

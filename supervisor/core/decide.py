@@ -312,6 +312,7 @@ class Decider:
             ended=known.state.ended,
             well=known.state is AgentState.DONE or stopped,
             history=known.calls.steps,
+            todo=known.todo.items,
             checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
             facts=self._surroundings.facts,
         )

@@ -32,6 +32,7 @@ from supervisor.core.spending import NEAR, Questions, Spending
 from supervisor.core.stopping import Stopping
 from supervisor.core.summary import Summary, WaitingAction
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
+from supervisor.core.todo_list import TodoList
 from supervisor.core.turns import Turns
 from supervisor.core.untold import SettingsChanged, Untold
 from supervisor.protocol import control, messages
@@ -127,6 +128,7 @@ class Memory:
         self.foreseen = Foreseen(submitted.workspace)
         self.turns = Turns()
         self.calls = History()
+        self.todo = TodoList()
         self.issues = Issues(detectors)
         self.captures = Captures(captures)
         self.going_back = GoingBack(submitted.session_id)
@@ -343,6 +345,8 @@ class Memory:
 
     def _returned(self, call: ToolReturned) -> None:
         self.calls.returned(call)
+        if self.todo.returned(call):
+            self.summary.todo = self.todo.items
         self.foreseen.returned(call.id)
         self.captures.returned(call)
         self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
@@ -417,12 +421,18 @@ class Memory:
         if restored is None:
             return
         self.going_back.reborn(restored, self.task, list(self.turns.said.values()))
+        self._forget_todo()  # which of its items are of before the checkpoint, nobody can tell
         self._forget_processes(restored.session_id)
 
     def _recovers(self, event: RecoveryChosen) -> None:
         """The CLI ended too early, and another is to be launched in its place."""
         self.going_back.recovers(event, list(self.turns.said.values()))
+        if event.recovery.fresh:
+            self._forget_todo()
         self._forget_processes(event.session_id)
+
+    def _forget_todo(self) -> None:
+        self.todo, self.summary.todo = TodoList(), ()
 
     def _forget_processes(self, session_id: str) -> None:
         """What belonged to the ended processes is forgotten; the next ones go on in this session."""

@@ -142,6 +142,8 @@ def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: 
         history=steps,
         files_modified=_written(steps),
         uncommitted=workspace.changed_files(),
+        done=tuple(item.text for item in known.todo.items if item.done),
+        still_open=tuple(item.text for item in known.todo.items if not item.done),
         tests="" if tests is None else f"{tests.passed} pass, {tests.failed} fail ({tests.framework})",
         last_commit=workspace.last_commit(),
     )

@@ -28,6 +28,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.prices import Spent
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.todo import TodoItem
 from supervisor.protocol.words import AgentState
 
 DAY = 86_400
@@ -140,6 +141,8 @@ class Summary:
     """Ids, oldest first."""
     recent: tuple[Step, ...] = ()
     """The last steps, oldest first."""
+    todo: tuple[TodoItem, ...] = ()
+    """Its own to-do list, as it says; empty where it keeps none."""
     explained: Mapping[str, Any] = field(default_factory=dict)
     """Why it was answered as it was, and what comes of such answers; see `interventions.controller.Controller.explain`."""
     result: str = ""

@@ -19,6 +19,7 @@ learning       what became of an issue, as people say
 moments        where a run is when a checkpoint is asked for
 prices         tokens, and what they cost
 settings       what the settings of a repository bring into the CLI
+todo           the agent's own to-do list
 aftermath      what an agent left behind that was stopped
 events         facts, as the journal keeps them
 records        one event as one line of the journal

@@ -8,6 +8,7 @@ from interventions.context_reinforcement import STRENGTHS, ContextReinforcement,
 from interventions.contract import Case, Plan, Situation, Unfit
 from interventions.settings import ContextReinforcementSettings
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.todo import TodoItem, TodoState
 from tests.interventions.runs import TASK, issue, step
 
 SITUATION = Situation("a1", TASK, "i-1", 0.0, history=(step("Edit", "src/parser/lex.py"), step(failed=True)))
@@ -36,6 +37,21 @@ def test_light_says_only_the_request_and_what_bears_on_the_issue() -> None:
 def test_strong_says_where_the_work_stands() -> None:
     assert "src/parser/lex.py" in plan(strength="strong").message
     assert "src/parser/lex.py" not in plan().message
+
+
+def test_where_the_agent_keeps_a_list_the_list_says_what_is_done_and_which_goals() -> None:
+    items = (
+        TodoItem("Read the lexer", TodoState.COMPLETED),
+        TodoItem("Have all parser tests pass", TodoState.COMPLETED),
+    )
+    situation = replace(SITUATION, todo=(*items, TodoItem("Write the changelog")))
+    settings = ContextReinforcementSettings(reinforcement_strength="strong")
+    planned = ContextReinforcement(settings).plan(Case(issue("scope_creep"), situation))
+    assert isinstance(planned, Plan)
+    assert "Done so far: Read the lexer, Have all parser tests pass." in planned.message
+    assert "Still open: Write the changelog." in planned.message
+    assert "- All parser tests pass. (done, by your own list)" in planned.message
+    assert "Still open" not in plan(strength="strong").message
 
 
 def test_each_further_one_is_a_step_stronger() -> None:
