@@ -229,6 +229,18 @@ class NoteQueues:
         return queue
 
 
+def try_watching(folder: str = "/") -> str:
+    """Watch a folder for a moment, and return why the kernel refuses to; empty if it does not."""
+    fd = _libc.inotify_init1(os.O_CLOEXEC)
+    if fd < 0:
+        return refusal(ctypes.get_errno())
+    try:
+        number = _libc.inotify_add_watch(fd, os.fsencode(folder), _MASK)
+        return refusal(ctypes.get_errno()) if number < 0 else ""
+    finally:
+        os.close(fd)
+
+
 def refusal(code: int, watched: int = 0) -> str:
     """Say why the kernel does not watch, and what a person can do.
 

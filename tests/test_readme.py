@@ -88,6 +88,14 @@ def test_every_block_to_be_run_is_run_by_a_test_here() -> None:
     assert [name for name, _ in blocks("file")] == ["careful.yaml"]
 
 
+def test_nothing_that_is_said_to_be_installed_is_on_no_index() -> None:
+    """There is no package index with chaperon: it is installed from its clone."""
+    sources = [ROOT / "README.md", *(ROOT / "supervisor").rglob("*.py"), *(ROOT / "supervisor").rglob("*.md")]
+    wanted = [word for file in sources for word in re.findall(r"(?:pipx?|tool) install ([^`\s]+)", file.read_text())]
+    assert wanted
+    assert not [word for word in wanted if "chaperon" in word]
+
+
 def test_doctor_says_what_works(shell: Mapping[str, str], tmp_path: Path) -> None:
     (command,) = BLOCKS["doctor"]
     done = run(command, shell, tmp_path)

@@ -40,6 +40,7 @@ COMMANDS = {
     "outcome": "supervisor.cli.outcome:outcome",
     "replay": "supervisor.cli.replay:replay_command",
     "rehearse": "supervisor.cli.rehearse:rehearse",
+    "notify": "supervisor.cli.notify:notify",
     "doctor": "supervisor.cli.doctor:doctor",
 }
 """Every command and where it is; a module is imported when its command runs, so that `ps` does not pay for `replay`."""
@@ -74,6 +75,7 @@ SAYS = {
     "outcome": "Say what became of an issue, and see what was learned.",
     "replay": "Run recorded sessions through today's rules, offline.",
     "rehearse": "Play a scenario to the real CLI under a policy.",
+    "notify": "List the channels by which people are told, or try them.",
     "doctor": "Say what works on this machine, and how to mend the rest.",
 }
 """What `--help` says of each, without importing any: 0.06 s where importing all takes a second."""

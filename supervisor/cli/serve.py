@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import click
 
 from supervisor.cli import common
@@ -48,12 +49,13 @@ async def _serve() -> None:
     from supervisor.runtime.heartbeat import beat, listening_socket
     from supervisor.runtime.log import log, start_log
     from supervisor.runtime.notify import Notifier
+    from supervisor.runtime.preflight import what_will_not_work
     from supervisor.runtime.service import Setup, run_daemon
 
     loaded = common.configuration()
     start_log(loaded.config.audit.log_level)
-    for key in loaded.config.hooks.never_run():
-        log.warning("hooks.%s never runs: chaperon merges no branches and knows of no discoveries", key)
+    for flaw in await anyio.to_thread.run_sync(what_will_not_work, loaded, os.environ):
+        log.warning("%s", flaw)
     notifier = Notifier.from_environment(os.environ)
     setup = Setup(loaded.config, common.here(), listening=listening_socket(os.environ))
     asked = anyio.Event()

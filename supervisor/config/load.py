@@ -8,7 +8,7 @@ key or value is refused with its own place; all that is wrong is told at once.
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +69,15 @@ class Loaded:
     config: Config
     sources: tuple[str, ...]
     """Files and variables that it was made of, earliest first."""
+    secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The keys by which files hold what others should not read, by the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
     source: str
     values: Mapping[str, Any]
+    is_file: bool = False
 
 
 def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Path = SYSTEM_FILE) -> Loaded:
@@ -102,7 +105,20 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     values: dict[str, Any] = {}
     for layer in layers:
         values = merge(values, layer.values)
-    return Loaded(Config.model_validate(values), tuple(layer.source for layer in layers))
+    sources = tuple(layer.source for layer in layers)
+    secrets = {layer.source: held for layer in layers if layer.is_file and (held := _secrets(layer.values))}
+    return Loaded(Config.model_validate(values), sources, secrets)
+
+
+def _secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a layer whose values others should not read: keys and tokens for agents, and addresses with passwords."""
+    agent, notify = values.get("agent") or {}, values.get("notify") or {}
+    urls = [str(channel.get("url")) for channel in notify.get("channels") or ()]
+    held = {
+        "agent.environment": bool(agent.get("environment")),
+        "notify.channels[].url": any(not url.startswith("journal:") for url in urls),
+    }
+    return tuple(key for key, there in held.items() if there)
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +151,7 @@ def _read_layer(path: Path, context: Context, layers: list[_Layer], found: list[
         return
     values, errors = check(document, {**context, "directory": str(path.parent)})
     found += [Problem(f"{path}:{line}:{column}", says) for (line, column), says in errors]
-    layers.append(_Layer(str(path), values))
+    layers.append(_Layer(str(path), values, is_file=True))
 
 
 def check(document: Document, context: Context) -> tuple[dict[str, Any], list[tuple[tuple[int, int], str]]]:

@@ -1,6 +1,7 @@
 """The whole configuration, with its defaults. `README.md` beside this file lists it for readers; a script draws that from here."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -318,13 +319,19 @@ class Metrics(Section):
     pages of the web cannot."""
 
 
+def _address(value: str) -> str:
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
+        raise ValueError("this is no address; it begins with a service and ://, as in mailto://… or journal://")
+    return value
+
+
 class Channel(Section):
     """A way to tell people of incidents."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
     """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits,
     hyphens and underscores."""
-    url: Annotated[str, Field(min_length=3)] = Field(repr=False)
+    url: Annotated[str, AfterValidator(_address)] = Field(repr=False)
     """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
     `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
     min_severity: Literal["low", "medium", "high", "critical"] = "high"
@@ -341,6 +348,13 @@ class Notify(Section):
 
     channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
     """The channels."""
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> "Notify":
+        for name, count in Counter(channel.name for channel in self.channels).items():
+            if count > 1:
+                raise ValueError(f"{count} channels are named {name!r}; give each a name of its own")
+        return self
 
 
 class Audit(Section):

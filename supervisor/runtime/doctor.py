@@ -16,14 +16,18 @@ from pathlib import Path
 import orjson
 
 from checkpoints import gitrun
+from checkpoints.notes import try_watching
+from supervisor import __version__
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.containment import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.credentials import stranger
 from supervisor.runtime.find_cli import MEASURED, find_cli
+from supervisor.runtime.preflight import try_out
 
 OLDEST_PYTHON = (3, 11)
 """As in pyproject.toml."""
@@ -110,9 +114,14 @@ def package(_: Surroundings) -> Finding:
 
 
 def configuration(around: Surroundings) -> Finding:
-    """Whether the configuration is valid."""
+    """Whether the configuration is valid, and all that it names is there."""
     loaded = around.loaded()
-    return Finding("configuration", True, ", ".join(loaded.sources) or "the defaults; no file was found")
+    found = ", ".join(loaded.sources) or "the defaults; no file was found"
+    flaws = try_out(loaded, around.environ)
+    if not flaws:
+        return Finding("configuration", True, found)
+    ok = None if all(flaw.harmless for flaw in flaws) else False
+    return Finding("configuration", ok, "\n".join([found, *map(str, flaws)]))
 
 
 def claude(around: Surroundings) -> Finding:
@@ -179,7 +188,7 @@ def daemon(around: Surroundings) -> Finding:
     service = SYSTEM_RUNTIME / around.user / where.socket.name
     for path in (where.socket, service):
         if answers(path, hosts(path, around.uid)):
-            return Finding("daemon", True, f"one answers at {path}")
+            return _answering(path)
     check_place(where.runtime, around.uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
     if where.socket.exists():
         says = f"none answers; {where.socket} was left by one that died"
@@ -187,6 +196,30 @@ def daemon(around: Surroundings) -> Finding:
             "daemon", None, says, "Start it with `chaperon serve`: it takes the socket over, and the agents with it."
         )
     return Finding("daemon", None, f"none runs; it would listen at {where.socket}", "Start it with `chaperon serve`.")
+
+
+def _answering(path: Path) -> Finding:
+    """Which version it is of that answers."""
+    version = version_at(path)
+    if version == __version__:
+        return Finding("daemon", True, f"one answers at {path}, of this version ({version})")
+    theirs = f"version {version}" if version else "a version that does not say which it is"
+    says = f"one answers at {path}, of {theirs}, and this is {__version__}"
+    return Finding("daemon", None, says, "Restart it, or end it and say `chaperon serve`: agents live on meanwhile.")
+
+
+def version_at(path: Path) -> str:
+    """The version of the daemon that answers at a socket; empty if it does not say."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        channel.settimeout(ANSWER_SECONDS)
+        try:
+            channel.connect(str(path))
+            channel.sendall(b"GET /v1/health HTTP/1.1\r\nHost: chaperon\r\nConnection: close\r\n\r\n")
+            head = channel.recv(4096)
+        except OSError:
+            return ""
+    found = re.search(rb"(?im)^%s: *([0-9A-Za-z.+-]{1,40})\r?$" % VERSION_HEADER.encode(), head)
+    return found[1].decode() if found else ""
 
 
 def answers(path: Path, trusted: frozenset[int]) -> bool:
@@ -209,7 +242,9 @@ def answers(path: Path, trusted: frozenset[int]) -> bool:
 
 
 def watches(around: Surroundings) -> Finding:
-    """Whether the kernel lets us watch large workspaces."""
+    """Whether the kernel lets us watch workspaces, large ones too."""
+    if refused := try_watching():
+        return Finding("watches", None, refused)
     try:
         allowed = int((around.proc / "sys/fs/inotify/max_user_watches").read_text())
     except (OSError, ValueError):

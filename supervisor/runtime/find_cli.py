@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ VERSION_SECONDS = 15.0
 MAX_OUTPUT = 4096
 """Bytes of output that are looked at."""
 
-INSTALL = "Install it as its maker describes, or with chaperon: pip install 'chaperon[claude]'."
+INSTALL = f"Install it as its maker describes, or beside chaperon: {sys.executable} -m pip install claude-agent-sdk"
 
 
 class CliError(ChaperonError):

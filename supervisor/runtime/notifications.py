@@ -6,6 +6,7 @@ itself, told by all other channels. What was not sent when the daemon ended is s
 """
 
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ WAITS = "approval_waits"
 
 KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warning", Severity.CRITICAL: "failure"}
 """apprise's types of messages, by which services choose icon and colour."""
+
+INSTALL_APPRISE = f"Install it beside chaperon: {sys.executable} -m pip install apprise"
+"""The way out where it is missing: the extra `[notify]` brings it, and nothing else."""
 
 TASK_WIDTH = 200
 """Characters of a task that a message shows."""
@@ -213,6 +217,26 @@ class Notifications:
             self._fault("", FAILED, what)
 
 
+def send_test(channel: ChannelSettings, at: float) -> None:
+    """Send a message that says that it is a test. Blocks.
+
+    Args:
+        channel: Through which channel.
+        at: Now, as Unix time in seconds.
+
+    Raises:
+        SendError: The channel did not take it.
+    """
+    said = f"This is a test of channel {channel.name}: messages of chaperon on {socket.gethostname()} arrive here."
+    incident = Incident("test", at, "", "test", Severity.LOW, said, "Nothing is to be done.")
+    try:
+        channel.send(title_of([incident]), body_of([incident]), [incident])
+    except SendError:
+        raise
+    except Exception as error:  # what carries messages is anybody's code
+        raise SendError(f"{type(error).__name__}: {error}") from error
+
+
 def title_of(incidents: Sequence[Incident], more: int = 0) -> str:
     """A message's title: the worst, and how many there are."""
     worst = max(incidents, key=lambda incident: incident.severity.rank)
@@ -263,11 +287,15 @@ class ByApprise:
         if not self._sender.notify(title=title, body=body, notify_type=KINDS[worst]):
             raise SendError("the service did not take it; apprise logs why")
 
+    def check(self) -> None:
+        """Look whether apprise knows the address; raises SendError like a message would. Nothing is sent."""
+        self._made()
+
     def _made(self) -> Any:
         try:
             sender = import_module("apprise").Apprise()
         except ImportError:
-            raise SendError("apprise is not installed here.", way_out="pip install 'chaperon[notify]'") from None
+            raise SendError("apprise is not installed here.", way_out=INSTALL_APPRISE) from None
         if not sender.add(self._url):
             raise SendError(f"apprise knows no service for an address that begins {self._url.split(':')[0]!r}.")
         return sender

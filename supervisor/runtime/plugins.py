@@ -45,7 +45,7 @@ class PluginError(UsageError):
     def __init__(self, kind: str, origin: str, what: str) -> None:
         """Say which plugin, and what is the matter with it, as a clause."""
         way_out = f"Mend it, or take it out of plugins.{kind} in the configuration."
-        super().__init__(f"The plugin {origin} {what}; it is not used.", way_out=way_out)
+        super().__init__(f"The plugin {origin} {what}; nothing was started.", way_out=way_out)
 
 
 @dataclass(frozen=True, slots=True)

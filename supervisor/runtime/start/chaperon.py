@@ -65,6 +65,6 @@ def _installed_into(directory: Path) -> str | None:
 
 def _way_out() -> str:
     return (
-        "Install chaperon into an environment of its own, for example with `pipx install chaperon` or "
-        "`uv tool install chaperon`; the other one can stay where it is."
+        "Install chaperon into an environment of its own, for example with `pipx install .` or "
+        "`uv tool install .` in its clone; the other one can stay where it is."
     )

@@ -101,7 +101,10 @@ def test_every_key_and_every_listed_value_can_be_written_without_quotes(section:
 def needed(section: type[Section]) -> dict[str, str]:
     """A value for each key that must be given."""
     fields = section.model_fields.items()
-    return {name: next(words(field.annotation), "some") for name, field in fields if field.is_required()}
+    given = {"url": "journal://"}
+    return {
+        name: given.get(name) or next(words(field.annotation), "some") for name, field in fields if field.is_required()
+    }
 
 
 @pytest.mark.parametrize("section", EVERY_SECTION)

@@ -1,12 +1,19 @@
 import os
 import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
+from supervisor import __version__
 from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime import doctor
 from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, as_text, examine, healthy
 
@@ -144,11 +151,71 @@ def test_a_living_daemon_a_dead_one_and_none_are_told_apart(around: Surroundings
     directory = tmp_path / "run/chaperon"
     assert "none runs" in doctor.daemon(around).says
     directory.mkdir(mode=0o700)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(directory / "chaperon.sock"))
-        listening.listen()
+    with answering(directory / "chaperon.sock", __version__):
         assert doctor.daemon(around).ok is True
     assert "was left by one that died" in doctor.daemon(around).says
+
+
+@contextmanager
+def answering(path: Path, version: str) -> Iterator[None]:
+    """A daemon of a version, so far as doctor looks at it."""
+    header = f"{VERSION_HEADER}: {version}\r\n" if version else ""
+
+    def answer() -> None:
+        for _ in range(2):  # the look whether one listens, and the question
+            connection, _ = listening.accept()
+            with connection:
+                if connection.recv(1024):
+                    connection.sendall(f"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n{header}\r\n{{}}".encode())
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield
+        thread.join(10)
+
+
+@pytest.mark.parametrize(
+    ("version", "says"), [("9.9.9", "of version 9.9.9, and this is"), ("", "does not say which it is")]
+)
+def test_a_daemon_of_another_version_is_told(around: Surroundings, tmp_path: Path, version: str, says: str) -> None:
+    directory = tmp_path / "run/chaperon"
+    directory.mkdir(mode=0o700)
+    with answering(directory / "chaperon.sock", version):
+        finding = doctor.daemon(around)
+    assert finding.ok is None
+    assert says in finding.says
+    assert finding.mend.startswith("Restart it")
+
+
+def test_a_kernel_that_gives_no_watcher_is_told(around: Surroundings) -> None:
+    """In a process that may open no descriptor more, which the kernel answers in the same way."""
+    code = (
+        "import os, resource, sys\n"
+        "from supervisor.runtime import doctor\n"
+        "around = doctor.Surroundings(os.environ, os.getuid(), 'ada')\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir('/proc/self/fd')) - 1,) * 2)\n"
+        "print(doctor.watches(around))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True)
+    assert "ok=None" in done.stdout
+    assert "The kernel refuses another watcher (fs.inotify.max_user_instances)" in done.stdout
+
+
+def test_what_the_configuration_names_is_looked_at_and_what_will_not_work_is_told_in_lines(
+    around: Surroundings, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("plugins: {detectors: [nosuch.py]}\nhooks: {on-pause: nosuch.sh}\nagent: {launcher: [nosuch]}\n")
+    file.chmod(0o600)
+    finding = doctor.configuration(replace(around, config_file=file))
+    assert finding.ok is False
+    for part in ("nosuch.py could not be run", "hooks.on-pause", "no program 'nosuch'"):
+        assert sum(part in line for line in finding.says.splitlines()) == 1
+    file.write_text("hooks: {pre-merge: nosuch.sh}")
+    assert doctor.configuration(replace(around, config_file=file)).ok is None
 
 
 def test_a_runtime_directory_that_others_can_write_is_told(around: Surroundings, tmp_path: Path) -> None:

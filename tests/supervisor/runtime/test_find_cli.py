@@ -1,5 +1,6 @@
 import os
 import select
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_none_at_all_says_where_was_looked_and_how_to_get_one(
     monkeypatch.setattr(find, "bundled_cli", lambda: None)
     said = refused(None, environ)
     assert said.startswith("No Claude CLI was found: agent.command is not set, there is no `claude` on PATH")
-    assert "pip install 'chaperon[claude]'" in said
+    assert f"{sys.executable} -m pip install claude-agent-sdk" in said
 
 
 def test_a_path_with_nothing_or_no_program_there_is_named(tmp_path: Path, environ: dict[str, str]) -> None:

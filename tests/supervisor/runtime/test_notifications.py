@@ -232,7 +232,7 @@ def test_apprise_sends_to_a_real_service() -> None:
 
 def test_without_apprise_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "apprise", None)
-    with pytest.raises(SendError, match=r"chaperon\[notify\]"):
+    with pytest.raises(SendError, match="-m pip install apprise"):
         ByApprise("json://127.0.0.1:1")("t", "b", [])
 
 

@@ -60,7 +60,7 @@ def test_theirs_before_ours_is_told_instead_of_a_failing_import(tmp_path: Path) 
     assert done.returncode == 1
     assert done.stdout == ""
     assert f"{tmp_path}/theirs/supervisor belongs to another distribution and hides chaperon's" in done.stderr
-    assert "pipx install chaperon" in done.stderr
+    assert "`pipx install .`" in done.stderr
     assert "Traceback" not in done.stderr
 
 
