@@ -15,6 +15,7 @@ from interventions.texts import OPENING
 from supervisor.protocol.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.words import MonitoringLevel
 
 RESUME, ROLLBACK, APPROVE, ABORT = "resume_with_limits", "rollback_and_retry", "manual_approval", "abort"
 OPTIONS = (RESUME, ROLLBACK, APPROVE, ABORT)
@@ -59,8 +60,13 @@ def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[di
     rows: list[dict[str, Any]] = [
         {
             "option": RESUME,
-            "description": "Go on in the same session with stricter limits; shell, web and subagents wait for a person.",
-            "changes": {"limits": strict_limits(task.limits, usage), "ask_for_tools": list(STRICT_TOOLS)},
+            "description": "Go on in the same session, watched more closely and with stricter limits; shell, web and subagents "
+            "wait for a person.",
+            "changes": {
+                "limits": strict_limits(task.limits, usage),
+                "monitoring_level": MonitoringLevel.STRICT,
+                "ask_for_tools": list(STRICT_TOOLS),
+            },
         },
         {
             "option": ROLLBACK,
@@ -148,7 +154,9 @@ def _resumption(report: Mapping[str, Any], row: Mapping[str, Any]) -> Resumption
         return Resumption(APPROVE, agent, workspace, resumed, approval=ApprovalSettings(mode="ask"))
     limits = Limits(**row["changes"]["limits"])
     approval = ApprovalSettings(mode="ask", require_approval_for=(), tools=tuple(row["changes"]["ask_for_tools"]))
-    return Resumption(RESUME, agent, workspace, replace(resumed, limits=limits), approval=approval)
+    level = MonitoringLevel(row["changes"].get("monitoring_level", MonitoringLevel.STRICT))
+    watched = replace(resumed, limits=limits, monitoring_level=level)
+    return Resumption(RESUME, agent, workspace, watched, approval=approval)
 
 
 def _task(report: Mapping[str, Any]) -> Task:
@@ -163,6 +171,7 @@ def _task(report: Mapping[str, Any]) -> Task:
         limits=Limits(**given["limits"]),
         model=given["model"],
         permission_mode=str(given["permission_mode"]),
+        monitoring_level=MonitoringLevel(given.get("monitoring_level", MonitoringLevel.NORMAL)),
     )
 
 

@@ -94,6 +94,7 @@ def _task(task: Task) -> dict[str, Any]:
         "goals": task.goals,
         "model": task.model,
         "permission_mode": task.permission_mode,
+        "monitoring_level": task.monitoring_level,
         "limits": asdict(task.limits),
     }
 

@@ -25,6 +25,7 @@ from monitors.tampering import TestTampering, TestTamperingSettings
 from monitors.text_loop import TextLoop, TextLoopSettings
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import MonitoringLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +75,11 @@ def make_detectors(
     task = replace(task, repository=workspace) if workspace else task
     board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress), task.repository)
 
+    closely = Sensitivity.HIGH if task.monitoring_level is MonitoringLevel.STRICT else None
+
     def own(pattern: Settings, name: str) -> Settings:
         factor = (factors or {}).get(name, pattern.learned)
-        return replace(pattern, sensitivity=pattern.sensitivity or settings.sensitivity, learned=factor)
+        return replace(pattern, sensitivity=closely or pattern.sensitivity or settings.sensitivity, learned=factor)
 
     repetition, text_loop = own(settings.repetition, "repetition"), own(settings.text_loop, "text_loop")
     wandering = own(settings.exploration_wandering, "exploration_wandering")

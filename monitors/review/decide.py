@@ -1,9 +1,11 @@
 """From findings to a decision: the matrix over risk and rationality."""
 
+from dataclasses import replace
+
 from monitors.review import levels
 from monitors.review.settings import ReviewSettings
 from supervisor.protocol.actions import Review
-from supervisor.protocol.words import Decision
+from supervisor.protocol.words import Decision, MonitoringLevel
 
 WARN_AT = {"low": 0.65, "medium": 0.5, "high": 0.3}
 """Risk from which the model is told what to mind, by sensitivity."""
@@ -11,6 +13,13 @@ DOUBTFUL = 0.3
 """Rationality below which an action that is not quite harmless is warned about."""
 HARMLESS = 0.15
 """Risk up to which doubts about the sense of an action are kept to oneself."""
+
+
+def watched_at(level: MonitoringLevel, settings: ReviewSettings) -> ReviewSettings:
+    """Return the settings for an agent that is watched so closely: at `strict`, what is usually warned of is blocked."""
+    if level is not MonitoringLevel.STRICT:
+        return settings
+    return replace(settings, threshold=min(settings.threshold, WARN_AT["medium"]), sensitivity="high")
 
 
 def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewritable: bool = False) -> Decision:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from monitors.review import tools
 from monitors.review.commands import Seen, command_findings
-from monitors.review.decide import decision
+from monitors.review.decide import decision, watched_at
 from monitors.review.facts import Facts, NoFacts
 from monitors.review.findings import Finding, severity_of
 from monitors.review.knowledge.book import PROGRAMS, RULES
@@ -18,7 +18,7 @@ from monitors.review.scene import Scene
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.launch import LAUNCHER_NAMES
 from supervisor.protocol.actions import Action, Context, Factor, Review
-from supervisor.protocol.words import Decision, Severity
+from supervisor.protocol.words import Decision, MonitoringLevel, Severity
 
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
@@ -46,6 +46,7 @@ class StepReviewer:
 
     def __init__(self, settings: ReviewSettings, facts: Facts, risk: RiskCalculator) -> None:
         self._settings = settings
+        self._closely = watched_at(MonitoringLevel.STRICT, settings)
         self._strict = settings.profile == "strict"
         self._facts: Facts = NoFacts() if self._strict else facts
         self._risk = risk
@@ -74,6 +75,10 @@ class StepReviewer:
             return review
         return self._made_harmless(review, found, seen, action, context, note)
 
+    def _settings_for(self, context: Context) -> ReviewSettings:
+        closely = context.task is not None and context.task.monitoring_level is MonitoringLevel.STRICT
+        return self._closely if closely else self._settings
+
     def _scene(self, action: Action, context: Context) -> Scene:
         places = Places(action, context, self._facts, strict=self._strict, writable=self._settings.writable)
         one_turn = context.task is not None and not context.task.keep_open
@@ -88,13 +93,14 @@ class StepReviewer:
         touches = tuple(scene.touches.values())
         sense = rationality(action, context, touches)
         stop = any(finding.stop for finding in found)
-        decided = Decision.BLOCK if stop else decision(risk.score, sense.score, self._settings)
+        settings = self._settings_for(context)
+        decided = Decision.BLOCK if stop else decision(risk.score, sense.score, settings)
         note(
             "decide",
             lambda: [
                 f"rationality {sense.score:.2f}",
                 *sense.reasons,
-                f"threshold {self._settings.threshold:.2f}: {decided.value}",
+                f"threshold {settings.threshold:.2f}: {decided.value}",
             ],
         )
         effects = sorted((finding.effect for finding in found if finding.effect), key=lambda made: -made.severity.rank)

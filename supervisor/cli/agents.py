@@ -177,6 +177,8 @@ def _portrait(agent: Mapping[str, Any]) -> list[str]:
         "outcomes": _counts(agent["outcomes"]),
         "incidents": ", ".join(agent["incidents"]) or "none",
     }
+    if (level := agent["task"].get("monitoring_level", "normal")) != "normal":
+        facts["watched"] = f"closely ({level})"
     if todo := agent.get("todo"):
         left = [item["text"] for item in todo if item["state"] != "completed"]
         facts["to-do"] = (

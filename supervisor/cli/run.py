@@ -58,6 +58,12 @@ Wanted = dict[str, Any]
 )
 @click.option("--model", help="The model to use; the CLI's own by default.")
 @click.option("--max-cost", "max_cost_usd", type=float, help="What it may cost, in US dollars, before it is ended.")
+@click.option(
+    "--monitoring",
+    "monitoring_level",
+    type=click.Choice(["normal", "strict"]),
+    help="How closely it is watched; strict lowers the thresholds of detectors and of the review for it alone.",
+)
 @click.option("--keep-open", is_flag=True, help="Let the agent wait to be told more after its turn.")
 @click.option(
     "--workspace",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from supervisor.protocol.words import MonitoringLevel
+
 MAX_PROMPT_BYTES = 1024 * 1024
 """Longest prompt accepted, in bytes of UTF-8. The model's own context ends well before; a longer text belongs in a file."""
 
@@ -54,5 +56,7 @@ class Task:
     """A session of the CLI to continue, or None for a new one."""
     keep_open: bool = False
     """Whether the agent waits for more to be said after a turn, instead of finishing."""
+    monitoring_level: MonitoringLevel = MonitoringLevel.NORMAL
+    """How closely its agent is watched."""
     approval: Mapping[str, Any] | None = None
     """Which of its actions wait for a person, by the keys of the configuration's section; None leaves the configured."""

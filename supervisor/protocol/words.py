@@ -33,6 +33,15 @@ class Severity(StrEnum):
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
+class MonitoringLevel(StrEnum):
+    """How closely one agent is watched, beside what the configuration says for all."""
+
+    NORMAL = "normal"
+    """As configured."""
+    STRICT = "strict"
+    """Detectors speak as early as at high sensitivity, and a call is blocked from the risk on from which it is usually warned of."""
+
+
 class InterventionKind(StrEnum):
     """The five answers to an issue, weakest first."""
 

@@ -124,6 +124,7 @@ class Recovering:
             limits=task.limits,
             model=task.model,
             permission_mode=task.permission_mode,
+            monitoring_level=task.monitoring_level,
             resume_session=task.resume_session,
             approval=wanted.approval,
         )

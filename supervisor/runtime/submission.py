@@ -16,6 +16,7 @@ from supervisor.config.model import PermissionMode
 from supervisor.protocol.effects import check_names
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import MAX_PROMPT_BYTES, Limits, Task
+from supervisor.protocol.words import MonitoringLevel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """What an agent may be called: it names a directory and a control group."""
@@ -78,6 +79,8 @@ class Submission(Asked):
     model: str | None = None
     permission_mode: PermissionMode | None = None
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
+    monitoring_level: Annotated[MonitoringLevel, Field(strict=False)] = MonitoringLevel.NORMAL
+    """How closely the agent is watched: `strict` lowers the thresholds of detectors and of the review for it alone."""
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
     keep_open: bool = False
     workspace: Where | None = None

@@ -9,6 +9,7 @@ from interventions.contract import Usage
 from interventions.recovery_options import LEAST, OPTIONS, carry_out, options, strict_limits
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits
+from supervisor.protocol.words import MonitoringLevel
 from tests.interventions.runs import TASK
 from tests.interventions.test_stop_report import made
 
@@ -32,6 +33,7 @@ def test_resume_goes_on_in_the_session_with_half_of_what_was_left_and_a_person_a
     assert started.task.resume_session == "s-1"
     assert started.task.limits.max_token_usage == (100_000_000 - 5_000) // 2
     assert "You were stopped" in started.task.prompt
+    assert started.task.monitoring_level is MonitoringLevel.STRICT
     assert started.approval is not None
     assert "Bash" in started.approval.tools
 

@@ -7,15 +7,16 @@ from monitors.sensitivity import Sensitivity
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.words import MonitoringLevel
 from tests.monitors.steps import Run
 
 TASK = Task("t", "mend it", "/w")
 
 
 def seen(
-    settings: DetectorSettings, *parts: list[Observation], factors: Mapping[str, float] | None = None
+    settings: DetectorSettings, *parts: list[Observation], factors: Mapping[str, float] | None = None, task: Task = TASK
 ) -> list[Issue]:
-    detectors = make_detectors(settings, TASK, factors=factors)
+    detectors = make_detectors(settings, task, factors=factors)
     return [issue for part in parts for one in part for detector in detectors for issue in detector.see(one)]
 
 
@@ -43,6 +44,13 @@ def test_the_general_sensitivity_holds_where_a_pattern_sets_none() -> None:
     assert [issue.type for issue in seen(eager, *loop(2))] == ["repetition"]
     own = replace(eager, repetition=RepetitionSettings(sensitivity=Sensitivity.LOW))
     assert seen(own, *loop(3)) == []
+
+
+def test_an_agent_that_is_watched_strictly_is_spoken_of_earlier_whatever_is_configured() -> None:
+    patient = DetectorSettings(sensitivity=Sensitivity.LOW, repetition=RepetitionSettings(sensitivity=Sensitivity.LOW))
+    closely = replace(TASK, monitoring_level=MonitoringLevel.STRICT)
+    assert [issue.type for issue in seen(patient, *loop(2), task=closely)] == ["repetition"]
+    assert seen(patient, *loop(2)) == []
 
 
 def test_what_was_learned_moves_the_thresholds() -> None:

@@ -1,15 +1,17 @@
 """Risk, decision, rationality: the parts by themselves."""
 
+from dataclasses import replace
+
 import pytest
 
 from monitors.review import ReviewSettings, levels, make_reviewer
-from monitors.review.decide import decision, may_hurry
+from monitors.review.decide import decision, may_hurry, watched_at
 from monitors.review.findings import Finding
 from monitors.review.rationality import UNKNOWN, rationality
 from monitors.review.risk import StandardRisk
 from supervisor.protocol.actions import Action, Context, Step, Touch
 from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision
+from supervisor.protocol.words import Decision, MonitoringLevel
 
 CALM = Context()
 FAILING = Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * 3)
@@ -71,6 +73,25 @@ def test_threshold_and_sensitivity_are_the_users() -> None:
     assert decision(0.75, 1, ReviewSettings(threshold=0.9)) is Decision.WARN
     assert decision(0.4, 1, ReviewSettings(sensitivity="high")) is Decision.WARN
     assert decision(0.6, 1, ReviewSettings(sensitivity="low")) is Decision.ALLOW
+
+
+def test_an_agent_that_is_watched_strictly_is_blocked_where_others_are_warned_and_warned_earlier() -> None:
+    strict = watched_at(MonitoringLevel.STRICT, ReviewSettings())
+    assert [decision(risk, 1, strict) for risk in (0.2, 0.4, 0.55, 0.7)] == [
+        Decision.ALLOW, Decision.WARN, Decision.BLOCK, Decision.BLOCK,
+    ]  # fmt: skip
+    assert watched_at(MonitoringLevel.NORMAL, ReviewSettings()) == ReviewSettings()
+    assert watched_at(MonitoringLevel.STRICT, ReviewSettings(threshold=0.2)).threshold == 0.2
+
+
+def test_one_reviewer_judges_a_strictly_watched_agent_by_its_own_threshold_beside_others() -> None:
+    reviewer, task = make_reviewer(), Task("t", "x", "/w")
+    closely = Context(task=replace(task, monitoring_level=MonitoringLevel.STRICT))
+    action = Action("Bash", {"command": "git commit --no-verify -m x"}, cwd="/w", workspace="/w")
+    assert reviewer.review(action, Context(task=task)).decision is Decision.WARN
+    assert reviewer.review(action, closely).decision is Decision.BLOCK
+    harmless = Action("Bash", {"command": "make test"}, cwd="/w", workspace="/w")
+    assert reviewer.review(harmless, closely).decision is Decision.ALLOW
 
 
 def test_without_scores_only_what_destroys_is_stopped() -> None:

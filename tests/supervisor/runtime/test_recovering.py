@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
-from supervisor.protocol.words import AgentState
+from supervisor.protocol.words import AgentState, MonitoringLevel
 from supervisor.runtime.daemon import UnavailableError
 from supervisor.runtime.recovering import Recovering
 from tests.house import House, bash, house, say
@@ -50,6 +50,7 @@ async def test_on_another_day_the_session_goes_on_with_stricter_limits(tmp_path:
         assert after.session_id == before.session_id
         assert after.task.limits.max_token_usage is not None
         assert after.task.limits.max_token_usage <= 50_000_000
+        assert after.task.monitoring_level is MonitoringLevel.STRICT
         assert "Count to two." in made.told(), "the conversation goes on"
         assert "You were stopped: " in made.told()
 
