@@ -40,7 +40,15 @@ class Restorer:
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def plan(self, target: Checkpoint, facts: Facts, *, thorough: bool = True, elsewhere: bool = False) -> RestorePlan:
+    def plan(
+        self,
+        target: Checkpoint,
+        facts: Facts,
+        *,
+        thorough: bool = True,
+        elsewhere: bool = False,
+        with_branch: bool = False,
+    ) -> RestorePlan:
         """Capture the present under a name of its own and say what going back would do. Changes nothing else.
 
         Args:
@@ -49,10 +57,13 @@ class Restorer:
             thorough: Read every file first, so that a change that the watcher missed is neither lost nor left.
             elsewhere: The target is of another workspace, and is to be written into this one all the same: how a
                 checkpoint comes into a workspace of its own.
+            with_branch: The branch is to move back as well, so the plan says that.
 
         Raises:
-            RestoreRefusedError: The target is a checkpoint of another workspace.
+            RestoreRefusedError: The target is a checkpoint of another workspace, or the branch cannot be moved.
         """
+        if with_branch:
+            check_movable(repository.find(self._capturer.workspace), target)
         if target.workspace != str(self._capturer.workspace) and not elsewhere:
             raise RestoreRefusedError(
                 f"Checkpoint {target.name} is of {target.workspace}, not of {self._capturer.workspace}; nothing was changed.",
@@ -72,15 +83,18 @@ class Restorer:
                 lost=compare(self._store, target, undo),
                 kept=work.kept,
                 unusual=unusual(self._store, undo, work.pairs),
-                warnings=self._warnings(target, undo),
+                warnings=self._warnings(target, undo, with_branch=with_branch),
             )
 
-    def _warnings(self, target: Checkpoint, undo: Checkpoint) -> tuple[str, ...]:
+    def _warnings(self, target: Checkpoint, undo: Checkpoint, *, with_branch: bool) -> tuple[str, ...]:
         found = []
         now, then = undo.repository, target.repository
         if now.operation:
             found.append(f"The repository is in the middle of a {now.operation}; files go back, its state does not.")
-        if now.head != then.head:
+        if now.head != then.head and with_branch:
+            moves = f"Branch {now.branch} goes back from {now.head[:12]} to {then.head[:12]}"
+            found.append(f"{moves}; its commits since are kept under a ref of chaperon's.")
+        elif now.head != then.head:
             found.append(
                 f"HEAD stood on {then.head[:12] or 'no commit'} then and stands on {now.head[:12] or 'no commit'} now; it stays."
             )

@@ -49,7 +49,7 @@ def rollback(
         if to_new_workspace:
             _tell_written(_written(daemon, name, agent), as_json=as_json)
             return
-        plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent})
+        plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent, "with_branch": how["with_branch"]})
         if dry_run and as_json:
             terminal.echo_json(plan)
         elif not as_json:
@@ -66,7 +66,10 @@ def rollback(
             f"{done['restored']} paths were set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
         )
         if done["commits_kept_as"]:
-            terminal.echo(f"The commits since are kept under {done['commits_kept_as']}.")
+            then = plan["target"]["repository"]
+            terminal.echo(
+                f"Branch {then['branch']} stands on {then['head'][:12]} again. Its commits since are kept: git log {done['commits_kept_as']}"
+            )
         if done["session_id"]:
             terminal.echo(f"The conversation goes on in session {done['session_id']}.")
 

@@ -28,6 +28,13 @@ class Whose(Asked):
     agent: str = ""
 
 
+class Plan(Whose):
+    """How somebody would go back."""
+
+    with_branch: bool = False
+    """Whether the branch would move back as well."""
+
+
 class Project(Asked):
     """A project, by the folder of its main worktree."""
 
@@ -84,9 +91,10 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
         return list(await rollbacks.difference(daemon, name, other, agent))
 
     @api.post("/v1/checkpoints/{name}/plan")
-    async def plan(name: str, whose: Whose | None = None) -> dict[str, Any]:
+    async def plan(name: str, how: Plan | None = None) -> dict[str, Any]:
         """What going back would do. Nothing is changed."""
-        found = await rollbacks.preview(daemon, name, whose.agent if whose else "")
+        how = how or Plan()
+        found = await rollbacks.preview(daemon, name, how.agent, with_branch=how.with_branch)
         facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
         return {"agent": found.agent, "live": found.live, **facts}
 

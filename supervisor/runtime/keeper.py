@@ -175,8 +175,13 @@ class Keeper:
 
         return await self._at(place, work)
 
-    async def preview(self, workspace: str, checkpoint: str) -> RestorePlan:
+    async def preview(self, workspace: str, checkpoint: str, *, with_branch: bool = False) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
+
+        Args:
+            workspace: Which.
+            checkpoint: The target's name.
+            with_branch: Whether the branch is to move back as well.
 
         Raises:
             ChaperonError: It cannot be said.
@@ -186,7 +191,9 @@ class Keeper:
         def work() -> RestorePlan:
             with place.at_work() as capturer:
                 target = capturer.store.find(checkpoint)
-                plan = Restorer(capturer).plan(target, Facts(Reason.UNDO, self._clock.wall()), thorough=False)
+                plan = Restorer(capturer).plan(
+                    target, Facts(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
+                )
                 capturer.store.drop([plan.undo.name])
                 return plan
 

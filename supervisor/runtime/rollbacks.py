@@ -83,7 +83,7 @@ async def _make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> ev
     return made
 
 
-async def preview(daemon: Daemon, name: str, agent: str) -> Preview:
+async def preview(daemon: Daemon, name: str, agent: str, *, with_branch: bool = False) -> Preview:
     """Say what going back would do, or why it would be refused.
 
     Raises:
@@ -95,7 +95,7 @@ async def preview(daemon: Daemon, name: str, agent: str) -> Preview:
     living = _living(daemon, target.workspace)
     who = agent or _whose(target, living)
     _refuse_company(who, target.workspace, living)
-    return Preview(who, who in living, await daemon.keeper.preview(target.workspace, name))
+    return Preview(who, who in living, await daemon.keeper.preview(target.workspace, name, with_branch=with_branch))
 
 
 async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.CheckpointRestored:
