@@ -82,7 +82,8 @@ def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[di
         },
         {
             "option": ABORT,
-            "description": "Give the task up; its workspace is removed once nothing in it would be lost.",
+            "description": "Give the task up. A worktree that was made for it is removed if nothing in it would be lost; a repository of "
+            "yours is left as it is. What the CLI printed is deleted; the journal stays.",
             "clean_up": [],  # what there is, is looked for once all processes have gone
         },
     ]

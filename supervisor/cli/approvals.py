@@ -69,6 +69,8 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
         elif option is None:
             for row in found:
                 terminal.echo(f"{row['description']}\n  {row['command'] or '-'}")
+                if row.get("taken"):
+                    terminal.echo(f"  taken already, {row['taken']}")
                 for left in row.get("clean_up", "").splitlines():
                     terminal.echo(f"  left behind: {left}")
         else:

@@ -246,6 +246,7 @@ _SHOWN: dict[str, Callable[[Record], Shown]] = {
     "review_made": _reviewed,
     "approval_asked": _asked,
     "approval_given": _answered,
+    "recovery_taken": _told("{option} of {incident_id} was carried out for {by}", "magenta"),
     "allowance_given": _allowed,
     "allowance_revoked": _told("{id} is allowed no more, says {by}", "magenta"),
     "issue_seen": _issue,

@@ -24,6 +24,7 @@ from supervisor.protocol.events import (
     LineReceived,
     OutcomeGiven,
     PatternAdjusted,
+    RecoveryTaken,
     StateChanged,
     TaskSubmitted,
     TrustDecided,
@@ -244,6 +245,8 @@ class Board:
             self._began[event.agent] = seq
         if isinstance(event, WorkspaceClosed):
             self.summary(event.agent).closed(event)
+        elif isinstance(event, RecoveryTaken):
+            self.summary(event.agent).recovers(event)
         elif isinstance(event, AftermathSeen) and event.agent in self._ended:
             self._ended[event.agent].remember(event)
         return self._live.get(event.agent)

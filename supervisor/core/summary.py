@@ -21,6 +21,7 @@ from supervisor.protocol.events import (
     InterventionJudged,
     IssueSeen,
     JudgeAnswered,
+    RecoveryTaken,
     ResourcesSeen,
     StateChanged,
     TaskSubmitted,
@@ -55,6 +56,19 @@ class WaitingAction:
         """Return the same of the journal's event."""
         until = asked.at + asked.deadline_seconds
         return cls(asked.request_id, asked.action.tool, subject_of(asked.action), asked.why, asked.at, until)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenRecovery:
+    """A way back from an incident that a person took."""
+
+    incident: str
+    option: str
+    by: str
+    at: float
+    """Unix time in seconds."""
+    successor: str
+    """The agent that goes on; empty if none does."""
 
 
 @dataclass(slots=True)
@@ -139,6 +153,8 @@ class Summary:
     """How many of its actions were denied because nobody answered in time."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
+    recovered: list[TakenRecovery] = field(default_factory=list)
+    """The ways back from its incidents that people took, oldest first."""
     recent: tuple[Step, ...] = ()
     """The last steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
@@ -209,6 +225,10 @@ class Summary:
         self.io_bytes = max(self.io_bytes, seen.io_bytes)
         self.disk_mb = seen.disk_mb or self.disk_mb
         self.file_operations = max(self.file_operations, seen.file_operations)
+
+    def recovers(self, event: RecoveryTaken) -> None:
+        """Note that a person took a way back from one of its incidents."""
+        self.recovered.append(TakenRecovery(event.incident_id, event.option, event.by, event.at, event.successor))
 
     def closed(self, event: WorkspaceClosed) -> None:
         """Note what became of the workspace that was made for it."""

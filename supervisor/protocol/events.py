@@ -472,6 +472,20 @@ class RollbackRequested(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryTaken(Event):
+    """A person had a way back from an incident carried out."""
+
+    incident_id: str
+    option: str
+    """Its name in the incident's report. Example: `resume_with_limits`."""
+    by: str
+    """Who: the peer of the socket, by user name."""
+    successor: str = ""
+    """The agent that goes on; empty if none does."""
+    kind: Literal["recovery_taken"] = "recovery_taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalGiven(Event):
     """A person answered an action that waited for approval."""
 
@@ -707,6 +721,7 @@ AnyEvent = (
     | OutcomeGiven
     | CheckpointRequested
     | RollbackRequested
+    | RecoveryTaken
     | ApprovalGiven
     | AllowanceGiven
     | AllowanceRevoked

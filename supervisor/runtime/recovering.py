@@ -3,7 +3,9 @@
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from interventions.recovery_options import Resumption, carry_out
-from supervisor.protocol import anyjson
+from supervisor.protocol import anyjson, events
 from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.incidents import REPORTS_NAME, SAFE_ID
@@ -87,6 +89,28 @@ class Recovering:
         report = await self.report(incident)
         wanted = carry_out(report, option)
         self._refuse_running(wanted)
+        done = await self._carried_out(incident, report, wanted, by)
+        agent = wanted.agent
+        with suppress(NotFoundError):  # a report from a state directory whose journal is gone
+            self._daemon.board.summary(agent)
+            about = {**self._daemon.stamp(agent), "incident_id": incident, "option": wanted.option}
+            seq = self._daemon.happened(events.RecoveryTaken(**about, by=by, successor=done.agent))
+            await self._daemon.journal.written(seq)
+        return done
+
+    async def options(self, incident: str) -> list[dict[str, str]]:
+        """Return the ways back from an incident for people, each with who took it already; raises like `report`."""
+        report = await self.report(incident)
+        rows, agent = listed(report), str(report.get("agent", ""))
+        with suppress(NotFoundError):
+            for row, taken in ((row, taken) for taken in self._daemon.board.summary(agent).recovered for row in rows):
+                if (taken.incident, taken.option) == (incident, row["option"]):
+                    when = datetime.fromtimestamp(taken.at, UTC).isoformat(" ", "seconds")
+                    goes_on = f": agent {taken.successor} went on" if taken.successor else ""
+                    row["taken"] = f"by {taken.by} at {when}{goes_on}"
+        return rows
+
+    async def _carried_out(self, incident: str, report: Mapping[str, Any], wanted: Resumption, by: str) -> Recovered:
         if wanted.clean_up:
             rows = (row for row in report.get("recovery_options", ()) if row.get("option") == wanted.option)
             return await self._clean_up(wanted, [left for row in rows for left in _to_clear(row)])
@@ -164,6 +188,7 @@ def listed(report: Mapping[str, Any]) -> list[dict[str, str]]:
     return [
         {
             **{name: str(row.get(name, "")) for name in ("option", "description", "command")},
+            "taken": "",
             "clean_up": "\n".join(_to_clear(row)),
         }
         for row in (rows if isinstance(rows, list) else [])

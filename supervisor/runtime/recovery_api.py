@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from supervisor.runtime.peer import By
-from supervisor.runtime.recovering import Recovered, Recovering, listed
+from supervisor.runtime.recovering import Recovered, Recovering
 from supervisor.runtime.submission import Asked
 
 
@@ -26,8 +26,8 @@ def recovery_routes(api: FastAPI, recovering: Recovering) -> None:
 
     @api.get("/v1/incidents/{incident}/recovery")
     async def options(incident: str) -> list[dict[str, str]]:
-        """The ways back from an incident; one without a command is not possible."""
-        return listed(await recovering.report(incident))
+        """The ways back from an incident; one without a command is not possible, and one that was taken says by whom."""
+        return await recovering.options(incident)
 
     @api.post("/v1/incidents/{incident}/recovery")
     async def recover(incident: str, wanted: Wanted, by: By) -> Recovered:

@@ -109,6 +109,16 @@ async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_n
         (beside / "work.txt").unlink()
         assert "was removed" in (await recovering.carry_out(incident, "abort", "ann")).says
         assert not beside.exists()
+        taken = [event.option for event in made.events(events.RecoveryTaken)]
+        assert taken == ["abort"] * 4
+    async with house(tmp_path) as again:
+        (abort,) = [
+            row for row in await Recovering(again.daemon, again.base / "state").options(incident) if row["taken"]
+        ]
+        assert abort["option"] == "abort"
+        assert abort["taken"].startswith("by ann at 2")
+        assert "a repository of yours is left as it is" in abort["description"]
+        assert "taken already, by ann at 2" in await again.chaperon("recover", incident)
 
 
 async def test_giving_up_runs_no_program_that_the_stopped_agent_named_to_git(tmp_path: Path) -> None:

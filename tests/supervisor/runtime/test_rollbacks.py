@@ -139,7 +139,10 @@ async def test_a_fresh_start_with_the_branch_set_back_and_a_word_of_why(base: Pa
         assert "; it stays." in (await stage.chaperon("rollback", undo, "--dry-run")).stdout.decode()
         undone = await stage.chaperon("rollback", undo, "--yes", "--with-branch")
         assert undone.returncode == 0, undone.stderr
-        assert f"stands on {was[:12]} again. Its commits since are kept: git log refs/chaperon/kept/" in undone.stdout.decode()
+        assert (
+            f"stands on {was[:12]} again. Its commits since are kept: git log refs/chaperon/kept/"
+            in undone.stdout.decode()
+        )
         assert "src/a.txt" not in stage.files()
         assert git(stage.repo, "rev-parse", "HEAD") == was
         await stage.state(AgentState.IDLE, after=after)
