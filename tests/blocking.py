@@ -32,7 +32,9 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     ("tests/supervisor/runtime/test_leftovers.py", frozenset({
         "lose", "test_while_the_shim_lives_nothing_is_left_over", "test_a_lost_agent_has_no_record_and_nobody_listens",
         "test_a_process_with_another_nonce_is_nobody_of_ours",
-        "test_a_cgroup_finds_even_those_that_cleared_their_environment",
+        "test_those_that_cleared_their_environment_are_found_with_a_cgroup_and_without",
+        "test_one_that_lowers_its_mark_is_left_alone_and_named", "test_a_look_of_our_own_finds_who_lives",
+        "test_an_agent_whose_shim_stands_still_is_ended_without_it",
         "test_the_cli_does_not_outlive_its_shim_but_tools_do_until_they_are_ended",
     })),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from supervisor.protocol.events import (
     LinePassedOver,
     LineReceived,
 )
+from supervisor.protocol.identity import Identity
 
 Ending = AgentExited | AgentVanished | LaunchFailed
 
@@ -20,6 +21,8 @@ class Processes:
 
     def __init__(self) -> None:
         self.launched = False
+        self.identity: Identity | None = None
+        """Who they are; None before they were launched."""
         self.greeted = False
         """Whether the CLI answered its first line, or began a turn."""
         self.unborn = False
@@ -40,6 +43,7 @@ class Processes:
                 self.errors_offset = event.end
             case AgentLaunched():
                 self.launched, self.unborn = True, False
+                self.identity = event.identity
             case AgentAdopted():
                 self.unborn = event.outcome == "launched"
             case AgentExited() | AgentVanished() | LaunchFailed():
@@ -50,4 +54,4 @@ class Processes:
     def forget(self) -> None:
         """They are gone, and others are to be launched in their place."""
         self.launched = self.greeted = False
-        self.offset, self.errors_offset, self.ending = 0, 0, None
+        self.offset, self.errors_offset, self.ending, self.identity = 0, 0, None, None

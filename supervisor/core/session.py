@@ -61,6 +61,7 @@ from supervisor.protocol.events import (
     StateChanged,
     TaskSubmitted,
 )
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.issues import Detector
 from supervisor.protocol.words import AgentState, InterventionKind, Rung
@@ -141,6 +142,11 @@ class Session:
     def launched(self) -> bool:
         """Whether its processes were started, now or before a restart."""
         return self._known.processes.launched
+
+    @property
+    def identity(self) -> Identity | None:
+        """Who its processes are; None before they were launched, and if an older chaperon did."""
+        return self._known.processes.identity
 
     @property
     def processes_ended(self) -> bool:

@@ -20,6 +20,7 @@ moments        where a run is when a checkpoint is asked for
 prices         tokens, and what they cost
 settings       what the settings of a repository bring into the CLI
 todo           the agent's own to-do list
+identity       who the processes of a launch are
 aftermath      what an agent left behind that was stopped
 events         facts, as the journal keeps them
 records        one event as one line of the journal

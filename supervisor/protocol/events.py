@@ -15,6 +15,7 @@ from pydantic import Field
 
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.aftermath import Aftermath
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.learning import Adjustment, IssueOutcome
@@ -121,6 +122,8 @@ class AgentLaunched(Event):
     """How its tree is held: `cgroup:PATH` or `subreaper`."""
     number: int = 1
     """Which launch of the agent this is; each rollback leads to another. Its shim's directory goes by it."""
+    identity: Identity | None = None
+    """Who its processes are; None if an older chaperon launched them."""
     kind: Literal["agent_launched"] = "agent_launched"
 
 
@@ -194,11 +197,12 @@ class AgentExited(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentVanished(Event):
-    """The agent is gone without an exit record; what was left of its tree was ended."""
+    """The agent is gone without an exit record; what was left of its tree was ended, as the reason says."""
 
     reason: str
     ours: bool = False
-    """Whether chaperon ended it after a failure of its own; then it is not started again."""
+    """Whether chaperon ended it by itself, after a failure of its own or because its shim could not be reached any more; then
+    it is not started again."""
     kind: Literal["agent_vanished"] = "agent_vanished"
 
 
@@ -228,7 +232,7 @@ class TreeEnded(Event):
     micros: int
     """From the command to the last process gone, in microseconds."""
     left: int
-    """Processes that could not be ended; 0 unless the kernel holds one."""
+    """Processes that live, as its shim and the daemon each found when they looked; 0 unless the kernel holds one."""
     kind: Literal["tree_ended"] = "tree_ended"
 
 

@@ -13,7 +13,7 @@ import os
 import pwd
 import select
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -60,6 +60,8 @@ class Refusal:
     """The short name of its process, where it still had one."""
     lineage: tuple[int, ...] = ()
     """Its process id and those of all processes above it, where they are known."""
+    mark: int = 0
+    """The mark that it carries, where it is an agent's."""
     agent: str = ""
     """Whose process it is, where that is known."""
 
@@ -113,13 +115,13 @@ class House:
         if peer.uid not in (0, os.getuid()) and not self.mode & 0o060:
             why = f"user {peer.uid} may not steer agents of user {os.getuid()}"
             return Refusal("user", why, peer)
-        marked = marks.is_marked(peer.pid) or self._is_grouped(peer.pid)
+        marked, mark = marks.is_marked(peer.pid) or self._is_grouped(peer.pid), marks.mark_of(peer.pid) or 0
         lineage = lineage_of(connection)  # looks last of all whether it was the same process all the time
         if lineage is None:
             why = f"process {peer.pid}, which connected, has ended, or its parents are not known"
             return Refusal("gone" if _has_hung_up(connection) else "unknown", why, peer)
         if marked:
-            return refused_agent(peer, tuple(lineage))
+            return refused_agent(peer, tuple(lineage), mark)
         return Arrival(connection, peer, user_name(peer.uid), tuple(lineage))
 
     def _is_grouped(self, pid: int) -> bool:
@@ -127,9 +129,9 @@ class House:
         return bool(self.group) and self.group in trees.read(f"/proc/{pid}/cgroup")
 
 
-def refused_agent(peer: Peer, lineage: tuple[int, ...]) -> Refusal:
+def refused_agent(peer: Peer, lineage: tuple[int, ...], mark: int = 0) -> Refusal:
     """The refusal of an agent's process."""
-    return Refusal("agent", "an agent's own process may not steer agents", peer, lineage=lineage)
+    return Refusal("agent", "an agent's own process may not steer agents", peer, lineage=lineage, mark=mark)
 
 
 def _has_hung_up(connection: socket.socket) -> bool:
@@ -150,7 +152,7 @@ class Admission:
     Args:
         listening: The socket.
         house: What the look is made by.
-        shims: Gives the agents of all living shims, by process id: what is below one is an agent's.
+        whose: Says whose agent's a process is, by its lineage and its mark; empty if it is none's. Asked in the event loop.
         refused: Told of each peer that was turned away, in the event loop.
         welcome: Serves a connection, in the event loop; False where too many are served already.
     """
@@ -159,13 +161,13 @@ class Admission:
         self,
         listening: socket.socket,
         house: House,
-        shims: Callable[[], Mapping[int, str]],
+        whose: Callable[[Collection[int], int], str],
         refused: Callable[[Refusal], object],
         welcome: Callable[[Arrival], bool],
     ) -> None:
         self._listening = listening
         self._house = house
-        self._shims = shims
+        self._whose = whose
         self._refused = refused
         self._welcome = welcome
 
@@ -216,17 +218,15 @@ class Admission:
 
     def _serve(self, arrival: Arrival) -> Refusal | None:
         """Serve a connection that is no agent's; runs in the event loop, which alone changes what agents there are."""
-        if not self._shims().keys().isdisjoint(arrival.lineage):
+        if self._whose(arrival.lineage, 0):
             return refused_agent(arrival.peer, arrival.lineage)
         if not self._welcome(arrival):
             return Refusal("full", "as many connections are open as it takes", arrival.peer)
         return None
 
     def _tell(self, refusal: Refusal) -> None:
-        """Tell of a refusal, with the agent where one is above the process; runs in the event loop."""
-        shims = self._shims()
-        agent = next((shims[pid] for pid in refusal.lineage if pid in shims), "")
-        self._refused(replace(refusal, agent=agent))
+        """Tell of a refusal, with the agent whose process it was if that is known; runs in the event loop."""
+        self._refused(replace(refusal, agent=self._whose(refusal.lineage, refusal.mark)))
 
 
 def _turn_away(connection: socket.socket, refusal: Refusal) -> None:

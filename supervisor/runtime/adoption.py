@@ -54,6 +54,8 @@ class Finding:
     outcome: Found
     shim: shims.Shim | None = None
     """A conversation with its shim, where it lives."""
+    replaced: str = ""
+    """Why a shim that lives cannot be reached, so that its agent is to be ended; empty otherwise."""
 
 
 async def find(session: Session, directory: Path) -> Finding:
@@ -63,9 +65,12 @@ async def find(session: Session, directory: Path) -> Finding:
     deadline = anyio.current_time() + BIRTH_SECONDS
     while True:
         try:
-            return Finding("reattached", await shims.Shim.attach(directory, session.offset, session.errors_offset))
+            where = session.offset, session.errors_offset
+            return Finding("reattached", await shims.Shim.attach(directory, *where, session.identity))
         except shims.ShimSilentError:
             return Finding("silent")
+        except shims.ShimReplacedError as error:
+            return Finding("lost", replaced=str(error))
         except (shims.ShimGoneError, OSError):
             pass  # what it left says what became of it
         if await anyio.to_thread.run_sync(shims.read_exit_record, directory) is not None:

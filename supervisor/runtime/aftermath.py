@@ -31,7 +31,7 @@ from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError
 from supervisor.runtime.keeper import Keeper
-from supervisor.runtime.leftovers import find_leftovers
+from supervisor.runtime.leftovers import find_leftovers, survivors
 from supervisor.runtime.log import log
 
 OWN_FOLDERS = re.compile(r"[^A-Za-z0-9]")
@@ -174,13 +174,12 @@ def _push(ref: Moved) -> Leftover:
 
 def _processes(directory: Path) -> Iterator[Leftover]:
     for launch in launches(directory):
-        try:
-            identity = read_identity(launch)
-        except (OSError, ValueError, TypeError):
-            continue
+        identity = read_identity(launch)
         if identity is None:
             continue
-        alive = {identity.shim_pid, identity.cli_pid} if is_running(identity) else find_leftovers(identity)
+        alive = survivors(identity) if is_running(identity) else find_leftovers(identity)
+        if is_running(identity) and not (launch / "exit.json").exists():  # one that has written it is on its way out
+            alive = {*alive, identity.shim_pid}
         for pid in sorted(alive):
             yield Leftover("process", f"process {pid} ({trees.name(pid)})", f"kill -9 {pid}")
 

@@ -5,7 +5,7 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from supervisor.core.wishes import refuse_illegal
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, Record
 from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import AgentState, Severity
 from supervisor.runtime import shims
@@ -36,12 +37,11 @@ from supervisor.runtime.aftermath import Aftermaths
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.hooks import Hooks
-from supervisor.runtime.identity import Identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
 from supervisor.runtime.keeper import Keeper
 from supervisor.runtime.launcher import Brings, ProcessLauncher
-from supervisor.runtime.leftovers import end_launch, nobody_left
+from supervisor.runtime.leftovers import end_by_hand, end_launch, nobody_left
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics import Metrics
 from supervisor.runtime.milestones import after_task
@@ -386,10 +386,10 @@ class Daemon:
             if runner is not None:
                 await runner.done.wait()
             # Else its runner was cancelled together with our caller; the next daemon here reads how it ended.
-            if not (
-                self.board.summary(agent).state.ended or await end_launch(self._directory(self.board.session(agent)))
-            ):
-                log.error("agent %s could not be ended", agent)
+            if not self.board.summary(agent).state.ended:
+                session = self.board.session(agent)
+                if not await end_launch(self._directory(session), session.identity):
+                    log.error("agent %s could not be ended", agent)
 
     def _refuse_shared_session(self, session_id: str | None) -> None:
         """A session of the CLI has one owner: two at once would spoil its file."""
@@ -431,13 +431,14 @@ class Daemon:
         here = self.board.summary(agent).workspace
         return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
-    def shim_agents(self) -> dict[int, str]:
-        """The agents of all living shims, by the shim's process id: what is below one is that agent's."""
-        launched = {
-            session.summary.shim_pid: session.summary.agent for session in self.board.live() if session.launched
-        }
-        unmade = {summary.shim_pid: agent for agent, summary in self.board.unmade.items() if summary.shim_pid}
-        return launched | unmade
+    def whose(self, lineage: Collection[int], mark: int) -> str:
+        """Whose agent's a process is: one whose shim is above it, or whose mark it carries; empty if it is none's."""
+        for session in self.board.live():
+            known = session.identity
+            if session.launched and (session.summary.shim_pid in lineage or (known and mark and known.mark == mark)):
+                return session.summary.agent
+        unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)
+        return next(unmade, "")
 
     def unwatched(self) -> list[str]:
         """Live agents without a runner, of which there should be none."""
@@ -447,9 +448,16 @@ class Daemon:
     # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _start_runner(
-        self, agent: str, shim: shims.Shim | None = None, offset: int = 0, held: str = "", errors: int = 0
+        self,
+        agent: str,
+        shim: shims.Shim | None = None,
+        offset: int = 0,
+        held: str = "",
+        errors: int = 0,
+        identity: Identity | None = None,
     ) -> Runner:
-        runner = Runner(agent, self._tools, lambda: self.board.summary(agent).state.ended, offset, shim, held, errors)
+        ended = lambda: self.board.summary(agent).state.ended  # noqa: E731 - one line of an argument
+        runner = Runner(agent, self._tools, ended, offset, shim, held, errors, identity)
         self._runners[agent] = runner
         self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
         return runner
@@ -488,9 +496,10 @@ class Daemon:
 
     async def _end_at_once(self, runner: Runner, why: str) -> bool:
         """End an agent's processes after a failure of our own; whether they are known to have gone."""
-        directory = self._directory(self.board.session(runner.agent))
+        session = self.board.session(runner.agent)
+        directory, identity = self._directory(session), session.identity
         try:
-            return await runner.give_up(why) or await anyio.to_thread.run_sync(nobody_left, directory)
+            return await runner.give_up(why) or await anyio.to_thread.run_sync(nobody_left, directory, identity)
         except JournalError:
             raise
         except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
@@ -536,28 +545,33 @@ class Daemon:
         finding = Finding("silent")
         while finding.outcome == "silent":
             await anyio.sleep(RETRY_SECONDS)
+            if session.state is AgentState.STOPPING:  # nobody else is there to end it
+                await end_by_hand(session.identity, self._directory(session))
             finding = await find(session, self._directory(session))
         self._adopt(session, finding)
         self._silent.discard(agent)
 
     def _adopt(self, session: Session, finding: Finding) -> None:
         agent = session.summary.agent
-        held = session.summary.containment
-        runner = self._start_runner(agent, finding.shim, session.offset, held, session.errors_offset)
+        held = session.summary.containment, session.errors_offset, session.identity
+        runner = self._start_runner(agent, finding.shim, session.offset, *held)
         log.info("agent %s: %s", agent, finding.outcome)
         first = FIRST[finding.outcome]
         if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
             runner.launched(finding.shim, session.launch_number)
         seq, event = self._note_adoption(agent, finding.outcome)
         if Todo.READ in first:  # on a full disk it waits for room, and the start must not
-            self._tasks.start_soon(self._read_first, runner, session, seq, event, name=f"rest of {agent}")
+            rest = runner, session, finding.replaced, seq, event
+            self._tasks.start_soon(self._read_first, *rest, name=f"rest of {agent}")
         else:
             self._hand_over(agent, seq, self.board.recover(seq, event))
 
-    async def _read_first(self, runner: Runner, session: Session, seq: int, event: events.AgentAdopted) -> None:
+    async def _read_first(
+        self, runner: Runner, session: Session, replaced: str, seq: int, event: events.AgentAdopted
+    ) -> None:
         """Read what an agent left, before what is due for it is done."""
         try:
-            await runner.read_what_is_left(self._directory(session))
+            await runner.read_what_is_left(self._directory(session), replaced)
         except JournalError:
             raise
         except Exception as error:  # noqa: BLE001 - what one agent left must not end the daemon

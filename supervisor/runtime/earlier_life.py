@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from supervisor.protocol.errors import UsageError
-from supervisor.runtime.identity import Identity, is_running, read_identity
+from supervisor.protocol.identity import Identity
+from supervisor.runtime.identity import is_running, read_identity
 from supervisor.runtime.leftovers import nobody_left
 
 MOST_ASIDE = 10_000

@@ -1,7 +1,8 @@
-"""Lost agents: end what is left of a tree whose shim was killed.
+"""Ending what a shim does not end: because it was killed, stopped, or another answers in its place.
 
-The kernel has killed the CLI with its shim; the tools live on as children of init. A cgroup still holds them. Without
-one they are known by the nonce in their environment, and their descendants with them.
+The kernel kills the CLI with its shim; the tools live on as children of init. A cgroup still holds those that did not
+leave it. All carry the mark of their agent, which none can take off (`supervisor.runtime.marks`), and those that did not clear
+their environment its nonce; the descendants of these belong to them.
 """
 
 import os
@@ -14,23 +15,52 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from supervisor.runtime import shims, trees
-from supervisor.runtime.identity import NONCE_VARIABLE, Identity, is_running, read_identity
+from supervisor.protocol.identity import Identity
+from supervisor.runtime import marks, shims, trees
+from supervisor.runtime.identity import (
+    NONCE_VARIABLE,
+    cli_is_running,
+    is_running,
+    is_this_boot,
+    read_identity,
+)
+
+SHIM_PROGRAM = "/supervisor/runtime/shim.py\0"
+"""In the command line of every shim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What ending a lost agent's processes came to."""
+    """What ending an agent's processes came to."""
 
     ended: tuple[str, ...]
     """Who was found, as `PID NAME`."""
     left: int
     """How many could not be ended."""
+    strays: tuple[str, ...] = ()
+    """Who may be this agent's or another's: each carries the mark of some agent, a lower one than this agent's, and no shim
+    watches over it. A process can lower its mark, and so hide whose it is. These are left alone."""
+
+    @property
+    def found(self) -> bool:
+        """Whether anybody lived."""
+        return bool(self.ended or self.left)
+
+    def __str__(self) -> str:
+        """What was done, as a part of a sentence."""
+        what = (
+            f"{len(self.ended)} processes it left were ended, {self.left} could not be"
+            if self.found
+            else "nobody was left"
+        )
+        if self.strays:
+            what += f"; {', '.join(self.strays)} may be of it too, which is not known: they hide whose they are and were left alone"
+        return what
 
 
 def find_leftovers(identity: Identity) -> set[int]:
     """Processes of an agent that live although its shim does not; nobody while the shim lives."""
-    return set() if is_running(identity) else _in_group(identity) | _with_nonce(identity)
+    return set() if is_running(identity) else _in_group(identity) | _known_again(identity)
 
 
 def end_leftovers(identity: Identity) -> Cleared:
@@ -41,29 +71,81 @@ def end_leftovers(identity: Identity) -> Cleared:
         named.update({pid: trees.name(pid) for pid in found if pid not in named})
         if identity.cgroup:
             trees.Tree(None, identity.cgroup).end()
-        for pid in _with_nonce(identity):
+        for pid in _known_again(identity):
             _kill(pid, identity)
         trees.pause()
-    return Cleared(tuple(f"{pid} {name}" for pid, name in sorted(named.items())), len(found))
+    return Cleared(tuple(f"{pid} {name}" for pid, name in sorted(named.items())), len(found), _strays(identity))
 
 
-def nobody_left(directory: Path) -> bool:
-    """End what an agent left, its directory says of whom; whether nobody of it lives now. Blocks like `end_leftovers`."""
-    identity = read_identity(directory)
+def end_everything(identity: Identity) -> Cleared:
+    """End an agent whose shim does not do it: the tree below the shim, the shim, and what is left then. Blocks, at most 7 s.
+
+    The tree comes first: below a living shim no process gets away by having its parent end. A shim that stands still is
+    one as well as any other.
+    """
+    named: dict[int, str] = {}
+    if is_running(identity):
+        tree = trees.Tree(identity.shim_pid, identity.cgroup)
+        named = {pid: trees.name(pid) for pid in tree.members()}
+        tree.end()
+        _kill_shim(identity)
+    cleared = end_leftovers(identity)
+    left = cleared.left + is_running(identity)
+    ended = (*(f"{pid} {name}" for pid, name in sorted(named.items())), *cleared.ended)
+    return Cleared(ended, left, cleared.strays)
+
+
+def survivors(identity: Identity) -> set[int]:
+    """Whoever lives of a tree that is said to have been ended, by a look of our own that takes a fraction of a millisecond.
+
+    It asks after the CLI itself, its process group, and the control group. What left all of these is found by walking
+    from the shim, which did so, or by `find_leftovers` once the shim has gone.
+    """
+    if not is_this_boot(identity):
+        return set()
+    found = _in_group(identity)
+    if cli_is_running(identity):
+        found.add(identity.cli_pid)
+    try:
+        os.killpg(identity.cli_pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return found
+    return found | {pid for pid in _everybody() if _is_in_process_group(pid, identity.cli_pid)}
+
+
+def nobody_left(directory: Path, known: Identity | None = None) -> bool:
+    """End what an agent left; whether nobody of it lives now. Blocks like `end_leftovers`.
+
+    Args:
+        directory: Of its shim, which wrote down who they are.
+        known: The same from the journal, which is to be believed first.
+    """
+    identity = known or read_identity(directory)
     return identity is None or (not is_running(identity) and end_leftovers(identity).left == 0)
 
 
-async def end_launch(directory: Path) -> bool:
-    """End a launch that no runner watches over, by its shim where that answers; whether nobody of it lives now."""
-    with suppress(shims.ShimGoneError, shims.ShimSilentError, OSError):
-        shim = await shims.Shim.attach(directory, await anyio.to_thread.run_sync(_printed, directory))
+async def end_by_hand(known: Identity | None, directory: Path) -> Cleared | None:
+    """End everything of a launch without its shim; None if nobody knows who its processes are. Arguments as for `nobody_left`."""
+    identity = known or await anyio.to_thread.run_sync(read_identity, directory)
+    return None if identity is None else await anyio.to_thread.run_sync(end_everything, identity)
+
+
+async def end_launch(directory: Path, known: Identity | None = None) -> bool:
+    """End a launch that no runner watches over, by its shim where that answers; whether nobody of it lives now.
+
+    Arguments as for `nobody_left`.
+    """
+    identity = known or await anyio.to_thread.run_sync(read_identity, directory)
+    with suppress(shims.ShimGoneError, shims.ShimSilentError, shims.ShimReplacedError, OSError):
+        shim = await shims.Shim.attach(directory, await anyio.to_thread.run_sync(_printed, directory), known=identity)
         shim.end_tree()
         async for heard in shim.events():
             if isinstance(heard, shims.Exited) and heard.record.left == 0:
-                shim.close()
-                return True
+                break
         shim.close()
-    return await anyio.to_thread.run_sync(nobody_left, directory)
+    if identity is None:
+        return True
+    return (await anyio.to_thread.run_sync(end_everything, identity)).left == 0
 
 
 def _printed(directory: Path) -> int:
@@ -72,13 +154,13 @@ def _printed(directory: Path) -> int:
 
 
 def _in_group(identity: Identity) -> set[int]:
-    return trees.Tree(None, identity.cgroup).members()
+    return trees.Tree(None, identity.cgroup).members() if is_this_boot(identity) else set()
 
 
-def _with_nonce(identity: Identity) -> set[int]:
-    """Everybody whose environment holds the nonce, and everybody below them."""
-    marked = {pid for pid in _everybody() if _is_marked(pid, identity)}
-    family = marked.union(*(trees.descendants(pid) for pid in marked))
+def _known_again(identity: Identity) -> set[int]:
+    """Everybody who carries the mark or the nonce, and everybody below them."""
+    known = {pid for pid in _everybody() if _carries(pid, identity)} if is_this_boot(identity) else set()
+    family = known.union(*(trees.descendants(pid) for pid in known))
     return {pid for pid in family if trees.states(pid) - trees.GONE}
 
 
@@ -86,11 +168,34 @@ def _everybody() -> Iterator[int]:
     return (int(name) for name in trees.listing("/proc") if name.isdigit())
 
 
-def _is_marked(pid: int, identity: Identity) -> bool:
-    if not identity.nonce:
+def _carries(pid: int, identity: Identity) -> bool:
+    """Whether a process carries the agent's mark, or its nonce and nobody else's mark."""
+    mark = marks.mark_of(pid)
+    if mark is None or (mark == identity.mark and mark > 0):
+        return mark is not None
+    if not identity.nonce or (identity.mark and mark < marks.own()):
         return False
-    mark = f"{NONCE_VARIABLE}={identity.nonce}"
-    return mark in trees.read(f"/proc/{pid}/environ").split("\0")
+    return f"{NONCE_VARIABLE}={identity.nonce}" in trees.read(f"/proc/{pid}/environ").split("\0")
+
+
+def _strays(identity: Identity) -> tuple[str, ...]:
+    if not identity.mark or not is_this_boot(identity):
+        return ()
+    lower = (pid for pid in _everybody() if (marks.mark_of(pid) or identity.mark) < identity.mark)
+    return tuple(f"{pid} {trees.name(pid)}" for pid in lower if trees.states(pid) - trees.GONE and not _is_watched(pid))
+
+
+def _is_watched(pid: int) -> bool:
+    """Whether a shim is above a process, which no process of an agent can be; if nobody can say, it counts as watched."""
+    line = trees.lineage(pid)
+    return line is None or any(
+        SHIM_PROGRAM in trees.read(f"/proc/{each}/cmdline") and not marks.is_marked(each) for each in line[1:]
+    )
+
+
+def _is_in_process_group(pid: int, group: int) -> bool:
+    fields = trees.stat_fields(f"/proc/{pid}/stat")
+    return bool(fields) and int(fields[2]) == group and fields[0] not in trees.GONE
 
 
 def _kill(pid: int, identity: Identity) -> None:
@@ -101,9 +206,25 @@ def _kill(pid: int, identity: Identity) -> None:
         return
     try:
         family = (pid, *trees.ancestors(pid))
-        if any(_is_marked(member, identity) for member in family):
+        if any(_carries(member, identity) for member in family):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:  # it has gone, or is not ours to signal: the next look says which
         return
+    finally:
+        os.close(handle)
+
+
+def _kill_shim(identity: Identity) -> None:
+    """SIGKILL the shim and wait until it has gone; the same care."""
+    try:
+        handle = os.pidfd_open(identity.shim_pid)
+    except OSError:
+        return
+    try:
+        if is_running(identity):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        deadline = trees.now() + trees.END_SECONDS
+        while is_running(identity) and trees.now() < deadline:
+            trees.pause()
     finally:
         os.close(handle)

@@ -36,8 +36,10 @@ from supervisor.protocol.commands import (
     Terminate,
     Thaw,
 )
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode, request_id_of
+from supervisor.protocol.words import Severity
 from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.containment import Ceiling
@@ -47,7 +49,7 @@ from supervisor.runtime.identity import read_identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalState
 from supervisor.runtime.launcher import Brings
-from supervisor.runtime.leftovers import end_leftovers
+from supervisor.runtime.leftovers import Cleared, end_by_hand, survivors
 from supervisor.runtime.log import log
 from supervisor.runtime.timers import Timers
 
@@ -60,6 +62,10 @@ has closed, on a busy machine for more than a second."""
 
 FIND_AGAIN_SECONDS = 1.0
 """Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
+
+SHIM_ENDS_SECONDS = 10.0
+"""How long a shim may take to end its tree before that is done without it: it waits 5 s at most for processes that the kernel
+holds, and some milliseconds usually."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
@@ -105,8 +111,8 @@ class Tools:
     """Looks which files changed; what comes of a look after a call is told later."""
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome told; returns at once."""
-    fault: Callable[[str, str, str], object]
-    """Notes an incident that is no decision: the agent, the incident's type, and a sentence."""
+    fault: Callable[..., object]
+    """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its severity."""
     answers_due: Callable[[str], bool]
     """Whether the CLI of the agent waits for something from us."""
     reattached: Callable[[str], object]
@@ -134,6 +140,7 @@ class Runner:
         errors: Where in its error output.
         shim: One that was found alive.
         held: What holds the agent's processes, where they were started before.
+        identity: Who they are, as the journal has it.
     """
 
     def __init__(
@@ -145,6 +152,7 @@ class Runner:
         shim: shims.Shim | None = None,
         held: str = "",
         errors: int = 0,
+        identity: Identity | None = None,
     ) -> None:
         self.agent = agent
         self.done = anyio.Event()
@@ -153,6 +161,8 @@ class Runner:
         self._ended = ended
         self._shim = shim
         self._held = held
+        self._identity = identity
+        self._tasks: TaskGroup | None = None
         self._enforcer: Enforcer | None = None
         self._limited: ApplyLimits | None = None
         self._digest: str | None = None
@@ -175,6 +185,7 @@ class Runner:
     async def run(self) -> None:
         """Perform and listen until the agent has ended."""
         async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
             timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
             if self._shim is not None:
                 self._listen(tasks, self._shim)
@@ -261,6 +272,17 @@ class Runner:
                     self._enforcer.go_on()
             case EndTree():
                 self._shim.end_tree()
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._see_it_end, self._shim, name=f"end of {self.agent}")
+
+    async def _see_it_end(self, shim: shims.Shim) -> None:
+        """End a tree that its shim does not end: a program of the agent may have stopped the shim."""
+        await anyio.sleep(SHIM_ENDS_SECONDS)
+        if self._shim is not shim:
+            return
+        what = f"The shim of agent {self.agent} did not end its processes within {SHIM_ENDS_SECONDS:g} s. They are ended without it."
+        self._tools.fault(self.agent, "shim_silent", what, Severity.CRITICAL)
+        await end_by_hand(self._identity, shim.directory)  # by which the connection closes, and the rest is read
 
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
         if command.number > 1:
@@ -280,6 +302,7 @@ class Runner:
             except shims.LaunchError as error:
                 self._tell(events.LaunchFailed, error=str(error))
                 return
+        self._identity = shim.identity
         self._listen(tasks, shim)
         self.launched(shim, command.number)
 
@@ -293,7 +316,7 @@ class Runner:
     def launched(self, shim: shims.Shim, number: int) -> None:
         """Tell the session that its processes run."""
         facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment, "number": number}
-        self._tell(events.AgentLaunched, **facts)
+        self._tell(events.AgentLaunched, **facts, identity=shim.identity)
 
     def _listen(self, tasks: TaskGroup, shim: shims.Shim) -> None:
         self._shim, self._held = shim, shim.containment
@@ -317,9 +340,9 @@ class Runner:
         """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
         while not await self._hear_out(shim):
             again = await self._find_again(shim.directory)
-            if again is None:
+            if not isinstance(again, shims.Shim):
                 self._forget(shim)
-                await self.read_what_is_left(shim.directory)
+                await self.read_what_is_left(shim.directory, again)
                 break
             self._shim = shim = again
             if self._enforcer is not None:
@@ -333,19 +356,22 @@ class Runner:
         if self._shim is shim:
             self._shim = None
 
-    async def _find_again(self, directory: Path) -> shims.Shim | None:
-        """The shim, where it lives although it closed the connection; None where it has gone."""
+    async def _find_again(self, directory: Path) -> shims.Shim | str:
+        """The shim, if it lives although it closed the connection; else why it cannot be reached, empty if it has gone."""
         attempts = 0
         while True:
             try:
-                return await shims.Shim.attach(directory, self._splitter.received, self._errors.received)
+                where = self._splitter.received, self._errors.received
+                return await shims.Shim.attach(directory, *where, self._identity)
             except shims.ShimSilentError as error:
                 attempts += 1
                 if attempts == SILENT_ATTEMPTS:
                     self._tools.fault(self.agent, "shim_silent", str(error))
                 await anyio.sleep(FIND_AGAIN_SECONDS)
+            except shims.ShimReplacedError as error:
+                return str(error)
             except (shims.ShimGoneError, OSError):
-                return None
+                return ""
 
     async def _hear_out(self, shim: shims.Shim) -> bool:
         """Tell the session all that comes by this connection; whether the agent's end was among it."""
@@ -363,9 +389,12 @@ class Runner:
                 case shims.Frozen():
                     self._tell(events.TreeFrozen, micros=heard.micros)
                 case shims.Ended():
-                    self._tell(events.TreeEnded, micros=heard.micros, left=heard.left)
+                    left = max(heard.left, len(await self._survivors()))
+                    self._tell(events.TreeEnded, micros=heard.micros, left=left)
                 case shims.Exited():
                     exited = True
+                    if heard.record.left or await self._survivors():
+                        await self._end_the_rest(shim.directory)
                     self.exited(heard.record)
                 case shims.Fault() if (
                     self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
@@ -397,28 +426,48 @@ class Runner:
         text = line.data.decode(errors="replace") if frame is None else None
         self._tell(events.LineReceived, end=line.end, frame=frame, text=text)
 
-    async def read_what_is_left(self, directory: Path) -> bool:
+    async def _survivors(self) -> set[int]:
+        """Who lives of a tree that the shim says has ended, by our own look."""
+        return set() if self._identity is None else await anyio.to_thread.run_sync(survivors, self._identity)
+
+    async def _end_the_rest(self, directory: Path) -> None:
+        """End whoever lives although the agent is said to have ended, and tell of them if there were any."""
+        cleared = await end_by_hand(self._identity, directory)
+        if cleared is not None and cleared.found:
+            what = f"Agent {self.agent} was said to have ended, with nobody left. A look showed otherwise: {cleared}."
+            self._tools.fault(self.agent, "processes_left", what, Severity.CRITICAL)
+
+    async def read_what_is_left(self, directory: Path, replaced: str = "") -> bool:
         """The shim is gone: tell the session the rest of the output and how the agent ended, or that it was lost.
+
+        Args:
+            directory: The shim's.
+            replaced: Why the shim, which lives, cannot be reached; the agent is then ended first.
 
         Returns:
             Whether there was an exit record.
         """
+        cleared = await end_by_hand(self._identity, directory) if replaced else None
         record = await anyio.to_thread.run_sync(shims.read_exit_record, directory)
         rest = shims.read_rest(directory, self._splitter.received)
         while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
         errors = await anyio.to_thread.run_sync(shims.read_errors, directory, self._errors.received)
         await self._read_errors(errors)
+        if replaced:
+            what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."
+            self._tools.fault(self.agent, "shim_replaced", what, Severity.CRITICAL)
+            self._tell(events.AgentVanished, reason=f"ended by chaperon: {replaced} {_done(cleared)}", ours=True)
+            return False
         if record is not None:
+            await self._end_the_rest(directory)
             self.exited(record)
             return True
-        identity = await anyio.to_thread.run_sync(read_identity, directory)
-        found = "nobody was left"
+        identity = self._identity or await anyio.to_thread.run_sync(read_identity, directory)
         if identity is not None:
             self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
-            cleared = await anyio.to_thread.run_sync(end_leftovers, identity)
-            found = f"{len(cleared.ended)} processes it left were ended, {cleared.left} could not be"
-        self._tell(events.AgentVanished, reason=f"its shim was killed; {found}")
+        cleared = await end_by_hand(identity, directory)
+        self._tell(events.AgentVanished, reason=f"its shim was killed; {_done(cleared)}")
         return False
 
     def exited(self, record: shims.ExitRecord) -> None:
@@ -464,3 +513,12 @@ class Runner:
     def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
         stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}
         self._tools.happened(kind(**stamp, **facts))  # type: ignore[arg-type]
+
+
+def _done(cleared: Cleared | None) -> str:
+    """What ending an agent's processes came to; that nothing is known if it was not known whom to look for."""
+    return (
+        "nobody knows who its processes were, so whether some are left is not known"
+        if cleared is None
+        else str(cleared)
+    )

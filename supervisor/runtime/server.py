@@ -6,7 +6,7 @@ HTTP is spoken with nobody else: no protocol is made for a connection that was n
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import anyio
@@ -49,7 +49,7 @@ async def serve(
     api: FastAPI,
     listening: socket.socket,
     house: House,
-    shims: Callable[[], Mapping[int, str]],
+    whose: Callable[[Collection[int], int], str],
     refused: Callable[[Refusal], object],
     most: int,
 ) -> None:
@@ -61,7 +61,7 @@ async def serve(
         api: What answers.
         listening: The socket.
         house: What the look at each peer is made by.
-        shims: Gives the agents of all living shims, by process id.
+        whose: Says whose agent's a process is, see `Admission`.
         refused: Told of each peer that was turned away.
         most: How many connections may be open at once.
     """
@@ -105,6 +105,6 @@ async def serve(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run, name="uvicorn")
         try:
-            await Admission(listening, house, shims, refused, welcome).run()
+            await Admission(listening, house, whose, refused, welcome).run()
         finally:
             server.should_exit = True

@@ -35,6 +35,7 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.admission import House, most_connections
 from supervisor.runtime.answering import Brought
@@ -46,7 +47,6 @@ from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.earlier_life import living
 from supervisor.runtime.hooks import Hooks
-from supervisor.runtime.identity import Identity
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog, latest
 from supervisor.runtime.journal import Journal, JournalState, Recovery
@@ -372,7 +372,7 @@ async def _serve(
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, metrics, name="metrics")
         daemon.answering.set()
-        await serve(api, listening, house, daemon.shim_agents, daemon.refused, most_connections(allowed()))
+        await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
 def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":

@@ -21,7 +21,8 @@ HEADER = struct.Struct(">IB")
 OFFSET = struct.Struct(">Q")
 
 HELLO = 1
-"""`{shim_pid, cli_pid, out_size, containment}`: always the first, unless the CLI could not be started."""
+"""`{shim_pid, cli_pid, out_size, containment, identity}`: always the first, unless the CLI could not be started. The identity
+is what `agent.json` had when it was written."""
 OUTPUT = 2
 """Eight bytes of offset, then what the CLI printed there."""
 ACCEPTED = 3

@@ -26,14 +26,22 @@ import anyio
 import anyio.to_thread
 
 from supervisor.protocol.errors import ChaperonError
-from supervisor.runtime import marks, shim_wire
-from supervisor.runtime.identity import NONCE_VARIABLE, is_running, read_identity
+from supervisor.protocol.identity import Identity
+from supervisor.runtime import marks, shim_wire, trees
+from supervisor.runtime.credentials import peer_of
+from supervisor.runtime.identity import NONCE_VARIABLE, checked, is_running, read_identity
 
 PROGRAM = Path(__file__).with_name("shim.py")
 
 HELLO_SECONDS = 10.0
 """How long a shim may take until it speaks. It takes 40 ms here, most of it Python's start; a machine that starts fifty
 agents at once on two cores takes seconds."""
+
+GOES_SECONDS = 5.0
+"""How long a shim whose socket is closed may take to be gone: on a busy machine more than a second."""
+
+POLL_SECONDS = 0.02
+"""Between two looks whether it has."""
 
 RECEIVE_BYTES = 262_144
 """Most taken from the socket at once: a little over what the kernel holds for a Unix socket by default."""
@@ -45,6 +53,10 @@ class LaunchError(ChaperonError):
 
 class ShimGoneError(ChaperonError):
     """Nobody listens in this directory: the agent has ended, with an exit record or without."""
+
+
+class ShimReplacedError(ChaperonError):
+    """The shim lives and cannot be reached: its socket was taken away, or somebody else answers there."""
 
 
 class ShimSilentError(ChaperonError):
@@ -188,6 +200,8 @@ class Shim:
         self.cli_pid = 0
         self.containment = ""
         """`cgroup:PATH` or `subreaper`."""
+        self.identity: Identity | None = None
+        """Who its processes are; None for a shim of an older chaperon."""
         self._connection = connection
         self._frames = shim_wire.Frames()
         self._received: deque[tuple[int, bytes]] = deque()
@@ -220,28 +234,35 @@ class Shim:
         return shim
 
     @classmethod
-    async def attach(cls, directory: Path, offset: int, errors: int | None = None) -> Self:
+    async def attach(
+        cls, directory: Path, offset: int, errors: int | None = None, known: Identity | None = None
+    ) -> Self:
         """Find a living shim again, and go on reading behind the last byte that was dealt with.
 
         Args:
             directory: The launch's.
             offset: Where its output is read on.
             errors: Where its error output is; None: it is not wanted.
+            known: Who its processes are, as the journal has it; what the directory says is believed if this is left out.
 
         Raises:
             ShimGoneError: Nobody listens. `read_exit_record` says how the agent ended, if it did; without a record it
                 was lost, and `leftovers.end_leftovers` clears up.
             ShimSilentError: The shim lives and does not answer. The agent is not lost: ask again.
+            ShimReplacedError: The shim lives, and another process answers in its place, or nobody does: its socket was
+                taken away. `leftovers.end_everything` ends its agent, which nobody can watch any more.
         """
+        identity = known or await anyio.to_thread.run_sync(read_identity, directory)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         shim = cls(connection, directory)
         try:
             with _short(directory) as path:
                 connection.connect(f"{path}/shim.sock")
+            await anyio.to_thread.run_sync(_refuse_another, connection, directory, identity)
             await shim._begin(offset, errors)
         except (OSError, LaunchError) as error:
             shim.close()
-            raise await anyio.to_thread.run_sync(_unreachable, directory, error) from error
+            raise await anyio.to_thread.run_sync(_unreachable, directory, identity, error) from error
         except BaseException:
             shim.close()
             raise
@@ -306,6 +327,7 @@ class Shim:
             raise LaunchError(f"The shim closed before it spoke. Its log ends: {log!r}.")
         hello = json.loads(payload)
         self.pid, self.cli_pid, self.containment = hello["shim_pid"], hello["cli_pid"], hello["containment"]
+        self.identity = checked(hello.get("identity"))
 
     def _ask(self, **command: Any) -> None:
         if self._ready.closed:
@@ -348,15 +370,35 @@ class Shim:
             self.close()
 
 
-def _unreachable(directory: Path, why: Exception) -> ShimGoneError | ShimSilentError:
-    identity = read_identity(directory)
+def _refuse_another(connection: socket.socket, directory: Path, identity: Identity | None) -> None:
+    """Refuse whoever listens there if it is not the shim: a program of the agent can rename the socket and bind its own."""
+    who = peer_of(connection)
+    if who.uid != os.geteuid() or (identity is not None and who.pid != identity.shim_pid):
+        name = trees.name(who.pid) or "which has ended"
+        wanted = f", in place of the agent's shim {identity.shim_pid}" if identity is not None else ""
+        raise ShimReplacedError(f"Process {who.pid} ({name}) of user {who.uid} listens in {directory}{wanted}.")
+    if identity is not None and not is_running(identity):
+        raise ConnectionRefusedError("it ended as it was connected to")
+
+
+def _unreachable(
+    directory: Path, identity: Identity | None, why: Exception
+) -> ShimGoneError | ShimSilentError | ShimReplacedError:
     ended = (directory / "exit.json").exists()  # then all there is to know is in the files
-    if identity is not None and is_running(identity) and not ended:
-        return ShimSilentError(
-            f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
-            way_out="The agent goes on; look into shim.log, or try again.",
+    no_socket = isinstance(why, FileNotFoundError | ConnectionRefusedError)
+    deadline = trees.now() + GOES_SECONDS
+    while no_socket and not ended and identity is not None and is_running(identity) and trees.now() < deadline:
+        trees.pause(POLL_SECONDS)  # of one that was killed the socket closes first
+    if identity is None or ended or not is_running(identity):
+        return ShimGoneError(f"No shim listens in {directory}: {why}")
+    if no_socket:
+        return ShimReplacedError(
+            f"The shim {identity.shim_pid} of agent {identity.agent!r} lives, and its socket in {directory} was taken away."
         )
-    return ShimGoneError(f"No shim listens in {directory}: {why}")
+    return ShimSilentError(
+        f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
+        way_out="The agent goes on; look into shim.log, or try again.",
+    )
 
 
 def _decode(kind: int, payload: bytes) -> ShimEvent | None:

@@ -7,7 +7,7 @@ import resource
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
@@ -74,8 +74,11 @@ class Host:
         self.path = path
         self.welcomed: list[Arrival] = []
         self.refused: list[Refusal] = []
-        self.shims: Callable[[], Mapping[int, str]] = dict
+        self.agents: dict[int, str] = {}
         self.full = False
+
+    def whose(self, lineage: Collection[int], _mark: int) -> str:
+        return next((self.agents[pid] for pid in lineage if pid in self.agents), "")
 
     def welcome(self, arrival: Arrival) -> bool:
         if self.full:
@@ -98,7 +101,7 @@ async def admitting(tmp_path: Path, house: House | None = None) -> AsyncIterator
     host = Host(tmp_path / "socket")
     listening = await anyio.to_thread.run_sync(listen, host.path)
     async with anyio.create_task_group() as tasks:
-        found = Admission(listening, house or House(), lambda: host.shims(), host.refused.append, host.welcome)
+        found = Admission(listening, house or House(), host.whose, host.refused.append, host.welcome)
         tasks.start_soon(found.run)
         try:
             yield host
@@ -166,14 +169,14 @@ async def test_an_orphan_of_an_agent_is_refused_though_nothing_above_it_is_an_ag
 
 async def test_a_process_below_a_shim_is_refused_and_its_agent_is_named(tmp_path: Path) -> None:
     async with admitting(tmp_path) as host:
-        host.shims = lambda: {os.getpid(): "a7"}
+        host.agents = {os.getpid(): "a7"}
         assert (await anyio.to_thread.run_sync(hear, host.path)).startswith(b"HTTP/1.1 403 ")
     assert [(refusal.reason, refusal.agent) for refusal in host.refused] == [("agent", "a7")]
 
 
 async def test_who_is_refused_is_told_and_dropped_at_once(tmp_path: Path) -> None:
     async with admitting(tmp_path) as host:
-        host.shims = lambda: {os.getpid(): "a7"}
+        host.agents = {os.getpid(): "a7"}
         with anyio.fail_after(5):  # it used to be dropped after 5 s, where it asked for nothing
             head, _, body = (await anyio.to_thread.run_sync(hear, host.path)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 403 ")
@@ -183,11 +186,11 @@ async def test_who_is_refused_is_told_and_dropped_at_once(tmp_path: Path) -> Non
 async def test_a_thousand_connections_of_an_agent_leave_room_for_others(tmp_path: Path) -> None:
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     async with admitting(tmp_path) as host:
-        host.shims = lambda: {os.getpid(): "a7"}
+        host.agents = {os.getpid(): "a7"}
         for _ in range(1_000):
             with socket.socket(socket.AF_UNIX) as connection:
                 await anyio.to_thread.run_sync(connection.connect, str(host.path))
-        host.shims = dict
+        host.agents = {}
         assert await anyio.to_thread.run_sync(hear, host.path) == WELCOME
         assert sum(1 for _ in Path("/proc/self/fd").iterdir()) < before + 20
 

@@ -5,7 +5,7 @@ import pwd
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -33,14 +33,18 @@ def path() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def shims_of_ours() -> dict[int, str]:
+def nobodys(_lineage: Collection[int], _mark: int) -> str:
+    return ""
+
+
+def an_agents(lineage: Collection[int], _mark: int) -> str:
     """All that we start counts as an agent's."""
-    return {os.getpid(): "a1"}
+    return "a1" if os.getpid() in lineage else ""
 
 
 @asynccontextmanager
 async def serving(
-    path: Path, mode: int, shims: Callable[[], Mapping[int, str]] = dict, most: int = 100
+    path: Path, mode: int, whose: Callable[[Collection[int], int], str] = nobodys, most: int = 100
 ) -> AsyncIterator[list[Refusal]]:
     api = FastAPI()
     refused: list[Refusal] = []
@@ -55,7 +59,7 @@ async def serving(
 
     listening = await anyio.to_thread.run_sync(listen, path, mode)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve, api, listening, House(mode), shims, refused.append, most)
+        tasks.start_soon(server.serve, api, listening, House(mode), whose, refused.append, most)
         try:
             yield refused
         finally:
@@ -122,7 +126,7 @@ async def test_with_group_access_members_get_in_and_others_do_not(path: Path) ->
 
 
 async def test_a_process_below_a_shim_is_refused_and_told(path: Path) -> None:
-    async with serving(path, 0o600, shims_of_ours) as refused:
+    async with serving(path, 0o600, an_agents) as refused:
         answer = await anyio.to_thread.run_sync(ask, path, os.geteuid())
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert b"an agent's own process may not steer agents" in answer

@@ -58,7 +58,7 @@ async def test_a_server_that_has_ended_leaves_nothing_in_the_event_loop(tmp_path
     listening = await anyio.to_thread.run_sync(listen, tmp_path / "socket")
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve, make_api(said), listening, House(), dict, said.append, 10)
+            tasks.start_soon(serve, make_api(said), listening, House(), lambda *_: "", said.append, 10)
             async with await anyio.connect_unix(tmp_path / "socket") as client:
                 await client.send(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
                 while b"first" not in await client.receive():

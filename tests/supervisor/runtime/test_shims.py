@@ -23,6 +23,7 @@ from supervisor.runtime.shims import (
     Output,
     Shim,
     ShimGoneError,
+    ShimReplacedError,
     ShimSilentError,
     read_exit_record,
     read_rest,
@@ -340,3 +341,35 @@ async def test_an_offset_beyond_the_output_is_a_fault_and_costs_nothing(yard: Ya
 async def test_nothing_is_left_to_read_where_nothing_ran(tmp_path: Path) -> None:
     assert list(read_rest(tmp_path, 0)) == []
     assert read_exit_record(tmp_path) is None
+
+
+async def test_whoever_took_the_shims_socket_over_is_not_spoken_with(yard: Yard) -> None:
+    shim = await yard.sh("echo up; read x")
+    await yard.read_until(shim, b"up\n")
+    (shim.directory / "shim.sock").rename(shim.directory / "real")
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(str(shim.directory / "shim.sock"))
+        taken.listen()
+        with pytest.raises(
+            ShimReplacedError, match=f"Process {os.getpid()} .* in place of the agent's shim {shim.pid}"
+        ):
+            await yard.attach(shim.directory)
+        taken.setblocking(False)
+        connection, _ = taken.accept()
+        with connection:
+            connection.setblocking(False)
+            assert connection.recv(100) == b"", "and was told nothing"
+
+
+async def test_a_shim_whose_socket_was_taken_away_is_told_from_one_that_is_going(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shims, "GOES_SECONDS", 0.2)
+    shim = await yard.sh("echo up; read x")
+    await yard.read_until(shim, b"up\n")
+    (shim.directory / "shim.sock").rename(shim.directory / "real")
+    with pytest.raises(ShimReplacedError, match=r"lives, and its socket in .* was taken away"):
+        await yard.attach(shim.directory)
+    os.kill(shim.pid, signal.SIGKILL)
+    with pytest.raises(ShimGoneError):
+        await yard.attach(shim.directory)
