@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interventions import resource_throttling
+from interventions.checkpoint_rollback import FRESH
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
 from interventions.episodes import Episodes
 from interventions.scoring import Score, score
@@ -34,6 +35,21 @@ SPEAKING = frozenset({SOFT, InterventionKind.CONTEXT_REINFORCEMENT})
 
 ASKED_A_PERSON = "a person decides about rollbacks here, and was asked"
 """Why a rollback that was due is not done where `auto_rollback` is off."""
+
+SPENT = frozenset(
+    {
+        "tokens",
+        "cost",
+        "cost_usd",
+        "run time",
+        "seconds",
+        "time per step",
+        "calls",
+        "file operations",
+        "file_operations",
+    }
+)
+"""Resources that are used up and not held: as detectors and limits name them."""
 
 Asked = Callable[[PersonReason, Issue], bool]
 """Whether a person was asked already."""
@@ -131,6 +147,9 @@ class Chooser:
                 return self._left(
                     PersonReason.NOTHING_LEFT, issue, "only a stop is left, and none is called for yet", asked
                 )
+            if kind is ROLLBACK and (why := self._needless(case)):
+                search.out[kind] = search.instead = why
+                continue
             if kind is ROLLBACK and not self._settings.auto_rollback:
                 if not asked(PersonReason.ROLLBACK_PROPOSED, issue):
                     return self._proposal(case)
@@ -143,6 +162,15 @@ class Chooser:
                 search.instead = planned.why if kind is ROLLBACK else search.instead
                 continue
             return self._picked(kind, planned, worth, position, whole, search)
+
+    def _needless(self, case: Case) -> str:
+        """Why a rollback would change nothing for the better, or the empty string."""
+        if case.issue.details.get("resource") in SPENT:
+            return "what is used up does not come back with the files"
+        found = case.situation.checkpoints.before(case.issue, self._settings.checkpoint_rollback.max_rollback_depth)
+        if isinstance(found, str) or not found.unchanged or case.issue.type in FRESH:
+            return ""
+        return f"no file has changed since {found.name}"
 
     def _barred(self, kind: InterventionKind, issue: Issue, episodes: Episodes, past: Past) -> str:
         """Why a kind may not be used, or the empty string."""

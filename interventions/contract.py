@@ -101,6 +101,8 @@ class GoodMoment:
     """What it holds and from when, for the agent and a person."""
     depth: int
     """How many checkpoints back it is; 1 is the newest."""
+    unchanged: bool = False
+    """Whether no file has changed since, as far as the agent's own calls tell."""
 
 
 class Checkpoints(Protocol):
@@ -146,6 +148,8 @@ class Situation:
     """Now, in seconds on the clock that never goes back."""
     listening: bool = True
     """Whether the agent can be told anything; one that is held, finishing or starting cannot."""
+    finished: bool = False
+    """Whether its last turn has ended and nothing starts another: a word to it now would cost a turn that nobody asked for."""
     ended: bool = False
     """Whether its run is over."""
     well: bool = False

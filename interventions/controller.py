@@ -120,7 +120,7 @@ class Controller:
         self._limits = LimitsInForce(task.limits)
         self._throttled: Intervention | None = None
         self._calm_since: float | None = None
-        self._in_vain: tuple[bool, bool, int] | None = None
+        self._in_vain: tuple[bool, bool, bool, int] | None = None
         self._timeline: deque[Moment] = deque(maxlen=TIMELINE)
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,10 +231,11 @@ class Controller:
         if now.ended or (self._last is not None and self._last[1].id == now.id):
             return None
         now = replace(now, usage=self._meter.usage(now.mono))
-        chosen = self._announced() or self._answer_if_changed(now) or self._renewal(now)
+        renewed = None if now.finished else self._renewal(now)
+        chosen = self._announced() or self._answer_if_changed(now) or renewed
         if isinstance(chosen, Intervention) and self._window is not None:
             return self._window.judge(now.mono)
-        return chosen or self._easing(now)
+        return chosen or (None if now.finished else self._easing(now))
 
     def wakes_in(self, mono: float) -> float | None:
         """Seconds until something may be due though nothing happens; None where nothing can be.
@@ -266,7 +267,7 @@ class Controller:
         made again once something here was remembered, a call returned, the rest is over or the agent listens again; and
         each second, since strategies climb with time.
         """
-        standing = (now.listening, self._resting(now.mono), int(now.mono))
+        standing = (now.listening, now.finished, self._resting(now.mono), int(now.mono))
         if standing == self._in_vain:
             return None
         answer = self._answer(now)
@@ -279,6 +280,10 @@ class Controller:
             return None
         risk = self._refused[0] if now.mono - self._refused[1] < REVIEW_SECONDS else 0.0
         graded = [(worth_of(issue, risk, self._episodes, now.mono), issue) for issue in due]
+        if now.finished:
+            graded = [each for each in graded if each[1].type in ladders.CALLED_BACK or each[0].ceiling is STOP]
+        if not graded:
+            return None
         worth, issue = max(graded, key=lambda pair: (pair[0].total, pair[1].severity.rank, -pair[1].began))
         if worth.ceiling is not STOP:
             if not now.listening or self._resting(now.mono):

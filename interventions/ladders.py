@@ -39,6 +39,9 @@ NOT_STOPPED = frozenset({"blocked_on_human", "limit_reached"})
 """Types for which a stop mends nothing: behind their ladder stands a person. At a limit the gate refuses what changes
 something; one that is passed by far is raised as a `critical_action`."""
 
+CALLED_BACK = frozenset({"blocked_on_human", "hallucination", "test_tampering"})
+"""Types for which an agent is spoken to though it has finished: what it ended with is itself what is wrong."""
+
 FOR_A_PERSON = frozenset({"blocked_on_human"})
 """Types of which a person is told as soon as they are seen."""
 

@@ -153,5 +153,14 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
 
 
 def foretold(review: Review) -> bool:
-    """Whether the review names every file that the action would change: it writes or deletes files, and does nothing else."""
-    return bool(review.side_effects) and all(made.type in ("file_write", "file_delete") for made in review.side_effects)
+    """Whether the review names every file that the action would change, exactly, and it does nothing else."""
+    changed = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
+    effects = [made.target for made in review.side_effects if made.type in ("file_write", "file_delete")]
+    if not effects or len(effects) != len(review.side_effects) or not changed:
+        return False
+    return all(map(_exact, changed)) and all(effects)
+
+
+def _exact(path: str) -> bool:
+    """Whether a path is one file or folder, and no pattern, no word that only the shell knows, and no part of one."""
+    return path.startswith("/") and not any(mark in path for mark in "*?[]{}$`()~")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from monitors.review import definitions, levels
+from monitors.review import definitions, grounds, levels
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.findings import Finding, effect
 from monitors.review.judge import judge
@@ -48,6 +48,10 @@ def command_findings(
     return [*(finding for finding, _ in seen), *whole], seen
 
 
+_CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "sleep", "true", ":"})
+"""What may stand before a script in a command line though the review rests on the script: anything else may have made it."""
+
+
 def walked(command: str, scene: Scene, context: Context) -> tuple[Walk, dict[int, Uses]]:
     """Go through the script, and note what code in it does, by the identity of the command that has it."""
     uses: dict[int, Uses] = {}
@@ -61,13 +65,19 @@ def walked(command: str, scene: Scene, context: Context) -> tuple[Walk, dict[int
     def files(invocation: Invocation, word: str) -> str | None:
         path = scene.places.absolute(word, invocation.cwd)
         known = walk.files.get(path)
-        return known if known is not None else scene.facts.text(path, MAX_CODE)
+        return known if known is not None else read(path)
+
+    def read(path: str) -> str | None:
+        text = scene.facts.text(path, MAX_CODE)
+        if all(scene.reads_only(one) or one.name in _CHANGES_NO_FILE for one in walk.invocations[:-1]):
+            grounds.of_script(scene, path, text)
+        return text
 
     walk = Walk(
         cwd=scene.places.cwd,
         variables=_variables(scene, context),
         code=code,
-        text=lambda path: scene.facts.text(path, MAX_CODE),
+        text=read,
     )
     walk.script(command.replace("\0", ""))
     return walk, uses

@@ -113,6 +113,7 @@ class StepReviewer:
             rule=risk.worst.rule if risk.worst and decided is not Decision.ALLOW else "",
             side_effects=tuple(dict.fromkeys(effects))[:MAX_EFFECTS],
             touches=touches,
+            grounds=tuple(scene.grounds),
             risk_factors=(
                 *risk.factors,
                 *(Factor(f"rationality: {name}", part) for name, part in sense.parts.items() if part < 0.5),

@@ -7,7 +7,7 @@ from monitors.review.places import Places
 from monitors.review.rules import RuleBook
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Arg, Invocation
-from supervisor.protocol.actions import Touch
+from supervisor.protocol.actions import Ground, Touch
 
 MAX_TOUCHES = 200
 """Most paths listed for one action; a person reads no more, and detectors need only their number."""
@@ -24,6 +24,8 @@ class Scene:
     launchers: frozenset[str]
     """Names of the programs that start others."""
     touches: dict[tuple[str, str], Touch] = field(default_factory=dict)
+    grounds: list[Ground] = field(default_factory=list)
+    """Files that what is found rests on."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
     background: bool = False

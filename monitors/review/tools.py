@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from monitors.review import definitions, levels
+from monitors.review import definitions, grounds, levels
 from monitors.review.after import masked
 from monitors.review.findings import Finding, effect
 from monitors.review.programs.writing import writes_path
@@ -90,6 +90,7 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         )
         return
     absolute = scene.places.absolute(path)
+    grounds.of_target(scene, absolute)
     yield writes_path(scene, absolute)
     for name in ("content", "new_string", "new_source"):
         yield from definitions.written(scene, absolute, text(given, name))

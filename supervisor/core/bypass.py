@@ -26,7 +26,7 @@ RETURNS = frozenset({"PostToolUse", "PostToolUseFailure"})
 TEXT = 300
 """Characters of a call that are told."""
 
-How = Literal["blocked_call_ran", "ran_otherwise", "unreviewed_call", "settings_swapped"]
+How = Literal["blocked_call_ran", "ran_otherwise", "unreviewed_call", "settings_swapped", "written_elsewhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Bypass:
                 return f"The {self.tool} call {self.tool_use_id} was reviewed as `{self.reviewed}` and ran as `{self.ran}`: a hook of settings changed it after its review, or the gate's answer was forged."
             case "unreviewed_call":
                 return f"The {self.tool} call {self.tool_use_id} ran before the gate had answered, or without the gate being asked."
+            case "written_elsewhere":
+                return f"The {self.tool} call {self.tool_use_id} was reviewed as writing {self.reviewed}, and that file is as it was: a link was turned between the review and the act, and something else was written."
             case "settings_swapped":
                 return "What the settings of the repository bring changed while the CLI started, so nobody knows which of it counts there. A program may have written them, or a person."
 

@@ -254,6 +254,12 @@ class Captures:
         quiet = None if self._failed_at is None else round(max(0.0, mono - self._failed_at), 3)
         return RunMoment(seq, self._resume_session, self._resume_at, rate, quiet, state)
 
+    def _unchanged_since(self, made: CheckpointMade) -> bool:
+        """Whether none of the agent's calls has changed a file since a checkpoint."""
+        if self._running or self._background:
+            return False
+        return made.moment.seq >= self._last_effect or (self.captured and made.tree == self.made[-1].tree)
+
     def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
         """Return the newest checkpoint from before the issue began that is safe for it, or why there is none.
 
@@ -269,7 +275,8 @@ class Captures:
         serving = [made for made in self.made if self.mono - made.mono <= self.rules.serves_seconds]
         choice = choose([_as_checkpoint(made, number) for number, made in enumerate(serving)], issue, criteria)
         if choice.checkpoint is not None:
-            return _good_moment(serving[choice.checkpoint.number], self.mono, len(choice.passed_over) + 1)
+            made = serving[choice.checkpoint.number]
+            return _good_moment(made, self.mono, len(choice.passed_over) + 1, unchanged=self._unchanged_since(made))
         if not choice.passed_over:
             return "no checkpoint was taken"
         last = choice.passed_over[-1]
@@ -300,6 +307,6 @@ _TOLD = {
 }
 
 
-def _good_moment(made: CheckpointMade, mono: float, depth: int) -> GoodMoment:
+def _good_moment(made: CheckpointMade, mono: float, depth: int, *, unchanged: bool) -> GoodMoment:
     what = _TOLD.get(Reason(made.reason), made.reason)
-    return GoodMoment(made.name, f"{what}, {max(0.0, mono - made.mono):.0f} s ago", depth)
+    return GoodMoment(made.name, f"{what}, {max(0.0, mono - made.mono):.0f} s ago", depth, unchanged)

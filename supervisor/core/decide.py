@@ -309,6 +309,7 @@ class Decider:
             id=f"{now.agent}-{seq}",
             mono=now.mono,
             listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
+            finished=known.turns.finished,
             ended=known.state.ended,
             well=known.state is AgentState.DONE or stopped,
             history=known.calls.steps,

@@ -1,15 +1,18 @@
-"""Whether calls change the files that their reviews foretold: when the workspace is to be looked at, as a fold.
+"""What calls came to beside what their reviews foretold: when there is something to look at, and what it leads to, as a fold.
 
-Only calls whose reviews name every file that they would change are looked after, and only those that ran alone:
-of two at once nobody can say which changed what.
+Two things are looked at. Whether what a review rests on still held when the call had run: a script that was read for it, a file
+that a tool was to write. And, where only this agent works, whether files changed that the review did not foretell: in a
+worktree that was made for it, of a call whose review names every file, that ran alone and beside no command in the background.
+Elsewhere nobody can say whose a change was: another agent's, an editor's, a build's.
 """
 
 from monitors.review.after import foretold, in_changes
-from supervisor.protocol.actions import Review
-from supervisor.protocol.commands import LookAtChanges
+from supervisor.protocol.commands import LookAtChanges, LookAtGrounds
 from supervisor.protocol.events import ChangesSeen, ReviewMade
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import Decision
+
+Look = LookAtChanges | LookAtGrounds
 
 
 class Foreseen:
@@ -17,41 +20,54 @@ class Foreseen:
 
     Args:
         workspace: Where it works.
+        own: Whether that was made for it, so that nobody else changes anything there.
     """
 
-    def __init__(self, workspace: str) -> None:
+    def __init__(self, workspace: str, *, own: bool) -> None:
         self._workspace = workspace
-        self._running: dict[str, Review] = {}
+        self._own = own
+        self._running: dict[str, ReviewMade] = {}
         self._beside: set[str] = set()
-        """Calls that ran at the same time as others."""
+        """Calls that ran at the same time as others, or beside commands in the background."""
         self._told: set[str] = set()
-        self._due: list[LookAtChanges] = []
+        self._due: list[Look] = []
 
-    def reviewed(self, made: ReviewMade) -> None:
-        """A call is about to run, or is not."""
+    def reviewed(self, made: ReviewMade, *, beside: bool) -> None:
+        """A call is about to run, or is not.
+
+        Args:
+            made: What the gate said.
+            beside: Whether commands of the agent run in the background.
+        """
         id_ = made.action.tool_use_id
         if made.review.decision is Decision.BLOCK or not id_:
             return
-        self._running[id_] = made.review
-        if len(self._running) > 1:
+        self._running[id_] = made
+        if len(self._running) > 1 or beside:
             self._beside.update(self._running)
-        elif foretold(made.review):
+        elif self._own and foretold(made.review):
             self._due.append(LookAtChanges(self._workspace))
 
-    def returned(self, id_: str) -> None:
+    def returned(self, id_: str, *, failed: bool) -> None:
         """A call has run."""
-        review = self._running.pop(id_, None)
+        made = self._running.pop(id_, None)
         alone = id_ not in self._beside
         self._beside.discard(id_)
-        if review is not None and alone and foretold(review):
-            self._due.append(LookAtChanges(self._workspace, id_, review))
+        if made is None:
+            return
+        if made.review.grounds:
+            self._due.append(
+                LookAtGrounds(id_, made.review, made.review.updated_input or made.action.input, not failed)
+            )
+        if self._own and alone and foretold(made.review):
+            self._due.append(LookAtChanges(self._workspace, id_, made.review))
 
     def turn_ended(self) -> None:
         """Nothing runs any more."""
         self._running.clear()
         self._beside.clear()
 
-    def take(self) -> list[LookAtChanges]:
+    def take(self) -> list[Look]:
         """The looks that are due."""
         due, self._due = self._due, []
         return due

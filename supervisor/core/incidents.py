@@ -10,7 +10,7 @@ from supervisor.core.bypass import Bypass
 from supervisor.core.history import subject_of
 from supervisor.core.memory import Memory
 from supervisor.core.timers import STANDSTILL
-from supervisor.core.untold import IncidentCause, SettingsChanged
+from supervisor.core.untold import IncidentCause, ScriptChanged, SettingsChanged
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -47,11 +47,7 @@ SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it),
 def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
     agent, workspace = known.submitted.agent, known.submitted.workspace
-    at = (
-        at
-        if isinstance(cause, DetectorFailure | PluginFailure | ControlResponse | Bypass | SettingsChanged | Retrying)
-        else cause.at
-    )
+    at = getattr(cause, "at", at)
     resume = "chaperon doctor says whether the CLI works here."
     if known.processes.greeted:
         resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
@@ -113,6 +109,11 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
         case Bypass():
             what = f"{cause.sentence} Agent {agent} was not stopped for it, since interventions are off. Further ones are not told."
             return incident(cause.how, Severity.CRITICAL, what, f"chaperon stop --force {agent}")
+        case ScriptChanged(tool=tool, tool_use_id=id_, path=path):
+            what = f"{path} is not as it was when the {tool} call {id_} of agent {agent} was reviewed, which ran it. What ran may not be what was reviewed: a program may have changed it, or a person, or the call itself."
+            return incident(
+                "script_changed", Severity.MEDIUM, what, "Look at the file, and at what ran beside the call."
+            )
         case SettingsChanged(source=source, path=path):
             what = f"{path or source} changed while agent {agent} runs. It was kept from counting for this CLI: a program may have written it, or a person."
             way_out = f"Look at it before another agent is started there; what it says counts from the next start on ({workspace})."

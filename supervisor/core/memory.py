@@ -34,7 +34,7 @@ from supervisor.core.summary import Summary, WaitingAction
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.core.todo_list import TodoList
 from supervisor.core.turns import Turns
-from supervisor.core.untold import SettingsChanged, Untold
+from supervisor.core.untold import ScriptChanged, SettingsChanged, Untold
 from supervisor.protocol import control, messages
 from supervisor.protocol.events import (
     AgentAdopted,
@@ -50,6 +50,7 @@ from supervisor.protocol.events import (
     ErrorLineReceived,
     Event,
     FrameRejected,
+    GroundsShaken,
     InputAccepted,
     InterventionChosen,
     IssueSeen,
@@ -125,7 +126,7 @@ class Memory:
         self.outbox = Outbox()
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
-        self.foreseen = Foreseen(submitted.workspace)
+        self.foreseen = Foreseen(submitted.workspace, own=bool(submitted.branch))
         self.turns = Turns()
         self.calls = History()
         self.todo = TodoList()
@@ -202,6 +203,8 @@ class Memory:
                 self.allowances.remember(event)
             case ChangesSeen():
                 self._surprised(seq, event)
+            case GroundsShaken():
+                self._shaken(seq, event)
             case IssueSeen():
                 self.issues.raised(event.issue)
             case RungReached(rung=Rung.INTERRUPT):
@@ -276,7 +279,7 @@ class Memory:
                     made = self.calls.verdict(message.tool_use_id)
                     self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
                 if message.event == "ConfigChange":
-                    self.untold.settings_changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
+                    self.untold.changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
                     self.outbox.keep_out(message.request_id, KEPT_OUT)
                 else:
                     self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
@@ -347,7 +350,7 @@ class Memory:
         self.calls.returned(call)
         if self.todo.returned(call):
             self.summary.todo = self.todo.items
-        self.foreseen.returned(call.id)
+        self.foreseen.returned(call.id, failed=call.failed)
         self.captures.returned(call)
         self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
         if call.failed:
@@ -376,7 +379,7 @@ class Memory:
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.reviewed(event.review)
-        self.foreseen.reviewed(event)
+        self.foreseen.reviewed(event, beside=bool(self.turns.background or self.turns.commands))
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
         if event.review.rule == DEADLINE_PASSED:
@@ -390,6 +393,15 @@ class Memory:
         made = self.calls.verdict(event.tool_use_id)
         if made is not None:
             self.issues.fresh += self.foreseen.seen(event, made, seq)
+
+    def _shaken(self, seq: int, event: GroundsShaken) -> None:
+        """What a review rested on did not hold: what was written elsewhere ends the run, and of a script a person is told."""
+        made, id_ = self.calls.verdict(event.tool_use_id), event.tool_use_id
+        tool = made.action.tool if made else ""
+        for path in event.scripts:
+            self.untold.changed(ScriptChanged(tool, id_, path[-300:]))
+        for path in event.elsewhere[:1]:
+            self._bypassed(seq, bypass.Bypass("written_elsewhere", tool, id_, path[-300:]))
 
     def _intervention(self, seq: int, event: InterventionChosen) -> None:
         chosen = event.intervention
@@ -410,7 +422,8 @@ class Memory:
                     self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
             case RestoreFailed():
                 self.going_back.over()
-                self.untold.add(event)
+                if not event.needless:
+                    self.untold.add(event)
 
     def _go_back(self, seq: int, cause: RollbackRequested | InterventionChosen) -> None:
         self.going_back.begin(seq, cause, still=self.processes.ending is not None)

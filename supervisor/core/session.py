@@ -374,7 +374,8 @@ class Session:
         restore = RestoreCheckpoint(back.id, back.checkpoint, known.submitted.workspace, known.task, moment)
         match back.cause:
             case InterventionChosen(intervention=chosen):
-                return replace(restore, fresh=bool(chosen.details.get("fresh")))
+                fresh = bool(chosen.details.get("fresh"))
+                return replace(restore, fresh=fresh, needless=fresh)
             case RollbackRequested() as asked:
                 return replace(
                     restore,

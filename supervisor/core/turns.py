@@ -44,6 +44,15 @@ class Turns:
         """Whether the turn ended with commands in the background that may end soon."""
         return self.ended is not None and not self._forsaken and bool(self.commands)
 
+    @property
+    def finished(self) -> bool:
+        """Whether the last turn has ended, and nothing that is known of starts another."""
+        if self.idle:
+            return not self._untaken
+        if self.ended is None or self.ended.queued_turn_count:
+            return False
+        return not (self.background or self.owed or self.commands_awaited)
+
     def told(self, id_: str, text: str, *, by_a_person: bool = False) -> None:
         """A message is on its way to the model."""
         self._untaken[id_] = text

@@ -28,8 +28,8 @@ from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import InterventionKind
 
-MAX_SETTINGS = 16
-"""Files of settings told of. The CLI reads four; what it says of them comes from outside."""
+MAX_CHANGED = 16
+"""Files that are told of as changed. There are four of settings and a few scripts; their names come from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,15 @@ class SettingsChanged:
 
     source: str
     """Whose they are, in the CLI's words. Example: `project_settings`."""
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptChanged:
+    """A script is not as it was reviewed, once a call has run it."""
+
+    tool: str
+    tool_use_id: str
     path: str
 
 
@@ -57,6 +66,7 @@ IncidentCause = (
     | FrameRejected
     | Bypass
     | SettingsChanged
+    | ScriptChanged
     | DetectorFailure
     | ControlResponse
     | Retrying
@@ -76,7 +86,7 @@ class Untold:
         """How calls ran past the gate: what did it once will do so again, and a person is told of each way once."""
 
         self._changed: set[str] = set()
-        """Files of settings that changed: a person is told of each once."""
+        """Files of settings, and scripts, that changed: a person is told of each once."""
 
     def __bool__(self) -> bool:
         return bool(self._causes)
@@ -96,9 +106,9 @@ class Untold:
             self._bypasses.add(bypass.how)
             self.add(bypass)
 
-    def settings_changed(self, changed: SettingsChanged) -> None:
-        """Settings changed in mid-run; a run of a day may have many, in a handful of files."""
-        if changed.path not in self._changed and len(self._changed) < MAX_SETTINGS:
+    def changed(self, changed: SettingsChanged | ScriptChanged) -> None:
+        """A file changed that should not have; a run of a day may have many, in a handful of files."""
+        if changed.path not in self._changed and len(self._changed) < MAX_CHANGED:
             self._changed.add(changed.path)
             self.add(changed)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision, Severity
@@ -80,6 +80,18 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
+class Ground:
+    """A file that a review rests on, as it was when the review looked."""
+
+    path: str
+    """Absolute, by the links that lead to it."""
+    kind: Literal["script", "target"]
+    """`script`: its text was read for what it would run. `target`: a tool of the CLI is to write it."""
+    stamp: str
+    """Of a script, a hash of its text; of a target, what changes whenever the file does, or `missing`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
     """One named part of a score."""
 
@@ -106,6 +118,8 @@ class Review:
     """The name of the rule that decided. Example: `git.push-force`. Empty where none did."""
     side_effects: tuple[SideEffect, ...] = ()
     touches: tuple[Touch, ...] = ()
+    grounds: tuple[Ground, ...] = ()
+    """Files whose change between the review and the act would make the review worth nothing."""
     updated_input: Mapping[str, Any] | None = None
     """The input to run instead; exactly where the decision is modify."""
     risk_factors: tuple[Factor, ...] = ()

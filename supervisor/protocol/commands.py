@@ -136,6 +136,17 @@ class LookAtChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtGrounds:
+    """Look whether what a review rests on still held when its call had run. `GroundsShaken` follows where it did not."""
+
+    tool_use_id: str
+    review: Review
+    given: Mapping[str, Any]
+    """The input that the call ran with."""
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtSettings:
     """Look whether what the repository's settings bring is as the CLI was started for. `SettingsSwapped` follows where it is not."""
 
@@ -161,6 +172,8 @@ class RestoreCheckpoint:
     with_branch: bool = False
     unusual: bool = False
     """Whether a rollback of unusual size was confirmed."""
+    needless: bool = True
+    """Whether it is done though no file would change; where nobody asked for it, it is not."""
 
 
 Command = (
@@ -178,6 +191,7 @@ Command = (
     | ApplyLimits
     | Capture
     | LookAtChanges
+    | LookAtGrounds
     | LookAtSettings
     | RestoreCheckpoint
 )

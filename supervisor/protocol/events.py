@@ -316,6 +316,8 @@ class RestoreFailed(Event):
     intervention: str
     checkpoint: str
     error: str
+    needless: bool = False
+    """Whether it was not done because no file would have changed; that is no fault."""
     kind: Literal["restore_failed"] = "restore_failed"
 
 
@@ -376,6 +378,18 @@ class ChangesSeen(Event):
     paths: tuple[str, ...]
     """Absolute; at most 200."""
     kind: Literal["changes_seen"] = "changes_seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroundsShaken(Event):
+    """What a review rested on was otherwise when its call had run."""
+
+    tool_use_id: str
+    scripts: tuple[str, ...] = ()
+    """Scripts that are not as they were reviewed."""
+    elsewhere: tuple[str, ...] = ()
+    """Files that a tool wrote, as the CLI says, and that are as they were before: something else was written in their place."""
+    kind: Literal["grounds_shaken"] = "grounds_shaken"
 
 
 # ── inputs: people ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -716,6 +730,7 @@ AnyEvent = (
     | CheckpointMade
     | CaptureFailed
     | ChangesSeen
+    | GroundsShaken
     | WorkspaceClosed
     | SayRequested
     | RedirectRequested

@@ -4,16 +4,19 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from monitors.review.after import in_changes
+from monitors.review.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.actions import Review
-from supervisor.protocol.commands import Capture, LookAtChanges, RestoreCheckpoint
+from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.keeper import Keeper, Restored
+from supervisor.runtime.facts import FileFacts
+from supervisor.runtime.keeper import Keeper, NeedlessError, Restored
 from supervisor.runtime.log import log
 
 
@@ -66,10 +69,23 @@ class Checkpointing:
         else:
             self._tasks.start_soon(self._compare, agent, wanted, wanted.review, name=f"look at changes of {agent}")
 
+    def look_again(self, agent: str, wanted: LookAtGrounds) -> None:
+        """Look whether what a review rests on still holds, beside all else."""
+        self._tasks.start_soon(self._look_again, agent, wanted, name=f"look at the grounds of {agent}")
+
+    async def _look_again(self, agent: str, wanted: LookAtGrounds) -> None:
+        def look() -> Shaken:
+            return shaken(wanted.review, wanted.given, FileFacts(), succeeded=wanted.succeeded)
+
+        found = await anyio.to_thread.run_sync(look)
+        if found:
+            facts = {"scripts": found.scripts, "elsewhere": found.elsewhere}
+            self._tell(agent, events.GroundsShaken, tool_use_id=wanted.tool_use_id, **facts)
+
     async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
-        """Tell of changes that the review did not foretell."""
+        """Tell of changes that the review did not foretell; of none where another agent works in that workspace."""
         changed = await self._keeper.changed(wanted.workspace)
-        if in_changes(review, changed):
+        if in_changes(review, changed) and not self._beside(agent):
             stamp: dict[str, Any] = {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
             self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
 
@@ -121,7 +137,8 @@ class Checkpointing:
         except Exception as error:  # noqa: BLE001 - whatever failed, the agent stands still until it is told
             if not isinstance(error, ChaperonError):
                 log.exception("the restore of %s for %s failed", wanted.checkpoint, agent)
-            self._tell(agent, events.RestoreFailed, **which, error=str(error))
+            needless = isinstance(error, NeedlessError)
+            self._tell(agent, events.RestoreFailed, **which, error=str(error), needless=needless)
         else:
             self._tell(agent, events.CheckpointRestored, **which, **_restored(agent, wanted, done))
         finally:

@@ -135,6 +135,7 @@ class Daemon:
             happened=self.happened,
             capture=self.checkpointing.capture,
             look=self.checkpointing.look,
+            look_again=self.checkpointing.look_again,
             restore=self.checkpointing.restore,
             fault=self.fault,
             answers_due=self._answers_due,
@@ -292,8 +293,18 @@ class Daemon:
         self._start_runner(name)
         seq = self.happened(submitted)
         log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
+        self._tell_of_company(name, workspace)
         await self.journal.written(seq)
         return self.board.summary(name)
+
+    def _tell_of_company(self, name: str, workspace: str) -> None:
+        """Warn of agents that work in the same files: what one changes is counted for all, and going back is refused."""
+        if others := ", ".join(sorted(self.beside(name))):
+            what = f"Agent {name} works in {workspace}, and so does {others}: each sees, and may undo, what the other changes."
+            way_out = (
+                "Start agents with --workspace new to keep them apart; rollbacks wait until one works there alone."
+            )
+            self.fault(name, "workspace_shared", what, Severity.LOW, way_out)
 
     async def _make_room(self, name: str) -> None:
         """Set aside what an earlier agent of this name left, of which the journal knows nothing, and tell of it."""

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitors.review.facts import Kind
+from monitors.review.facts import MISSING, Kind
 
 if TYPE_CHECKING:
     import pygit2  # at run time only where git is asked: most reviews of a command line need none
@@ -66,6 +66,16 @@ class FileFacts:
                 return file.read(limit).decode("utf-8", "replace")
         except (OSError, ValueError):
             return None
+
+    def stamp(self, path: str) -> str:
+        """What changes whenever the file at the path does; `missing` where there is none, and empty where nobody knows."""
+        try:
+            found = Path(path).stat()
+        except FileNotFoundError:
+            return MISSING
+        except (OSError, ValueError):
+            return ""
+        return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"
 
     def _repository(self, path: str) -> "pygit2.Repository | None":
         """The repository around a path, remembered by directory."""

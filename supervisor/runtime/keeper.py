@@ -53,6 +53,10 @@ MOST_CHANGED = 200
 """Changed files that are told of one call: as many paths as a review lists."""
 
 
+class NeedlessError(ChaperonError):
+    """A rollback that nobody asked for would change no file, and was not done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What going back came to."""
@@ -406,6 +410,9 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> R
     if earlier is not None:
         facts = replace(facts, name=f"{facts.name}-{store.ledger.next_number}")
     plan = restorer.plan(target, facts)
+    if not (plan.changes or wanted.needless or earlier):
+        store.drop([plan.undo.name])
+        raise NeedlessError(f"no file has changed since {target.name}")
     undo = earlier if earlier is not None and not plan.changes else plan.undo
     try:
         result = restorer.restore(

@@ -26,6 +26,7 @@ from supervisor.protocol.commands import (
     Freeze,
     Launch,
     LookAtChanges,
+    LookAtGrounds,
     LookAtSettings,
     Record,
     ReportIncident,
@@ -109,6 +110,8 @@ class Tools:
     """Has a checkpoint made, and its outcome told; returns at once."""
     look: Callable[[str, LookAtChanges], object]
     """Looks which files changed; what comes of a look after a call is told later."""
+    look_again: Callable[[str, LookAtGrounds], object]
+    """Looks whether what a review rests on still holds; what comes of it is told later."""
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome told; returns at once."""
     fault: Callable[..., object]
@@ -230,6 +233,8 @@ class Runner:
                 self._tools.capture(self.agent, command)
             case LookAtChanges():
                 self._tools.look(self.agent, command)
+            case LookAtGrounds():
+                self._tools.look_again(self.agent, command)
             case LookAtSettings():
                 tasks.start_soon(self._look_at_settings, command.workspace, name=f"settings of {self.agent}")
             case RestoreCheckpoint():

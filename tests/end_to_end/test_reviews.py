@@ -1,10 +1,12 @@
 """The real CLI under review: what is blocked, changed, warned of, allowed by a person, and what stops an agent."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import orjson
 import pytest
 
@@ -137,19 +139,61 @@ async def check_the_same(made: House, command: str, gate: Review | None) -> None
         assert (gate.decision, gate.rule, gate.reasoning) == (typed["decision"], typed["rule"], typed["reasoning"])
 
 
-async def test_a_file_that_changes_although_its_review_did_not_foretell_it_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_change_that_no_review_foretold_is_noticed_where_nobody_but_the_agent_works(
+    tmp_path: Path, own: bool
+) -> None:
     make_workspace(tmp_path)
-    bin_ = tmp_path / "workspace/bin"
-    bin_.mkdir()
-    (bin_ / "touch").write_text('#!/bin/sh\necho more > "$(cat where)"\nexec /usr/bin/touch "$@"\n')
-    (bin_.parent / "where").write_text("other.txt")
-    (bin_ / "touch").chmod(0o755)
-    plain, odd = f"touch {tmp_path}/workspace/a.txt", f"{bin_}/touch a.txt"
-    async with house(tmp_path, bash(plain), bash(odd), say("Done.")) as made:
-        await made.submit()
-        seen = await made.until(events.ChangesSeen)
-        assert [Path(path).name for path in seen.paths] == ["a.txt", "other.txt"]
-        raised = await made.until(events.IssueSeen, lambda event: event.issue.type == "unpredicted_change")
-        assert "other.txt" in raised.issue.sentence
+    loop = "for i in $(seq 1 50); do echo x > d1/f$i.txt; done"
+    steps = [bash(command) for command in ("touch a.txt", "mkdir d1", loop, "tee b.txt < pipe")]
+    async with house(tmp_path, *steps, say("Done.")) as made:
+        top = Path((await made.submit(workspace="new" if own else "in-place")).workspace)
+        os.mkfifo(top / "pipe")
+        with await anyio.to_thread.run_sync((top / "pipe").open, "w"):  # waits until the call runs
+            (top / "other.txt").write_text("more")
         await made.ended()
-        assert len(made.events(events.ChangesSeen)) == 1
+        issues = [event.issue for event in made.events(events.IssueSeen) if event.issue.type == "unpredicted_change"]
+        assert ["other.txt" in issue.sentence for issue in issues] == ([True] if own else [])
+        assert "f1.txt" not in str(made.events(events.ChangesSeen))
+
+
+SWAPS = """
+import os, time
+os.makedirs("real", exist_ok=True)
+with open("bad.sh", "w") as file:
+    file.write("echo swapped\\n")
+while not os.path.exists("stop"):
+    for script, folder in (("bad.sh", "outside"), ("good.sh", "real")):
+        os.symlink(folder, "turned"); os.rename("turned", "d")
+        os.link(script, "taken"); os.rename("taken", "build.sh")
+        time.sleep(0.002)
+"""
+
+
+async def test_a_script_that_was_swapped_and_a_file_that_was_written_elsewhere_are_noticed(tmp_path: Path) -> None:
+    """The race is real, so that one try in two is lost: what is shown is that a run of them does not go by unseen."""
+    make_workspace(tmp_path)
+    top = tmp_path / "workspace"
+    for name, text in (
+        ("good.sh", "echo fine\n"),
+        ("build.sh", "echo fine\n"),
+        ("swaps.py", SWAPS),
+        ("s.py", "import swaps\n"),
+    ):
+        (top / name).write_text(text)
+    (top / "outside").symlink_to(tmp_path / "home")
+    tries = [
+        step
+        for number in range(12)
+        for step in (Step((Use("Write", {"file_path": f"d/planted{number}", "content": "x"}),)), bash("sh build.sh"))
+    ]
+    async with house(tmp_path, bash("python3 s.py", run_in_background=True), bash("sleep 1"), *tries) as made:
+        await made.submit(keep_open=False)
+        await made.until(events.GroundsShaken)
+        (top / "stop").touch()
+        await made.ended()
+        outside = {path.name for path in (tmp_path / "home").glob("planted*")}
+        shaken = made.events(events.GroundsShaken)
+        if outside:
+            assert any(event.elsewhere for event in shaken)
+            assert made.daemon.board.summary("a1").state is AgentState.STOPPED

@@ -24,6 +24,7 @@ from supervisor.protocol.commands import (
     EndTree,
     Freeze,
     Launch,
+    ReportIncident,
     RestoreCheckpoint,
     SendLine,
     StartTimer,
@@ -528,6 +529,41 @@ def test_the_newest_checkpoint_from_before_the_issue_is_chosen() -> None:
     assert isinstance(found, GoodMoment)
     assert (found.name, found.depth) == ("c2", 2)
     assert "no checkpoint is safe" in str(play.session._known.captures.before(issue(1), 3))
+
+
+def test_a_moment_says_whether_any_file_has_changed_since() -> None:
+    play = Kept().settled()
+    assert play.session is not None
+    captures = play.session._known.captures
+
+    def unchanged() -> bool:
+        found = captures.before(issue(10_000), 3)
+        assert isinstance(found, GoodMoment)
+        return found.unchanged
+
+    assert unchanged()
+    play.call("ls")
+    assert unchanged()
+    play.call("touch a")
+    assert not unchanged()
+    play.line(
+        {
+            "type": "user",
+            "uuid": "x",
+            "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "u-touch a"}]},
+        }
+    )
+    assert not unchanged()
+
+
+def test_a_rollback_that_was_needless_lets_the_agent_go_on_and_is_no_incident() -> None:
+    play = its_last_turn_ends_as_it_goes_back()
+    failed = events.RestoreFailed(
+        **play.stamp(), intervention="r1", checkpoint="c1", error="no file has changed since c1", needless=True
+    )
+    commands = play.feed(failed)
+    assert CloseInput() in commands
+    assert not [command for command in commands if isinstance(command, ReportIncident)]
 
 
 def test_what_was_turned_away_from_is_never_chosen() -> None:

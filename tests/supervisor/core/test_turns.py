@@ -89,3 +89,33 @@ def test_what_ended_before_results_were_told_was_told_with_them() -> None:
     turns.results_told()
     turns.ended = result()
     assert not turns.owed
+
+
+def test_a_run_is_finished_once_its_turn_has_ended_and_nothing_starts_another() -> None:
+    turns = Turns()
+    finished = [turns.finished]
+    turns.ended = result()
+    finished.append(turns.finished)
+    turns.told("m1", "one more thing")
+    finished.append(turns.finished)
+    turns.taken("m1")
+    finished.append(turns.finished)
+    assert finished == [False, True, False, False]
+
+
+def test_a_run_is_not_finished_while_a_command_in_the_background_may_wake_the_model() -> None:
+    turns = Turns()
+    turns.ended = result()
+    turns.commands_run(frozenset({"b1"}))
+    finished = [turns.finished]
+    turns.forsake()
+    assert [*finished, turns.finished] == [False, True]
+
+
+def test_an_agent_that_waits_to_be_told_more_has_finished_until_it_is() -> None:
+    turns = Turns()
+    turns.ended = result()
+    turns.entered(AgentState.IDLE)
+    finished = [turns.finished]
+    turns.told("m1", "more")
+    assert [*finished, turns.finished] == [True, False]

@@ -30,6 +30,11 @@ HANGS = "hear()\ntime.sleep(600)"
 WAITS = "begin()\nwhile True:\n    hear()"
 
 
+def faults(base: Base) -> list[dict[str, Any]]:
+    """Incidents of what failed: that agents of a test share a workspace is none."""
+    return [one for one in base.incidents() if one["type"] != "workspace_shared"]
+
+
 async def outcome(base: Base, **about: Any) -> tuple[AgentState, dict[str, Any]]:
     """What became of one task: the agent's last state, and the only incident."""
     async with served(base) as (daemon, _):
@@ -187,7 +192,7 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING
         await until(lambda: not psutil.pid_exists(summary.cli_pid))
-    assert [incident["type"] for incident in base.incidents()] == ["runner_failed"]
+    assert [incident["type"] for incident in faults(base)] == ["runner_failed"]
     async with run_daemon(base.setup()) as again:
         assert again.adopted.found == 0, "it is written off, and does not fail at each start"
 
@@ -207,7 +212,7 @@ async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
         assert summary.state is AgentState.LOST
         await until(lambda: not psutil.pid_exists(summary.cli_pid))
         assert daemon.board.summary("good").state is AgentState.RUNNING
-    (incident,) = base.incidents()
+    (incident,) = faults(base)
     assert (incident["type"], incident["agent"]) == ("runner_failed", "bad")
     assert "ZeroDivisionError('oh')" in incident["summary"]
     assert "Its processes were ended." in incident["summary"]
@@ -247,7 +252,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
                 await daemon.wish("bad", events.PauseRequested, by="ann")
             assert psutil.pid_exists(cli)
             assert daemon.board.summary("good").state is AgentState.RUNNING
-    (incident,) = base.incidents()
+    (incident,) = faults(base)
     assert (incident["type"], incident["agent"]) == ("session_not_made", "bad")
     assert "ZeroDivisionError: oh" in incident["summary"]
     async with served(base) as (daemon, _):
@@ -336,7 +341,7 @@ async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopte
         await until(lambda: not psutil.pid_exists(cli))
         assert daemon.board.summary("good").state is AgentState.RUNNING
         assert daemon.adopted.reattached == 2
-    assert [(one["type"], one["agent"]) for one in base.incidents()] == [("runner_failed", "bad")]
+    assert [(one["type"], one["agent"]) for one in faults(base)] == [("runner_failed", "bad")]
     async with served(base) as (daemon, _):
         assert daemon.board.summary("bad").state is AgentState.LOST
         assert daemon.adopted.found == 0
@@ -380,7 +385,7 @@ async def test_a_shim_that_is_killed_is_a_lost_agent_without_leftovers(base: Bas
         os.kill(daemon.board.summary("a1").shim_pid, 9)
         assert (await ended(daemon)).state is AgentState.LOST
         await until(lambda: processes_in(base.repo) == [])
-    (incident,) = base.incidents()
+    (incident,) = faults(base)
     assert incident["type"] == "agent_lost"
     assert "claude --resume" in incident["way_out"]
 
@@ -417,3 +422,16 @@ async def test_names_are_given_in_turn_and_never_twice(base: Base) -> None:
 
 def unwatched(daemon: Daemon) -> list[str]:
     return daemon.unwatched()
+
+
+async def test_agents_that_work_in_the_same_files_are_warned_of(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), "ann")
+        await reached(daemon, AgentState.RUNNING)
+        assert base.incidents() == []
+        await daemon.submit(base.submission(name="a2"), "ann")
+        await until(lambda: bool(base.incidents()))
+    (incident,) = base.incidents()
+    assert (incident["type"], incident["agent"], incident["severity"]) == ("workspace_shared", "a2", "low")
+    assert "so does a1" in incident["summary"]

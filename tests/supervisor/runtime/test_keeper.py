@@ -18,7 +18,7 @@ from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.tasks import Task
 from supervisor.runtime import keeper as keeping
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.keeper import Keeper
+from supervisor.runtime.keeper import Keeper, NeedlessError
 from tests.live import files_of, git_environment, make_repository
 
 pytestmark = pytest.mark.anyio
@@ -88,6 +88,20 @@ async def test_a_rollback_that_is_asked_for_twice_is_done_once_and_keeps_its_way
     assert second.restored == 1
     names = [one.name for one in (await keeper.stores.all()).checkpoints]
     assert names == [good.name, "before-r1"]
+
+
+async def test_a_rollback_that_nobody_asked_for_is_not_done_where_it_would_change_no_file(
+    keeper: Keeper, repo: Path
+) -> None:
+    made = await keeper.capture("a1", wanted(repo))
+    with pytest.raises(NeedlessError, match="no file has changed since"):
+        await keeper.roll_back("a1", back(repo, made.name, needless=False))
+    names = [one.name for one in (await keeper.stores.all()).checkpoints]
+    assert names == [made.name]
+    (repo / "new.txt").write_text("new")
+    done = await keeper.roll_back("a1", back(repo, made.name, needless=False))
+    assert done.restored == 1
+    assert (await keeper.roll_back("a1", back(repo, made.name, "r2"))).restored == 0
 
 
 async def test_a_preview_changes_nothing_and_leaves_no_checkpoint(keeper: Keeper, repo: Path) -> None:
