@@ -19,6 +19,7 @@ STARTERS = {
     "supervisor/runtime/doctor.py": "systemctl, by its path",
     "supervisor/runtime/find_cli.py": "the CLI, for its version",
     "supervisor/runtime/judging.py": "the CLI, as a judge",
+    "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/programs.py": "programs that the user's configuration names",
     "supervisor/runtime/shims.py": "shims",
     "supervisor/runtime/spawn.py": "the CLI",

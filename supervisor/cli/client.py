@@ -224,15 +224,22 @@ class _Exchange:
             yield bytes(event.data)
 
     def _next(self, seconds: float | None) -> h11.Event:
-        with _told_of_its_end(seconds):
-            while (event := self._http.next_event()) is h11.NEED_DATA:
-                self._wait(self._connection, seconds)
+        while (event := self._read()) is h11.NEED_DATA:
+            try:
+                self._wait(self._connection, seconds)  # what else this raises is no word of the daemon's
+            except TimeoutError as error:
+                raise _silent(ANSWER_SECONDS if seconds is None else seconds) from error
+            with _told_of_its_end(seconds):
                 self._http.receive_data(self._connection.recv(CHUNK_BYTES))
         if isinstance(event, h11.InformationalResponse):
             return self._next(seconds)
         if isinstance(event, type | h11.ConnectionClosed):
             raise _gone("its answer ended early")
         return event
+
+    def _read(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        with _told_of_its_end():
+            return self._http.next_event()
 
 
 def _open(path: Path, trusted: frozenset[int]) -> socket.socket:

@@ -4,19 +4,18 @@ Events and incidents are streamed as lines from the files in which they are kept
 stops reading, costs nobody anything.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import anyio
-from fastapi import FastAPI, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import FastAPI, Query, Request, Response
 from pydantic import BaseModel
 
 from supervisor import __version__
 from supervisor.core.summary import DAY, Summary
-from supervisor.protocol import anyjson, events, records
+from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.runtime.allowance_api import allowance_routes
@@ -25,16 +24,20 @@ from supervisor.runtime.bodies import BoundedBodies
 from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
+from supervisor.runtime.reading.handing_over import AnsweredElsewhere
+from supervisor.runtime.reading.jobs import LINES, Events, Incidents
+from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.submission import Asked, Submission
 from supervisor.runtime.trust_api import trust_routes
 
 T = TypeVar("T")
 
-LINES = "application/x-ndjson"
-
 CATCH_UP_SECONDS = 2.0
 """How long a stream that does not follow waits for what has just happened to be written: a write takes milliseconds, and a
 full disk must not keep anybody from reading what there is."""
+
+STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {LINES: {}}}}
+"""What is described of routes that answer with lines."""
 
 
 class Said(Asked):
@@ -111,11 +114,12 @@ class Costs(BaseModel):
     """By kind: `input`, `cache_write`, `cache_read` and `output`."""
 
 
-def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI:
+def make_api(daemon: Daemon, reader: Reader, review_only: Callable[[Action], Review]) -> FastAPI:
     """The application that serves one daemon.
 
     Args:
         daemon: Does what is asked.
+        reader: Has answered elsewhere what is long.
         review_only: Reviews an action as the gate would.
     """
     api = FastAPI(
@@ -133,7 +137,7 @@ def make_api(daemon: Daemon, review_only: Callable[[Action], Review]) -> FastAPI
     allowance_routes(api, daemon)
     trust_routes(api, daemon)
     checkpoint_routes(api, daemon)
-    _streams(api, daemon)
+    _streams(api, daemon, reader)
     return api
 
 
@@ -241,43 +245,27 @@ def _waiting(asked: events.ApprovalAsked) -> Waiting:
     )
 
 
-def _streams(api: FastAPI, daemon: Daemon) -> None:
-    @api.get("/v1/events", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
+def _streams(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+    @api.get("/v1/events", response_class=Response, responses=STREAM)
     async def journal(
         after: int = Query(0, ge=-1, description="The last event not wanted; -1 for those to come only."),
         follow: bool = Query(False, description="Whether to wait for more."),
         agent: str | None = Query(None, description="Only this agent's."),
         since: float = Query(0.0, description="Only those from this Unix time on."),
-    ) -> StreamingResponse:
+    ) -> Response:
         """The journal's lines, as they are in its files."""
         if agent is not None:
             daemon.board.summary(agent)  # a name that nobody has is told
-        begin = daemon.journal.last if after < 0 else after
-        return StreamingResponse(_journal_lines(daemon, begin, follow, agent, since), media_type=LINES)
+        last = daemon.journal.last
+        if not follow:
+            with anyio.move_on_after(CATCH_UP_SECONDS):
+                await daemon.journal.written(last)
+        return AnsweredElsewhere(reader, Events(last if after < 0 else after, last, follow, agent, since))
 
-    @api.get("/v1/incidents", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
-    async def incidents(
-        follow: bool = Query(False, description="Whether to wait for more."),
-    ) -> StreamingResponse:
+    @api.get("/v1/incidents", response_class=Response, responses=STREAM)
+    async def incidents(follow: bool = Query(False, description="Whether to wait for more.")) -> Response:
         """The incident log's lines, oldest first."""
-        return StreamingResponse(daemon.incidents.follow(live=follow), media_type=LINES)
-
-
-async def _journal_lines(
-    daemon: Daemon, after: int, follow: bool, agent: str | None, since: float
-) -> AsyncIterator[bytes]:
-    if not follow:
-        with anyio.move_on_after(CATCH_UP_SECONDS):
-            await daemon.journal.written(daemon.journal.last)
-    async for lines in daemon.journal.follow_chunks(after, live=follow):
-        # Together, so that one who hangs up is known before much more is written to them.
-        if wanted := b"".join(anyjson.readable(line.data) for line in lines if _is_wanted(line.data, agent, since)):
-            yield wanted
-
-
-def _is_wanted(line: bytes, agent: str | None, since: float) -> bool:
-    whose, at = records.whose_and_when(line)
-    return agent in (None, whose) and at >= since
+        return AnsweredElsewhere(reader, Incidents(follow))
 
 
 def _words(said: Said) -> str:

@@ -24,7 +24,12 @@ log.addFilter(Plain())
 
 def start_log(level: str) -> None:
     """Say what is worth it on standard error, without times: the service manager's journal adds its own."""
+    start_log_at(LEVELS[level])
+
+
+def start_log_at(level: int) -> None:
+    """Say what is worth it, as `start_log` does, in another process of the daemon."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname).1s %(message)s")
     for handler in logging.getLogger().handlers:
         handler.addFilter(Plain())  # for what libraries say
-    log.setLevel(LEVELS[level])
+    log.setLevel(level)

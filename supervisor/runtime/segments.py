@@ -7,7 +7,7 @@ over from the file before. Nothing here writes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from supervisor.protocol import records
 from supervisor.protocol.errors import ChaperonError
@@ -78,6 +78,17 @@ class Segment:
     path: Path
 
 
+class Mark(NamedTuple):
+    """A place in a file between two lines."""
+
+    n: int
+    """Number of the line before."""
+    offset: int
+    """Where the next line begins, in bytes."""
+    hash: str = ""
+    """Hash of the line before, which the next one names; empty where it is not known."""
+
+
 def segment_path(directory: Path, first: int) -> Path:
     """Return the name of the file whose first record is `first`."""
     return directory / f"{first:020d}{SUFFIX}"
@@ -115,6 +126,38 @@ class Cursor:
         """The number of the last line passed."""
         self.hash = records.ORIGIN
         """Its hash, which the next line must name."""
+        self._stays = False
+
+    @classmethod
+    def within(cls, segment: Segment) -> Self:
+        """A cursor at the beginning of one file, at whose end it stays.
+
+        Raises:
+            JournalDamagedError: The file's header is damaged.
+        """
+        cursor = cls(segment.path.parent, segment.first - 1)
+        cursor._enter(segment, previous=None)
+        cursor._stays = True
+        return cursor
+
+    @classmethod
+    def at(cls, segment: Segment, mark: Mark, after: int) -> Self:
+        """A cursor at a place of a file, which goes on to the files behind it.
+
+        Args:
+            segment: The file.
+            mark: The place, with the hash of the line before.
+            after: The number of the last record not wanted.
+        """
+        cursor = cls(segment.path.parent, after)
+        cursor.path, cursor.offset, cursor.line = segment.path, mark.offset, mark.n - segment.first + 3
+        cursor.n, cursor.hash = mark.n, mark.hash
+        return cursor
+
+    @property
+    def mark(self) -> Mark:
+        """Where it is."""
+        return Mark(self.n, self.offset, self.hash)
 
     def take(self, upto: int | None = None) -> list[StoredLine]:
         """Take the next lines, as many as one read gives; none when all up to `upto` were taken, or written.
@@ -134,7 +177,7 @@ class Cursor:
             if taken:
                 return taken
             if not moved:
-                if following is None:
+                if following is None or self._stays:
                     break
                 self._enter_next(following)
         return []

@@ -16,13 +16,13 @@ from fastapi import FastAPI
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.admission import Admission, Arrival, House, Refusal
-from supervisor.runtime.json_protocol import JsonProtocol
+from supervisor.runtime.reading.handing_over import Passing
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
 
 
-class Admitted(JsonProtocol):
+class Admitted(Passing):
     """HTTP with a peer that was let in; routes find it where the address of a network peer would be."""
 
     def __init__(self, who: tuple[str, int], **about: Any) -> None:

@@ -81,6 +81,8 @@ from supervisor.runtime.worktrees import Worktrees
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from supervisor.runtime.reading.reader import Reader
+
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
@@ -136,7 +138,6 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
         stack.push_async_callback(_blocking, opened.journal.close)
-        stack.callback(opened.feed.close)
         known = [one.agent for one in board.summaries()]
         strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
         launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board, usual)
@@ -219,7 +220,7 @@ def _open(setup: Setup, board: Board) -> _Opened:
     board.settle()
     incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, IncidentFeed(incidents, places.incident_log), missed, problem)
+    return _Opened(journal, recovery, IncidentFeed(incidents), missed, problem)
 
 
 def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
@@ -364,18 +365,30 @@ async def _serve(
 
     What that takes is made only now, and beside the loop: it is half of the start, and agents do not wait for it.
     """
-    api = await anyio.to_thread.run_sync(_make_api, daemon, setup, reviewer)
+    reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
+    daemon.incidents.on_growth = reader.incident
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, setup, reviewer)
     from supervisor.runtime.metrics_api import serve_metrics
     from supervisor.runtime.server import serve
 
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, metrics, name="metrics")
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
-def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":
+def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
+    """Say what is read by whom. The process is started when somebody asks for something."""
+    from supervisor.runtime.reading.jobs import Places as ToRead
+    from supervisor.runtime.reading.reader import Reader
+
+    places = ToRead(setup.places.journal, setup.places.incident_log, log.level, most_connections(allowed()))
+    return Reader(places, daemon.journal)
+
+
+def _make_api(daemon: Daemon, reader: "Reader", setup: Setup, reviewer: Reviewer) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
@@ -385,7 +398,7 @@ def _make_api(daemon: Daemon, setup: Setup, reviewer: Reviewer) -> "FastAPI":
 
     about = session_settings(setup.config, setup.places, setup.environ)
     nobody = Context(home=about.home, protected=about.protected)
-    api = make_api(daemon, lambda action: gate.review(reviewer, action, nobody))
+    api = make_api(daemon, reader, lambda action: gate.review(reviewer, action, nobody))
     metrics_routes(api, daemon)
     outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
 

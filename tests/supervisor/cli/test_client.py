@@ -88,6 +88,16 @@ def test_a_stream_that_is_cut_is_told_as_that(tmp_path: Path) -> None:
             next(stream)
 
 
+def test_what_the_wait_raises_is_not_taken_for_the_daemons_end(tmp_path: Path) -> None:
+    """The command's own reader has gone: a pipe that broke, and none of the daemon's."""
+
+    def wait(*_: object) -> None:
+        raise BrokenPipeError
+
+    with answering(tmp_path / "s") as path, pytest.raises(BrokenPipeError):
+        next(connect(path).lines("/v1/events", wait=wait))
+
+
 def test_a_line_too_long_to_be_kept_is_told_with_its_size_and_its_beginning(tmp_path: Path) -> None:
     body = b'{"n":17,' + b"x" * (MAX_LINE_BYTES + 1) + b"\n{}\n"
     with answering(tmp_path / "s", http("200 OK", body)) as path:

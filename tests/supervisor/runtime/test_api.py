@@ -6,7 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pwd import getpwuid
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -15,6 +15,8 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.reading.reader import Reader
 from tests.daemons import Base, ended, lines, reached, served, until
 
 pytestmark = pytest.mark.anyio
@@ -178,13 +180,14 @@ async def test_a_follower_that_goes_away_is_forgotten(base: Base) -> None:
     async with served(base) as (daemon, client):
         async with client.stream("GET", "/v1/events", params={"follow": True}) as response:
             assert await anext(response.aiter_lines())
-            assert waiting(daemon) > 0
-        await until(lambda: waiting(daemon) == 0)
+            assert reader_of(daemon)._following == 1
+        await until(lambda: reader_of(daemon)._following == 0)
 
 
-def waiting(daemon: Any) -> int:
-    """How many wait for a record that is far off, the two of the daemon itself left out."""
-    return sum(not future.done() for _, future in daemon.journal._wakeups._waiting) - 2
+def reader_of(daemon: Daemon) -> Reader:
+    reader = cast("Any", daemon.incidents.on_growth).__self__
+    assert isinstance(reader, Reader)
+    return reader
 
 
 async def test_a_reader_that_stops_reading_stalls_nobody_and_costs_no_memory(base: Base) -> None:

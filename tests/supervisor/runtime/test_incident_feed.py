@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol.interventions import Incident
 from supervisor.protocol.words import Severity
-from supervisor.runtime.incident_feed import CHUNK_BYTES, IncidentFeed
+from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import LOG_NAME, IncidentLog
 from tests.faults import FaultyDisk
 
@@ -20,23 +20,19 @@ def incident(id_: str, summary: str = "x") -> Incident:
 
 
 async def feed_in(directory: Path) -> IncidentFeed:
-    return IncidentFeed(await anyio.to_thread.run_sync(IncidentLog.open, directory), directory / LOG_NAME)
+    return IncidentFeed(await anyio.to_thread.run_sync(IncidentLog.open, directory))
 
 
-async def ids(feed: IncidentFeed) -> list[str]:
-    data = b"".join([chunk async for chunk in feed.follow(live=False)])
-    return [orjson.loads(line)["id"] for line in data.splitlines()]
+def ids(directory: Path) -> list[str]:
+    log = directory / LOG_NAME
+    return [orjson.loads(line)["id"] for line in log.read_bytes().splitlines()] if log.exists() else []
 
 
 async def test_what_was_reported_is_read_in_order_and_once(tmp_path: Path) -> None:
     feed = await feed_in(tmp_path)
     for id_ in ("one", "two", "one"):
         await feed.report(incident(id_), None)
-    assert await ids(feed) == ["one", "two"]
-
-
-async def test_where_there_is_nothing_nothing_is_read(tmp_path: Path) -> None:
-    assert await ids(await feed_in(tmp_path)) == []
+    assert ids(tmp_path) == ["one", "two"]
 
 
 async def test_an_incident_that_the_log_refuses_is_logged_and_ends_nobody(
@@ -45,7 +41,7 @@ async def test_an_incident_that_the_log_refuses_is_logged_and_ends_nobody(
     feed = await feed_in(tmp_path)
     await feed.report(incident("../../etc/passwd"), {"a": 1})
     assert "cannot name a file" in caplog.text
-    assert await ids(feed) == []
+    assert ids(tmp_path) == []
 
 
 async def test_reports_at_once_are_written_whole(tmp_path: Path) -> None:
@@ -53,7 +49,7 @@ async def test_reports_at_once_are_written_whole(tmp_path: Path) -> None:
     async with anyio.create_task_group() as tasks:
         for number in range(20):
             tasks.start_soon(feed.report, incident(f"i{number}", "x" * 5000), None)
-    assert sorted(await ids(feed)) == sorted(f"i{number}" for number in range(20))
+    assert sorted(ids(tmp_path)) == sorted(f"i{number}" for number in range(20))
 
 
 async def test_reports_older_than_is_wanted_go_and_a_disk_that_fails_is_logged(
@@ -66,39 +62,21 @@ async def test_reports_older_than_is_wanted_go_and_a_disk_that_fails_is_logged(
     now = (tmp_path / "incidents" / "new.json").stat().st_mtime
     await feed.prune(now, 30)
     assert [path.name for path in (tmp_path / "incidents").glob("*.json")] == ["new.json"]
-    assert await ids(feed) == ["old", "new"], "the log's lines stay"
+    assert ids(tmp_path) == ["old", "new"], "the log's lines stay"
     os.utime(tmp_path / "incidents" / "new.json", (1_000.0, 1_000.0))
     broken = IncidentFeed(
-        await anyio.to_thread.run_sync(lambda: IncidentLog.open(tmp_path, disk=FaultyDisk(2, mode="dead"))), tmp_path
+        await anyio.to_thread.run_sync(lambda: IncidentLog.open(tmp_path, disk=FaultyDisk(2, mode="dead")))
     )
     await broken.prune(now, 30)
     assert "it is tried again tomorrow" in caplog.text
 
 
-async def test_a_follower_is_given_what_comes_and_ends_when_the_feed_is_closed(tmp_path: Path) -> None:
-    feed, got = await feed_in(tmp_path), b""
-    await feed.report(incident("one"), None)
-
-    async def follow() -> None:
-        nonlocal got
-        async for chunk in feed.follow(live=True):
-            got += chunk
-
-    with anyio.fail_after(30):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(follow)
-            await feed.report(incident("two"), None)
-            feed.close()
-    assert [orjson.loads(line)["id"] for line in got.splitlines()] == ["one", "two"]
-
-
-async def test_a_line_longer_than_a_chunk_is_one_line(tmp_path: Path) -> None:
-    feed = await feed_in(tmp_path)
-    await feed.report(incident("long", "x" * (CHUNK_BYTES + 7)), None)
-    await feed.report(incident("next"), None)
-    chunks = [chunk async for chunk in feed.follow(live=False)]
-    assert all(chunk.endswith(b"\n") for chunk in chunks)
-    assert await ids(feed) == ["long", "next"]
+async def test_that_the_log_has_grown_is_said_after_each_report(tmp_path: Path) -> None:
+    feed, grown = await feed_in(tmp_path), list[str]()
+    for id_ in ("one", "two"):
+        feed.on_growth = lambda id_=id_: grown.append(id_)  # type: ignore[misc]
+        await feed.report(incident(id_), None)
+    assert grown == ["one", "two"]
 
 
 async def test_a_disk_that_fails_is_logged_and_the_daemon_goes_on(

@@ -1,0 +1,140 @@
+"""What the daemon has its reading process do, and how that goes there: messages on a socket pair that nobody else has.
+
+A message is a pickle, since both ends are this program at this version, and nothing that others sent is in it but text. It
+goes with the descriptors that belong to it. One that is long goes by a file in memory, whose descriptor comes instead.
+"""
+
+import contextlib
+import os
+import pickle
+import socket
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LINES = "application/x-ndjson"
+"""The content type of streams."""
+
+MESSAGE_BYTES = 32 * 1024
+"""Longest message that goes by the socket itself, in bytes: six of them fit into what the kernel holds for one by default."""
+
+_WITHIN, _BESIDE = b"w", b"b"
+"""The first byte of a message: it follows, or it is in the last of the descriptors."""
+
+FINISHED = b"f"
+"""What the process says when a job that followed has ended."""
+
+_DESCRIPTOR = "i"
+"""How the kernel writes a descriptor: as a C int."""
+
+MOST_DESCRIPTORS = 2
+"""That come with one message: a connection, and a file in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What is read, and how that is said. The first message."""
+
+    journal: Path
+    """The journal's directory."""
+    incidents: Path
+    """The incident log."""
+    log_level: int
+    """Of the daemon's own log."""
+    connections: int
+    """How many may be open at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the files have come."""
+
+    written: int
+    """Number of the last record of the journal that is written."""
+    incidents: int
+    """How often the incident log grew."""
+    over: bool = False
+    """Whether nothing follows: streams that follow end once they have what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The journal's lines behind one."""
+
+    after: int
+    last: int
+    """Number of the last event when it was asked; if it does not follow, it ends there, or with what is written."""
+    follow: bool
+    agent: str | None
+    """Only this agent's; None: all."""
+    since: float
+    """Only those from this Unix time on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incidents:
+    """The incident log's lines."""
+
+    follow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be answered on the connection that comes with it."""
+
+    wanted: Any
+    """One of the classes above that ask for something."""
+    http_version: str
+
+    @property
+    def follows(self) -> bool:
+        """Whether it waits for more."""
+        return bool(getattr(self.wanted, "follow", False))
+
+
+def send(channel: socket.socket, message: object, connection: int | None = None) -> None:
+    """Send a message whole, with a connection that goes along; never waits.
+
+    Raises:
+        BlockingIOError: There is no room just now; nothing was sent.
+        OSError: Nobody takes it any more, or no file in memory can be had.
+    """
+    data = pickle.dumps(message)
+    descriptors = [] if connection is None else [connection]
+    if len(data) <= MESSAGE_BYTES:
+        socket.send_fds(channel, [_WITHIN + data], descriptors)
+        return
+    beside = os.memfd_create("chaperon-job", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(beside), "wb") as file:
+            file.write(data)
+        socket.send_fds(channel, [_BESIDE], [*descriptors, beside])
+    finally:
+        os.close(beside)
+
+
+def receive(channel: socket.socket) -> tuple[Any, socket.socket | None] | None:
+    """Return the next message and the connection that came with it; None once nothing follows. Never waits.
+
+    Raises:
+        BlockingIOError: There is none just now.
+    """
+    room = socket.CMSG_LEN(MOST_DESCRIPTORS * array(_DESCRIPTOR).itemsize)
+    data, beside, _, _ = channel.recvmsg(MESSAGE_BYTES + 1, room, socket.MSG_CMSG_CLOEXEC)  # `recv_fds` drops the flag
+    descriptors = [fd for _, _, packed in beside for fd in array(_DESCRIPTOR, packed)]
+    if not data:
+        return None
+    try:
+        if data[:1] == _BESIDE:
+            with os.fdopen(descriptors.pop(), "rb") as file:
+                file.seek(0)
+                message = pickle.load(file)  # noqa: S301 - from our own process, see above
+        else:
+            message = pickle.loads(data[1:])  # noqa: S301 - as above
+    except BaseException:
+        for each in descriptors:
+            with contextlib.suppress(OSError):
+                os.close(each)
+        raise
+    return message, socket.socket(fileno=descriptors[0]) if descriptors else None

@@ -1,0 +1,158 @@
+"""The reading process: takes connections and jobs from the daemon, and answers from files.
+
+It serves one request a connection, each in a task of its own; what is long is read and sent in pieces, so that all who
+read get their turn. It ends when the daemon does: those who follow get what was written last, and then the end.
+"""
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+
+import anyio
+import anyio.lowlevel
+from anyio.abc import TaskGroup
+
+from supervisor.runtime.journal_index import Indexes
+from supervisor.runtime.log import log, start_log_at
+from supervisor.runtime.reading.answers import Answer, GoneError
+from supervisor.runtime.reading.incident_lines import incident_lines
+from supervisor.runtime.reading.jobs import FINISHED, LINES, Events, Incidents, Job, Places, Progress, receive
+from supervisor.runtime.reading.journal_lines import JournalLines, files_of
+from supervisor.runtime.reading.progress import Follower
+from supervisor.runtime.segments import JournalDamagedError
+
+NICE = 5
+"""By how much the daemon's loop goes before this process where there is not enough processor time for both."""
+
+GOODBYE_SECONDS = 2.0
+"""How long those who follow may take to get what was written last once the daemon has ended."""
+
+INDEX_SECONDS = 30.0
+"""Between two times that indexes are kept up, so that whoever asks for an agent's lines waits for little of it."""
+
+
+class Process:
+    """What is read, and for whom.
+
+    Args:
+        places: What is read.
+        channel: Where jobs come from.
+    """
+
+    def __init__(self, places: Places, channel: socket.socket) -> None:
+        self._places = places
+        self._channel = channel
+        self._progress = Follower()
+        self._indexes = Indexes(places.journal)
+        self._lines = JournalLines(self._indexes, files_of(self._indexes))
+        self._open = 0
+
+    async def run(self) -> None:
+        """Serve until the daemon has ended, and then a moment longer."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_indexes, name="indexes")
+            async with anyio.create_task_group() as answers:
+                await self._take_jobs(answers)
+                self._progress.tell(Progress(self._progress.written, self._progress.incidents, over=True))
+                answers.cancel_scope.deadline = anyio.current_time() + GOODBYE_SECONDS
+            tasks.cancel_scope.cancel()
+
+    async def _take_jobs(self, tasks: TaskGroup) -> None:
+        while True:
+            try:
+                received = receive(self._channel)
+            except BlockingIOError:
+                await anyio.wait_readable(self._channel)
+                continue
+            if received is None:
+                return
+            message, connection = received
+            if isinstance(message, Progress):
+                self._progress.tell(message)
+            elif isinstance(message, Job) and connection is not None:
+                self._open += 1
+                tasks.start_soon(self._serve, message, connection, name=type(message.wanted).__name__)
+
+    async def _serve(self, job: Job, connection: socket.socket) -> None:
+        """Answer one request. Whatever fails ends its connection and no other."""
+        try:
+            with connection:
+                await self._answer(job, Answer(connection, job.http_version))
+        except GoneError:
+            pass
+        except Exception as error:  # noqa: BLE001 - another reader must not suffer it
+            log.error("what a reader asked for could not be read: %s", error)
+        finally:
+            self._open -= 1
+            if job.follows:
+                await self._say_finished()
+
+    async def _say_finished(self) -> None:
+        with anyio.CancelScope(shield=True), contextlib.suppress(OSError):  # the daemon may have ended
+            try:
+                self._channel.send(FINISHED)
+            except BlockingIOError:
+                await anyio.wait_writable(self._channel)
+                self._channel.send(FINISHED)
+
+    async def _answer(self, job: Job, answer: Answer) -> None:
+        if self._open > self._places.connections:
+            await answer.problem(503, "As many readers are served as it takes. Nothing was read.", "Ask again later.")
+            return
+        match job.wanted:
+            case Events() as wanted:
+                await _until_gone(answer, self._lines.wanted(wanted, self._progress), follow=wanted.follow)
+            case Incidents(follow=follow):
+                lines = incident_lines(self._places.incidents, self._progress, follow=follow)
+                await _until_gone(answer, lines, follow=follow)
+            case unknown:
+                raise TypeError(f"{unknown!r} is nothing that can be read")
+
+    async def _keep_indexes(self) -> None:
+        """Make the indexes that are not there, and keep up that of the file that is written, a piece at a time."""
+        while True:
+            await self._progress.reach(1)
+            try:
+                for _ in self._indexes.keep_up(self._progress.written):
+                    await anyio.lowlevel.checkpoint()
+            except (JournalDamagedError, OSError) as error:
+                log.error("the journal could not be indexed: %s", error)
+            await anyio.sleep(INDEX_SECONDS)
+
+
+async def _until_gone(answer: Answer, parts: AsyncIterator[bytes], *, follow: bool) -> None:
+    """Send a stream to its end; one that follows ends as well when its peer hangs up."""
+    failed: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        if follow:
+
+            async def watch() -> None:
+                await answer.gone()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch, name="watch for a hang-up")
+        try:
+            await answer.stream(parts, LINES)
+        except Exception as error:  # noqa: BLE001 - raised behind the group, which would wrap it
+            failed = error
+        tasks.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
+
+
+def main() -> None:
+    """Serve what comes on standard input, which is the daemon's channel; nothing is printed but the log."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's goes to all; the daemon says when it is over
+    os.nice(NICE)
+    gc.freeze()
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as channel:
+        first = receive(channel)
+        if first is None or not isinstance(first[0], Places):
+            return
+        start_log_at(first[0].log_level)
+        channel.setblocking(False)
+        anyio.run(Process(first[0], channel).run)

@@ -1,0 +1,169 @@
+"""The daemon's side of reading: starts the process that reads, hands connections over to it, and tells it how far files are."""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+
+import anyio
+import anyio.abc
+
+from supervisor.runtime.daemon import UnavailableError
+from supervisor.runtime.journal import Journal, JournalError
+from supervisor.runtime.log import log
+from supervisor.runtime.reading.jobs import FINISHED, Job, Places, Progress, send
+
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from supervisor.runtime.reading.process import main; main()"
+)
+"""What the process runs: this program's modules, found as this process found them."""
+
+PROGRESS_SECONDS = 0.02
+"""Between two words on how far the files have come, while somebody follows: that is how late a follower sees what is written,
+and the loop has 50 things a second to say and not a thousand."""
+
+AGAIN_SECONDS = 1.0
+"""Pause before a process that ended by itself is started again."""
+
+GOODBYE_SECONDS = 5.0
+"""How long it may take to end: it gives followers two seconds for what was written last."""
+
+
+class Reader:
+    """Has another process answer what is long or costs much. Used from one event loop.
+
+    Args:
+        places: What is read.
+        journal: Tells how far it is written.
+    """
+
+    def __init__(self, places: Places, journal: Journal) -> None:
+        self._places = places
+        self._journal = journal
+        self._wanted = anyio.Event()
+        self._pair: tuple[socket.socket, socket.socket | None] | None = None
+        """The channel: our end, and that of a process which is yet to be started."""
+        self._following = 0
+        """How many jobs that follow were handed over to this process and have not ended."""
+        self._followed = anyio.Event()
+        self._incidents = 0
+        self._told = Progress(0, 0)
+
+    def start(self) -> None:
+        """Start the process now, so that whoever asks first need not wait for it; else it is started then."""
+        self._wanted.set()
+
+    def take(self, connection: int, job: Job) -> None:
+        """Have a job answered on a connection, of which this takes a descriptor of its own.
+
+        Raises:
+            UnavailableError: It cannot be, and nothing was answered.
+        """
+        self.start()
+        try:
+            channel = self._channel()
+            self._tell_progress(channel)
+            send(channel, job, connection)
+        except OSError as error:
+            raise UnavailableError(
+                f"What is asked for could not be handed to the process that reads ({error.strerror}).",
+                way_out="Ask again in a moment; the daemon's log may say more.",
+            ) from error
+        if job.follows:
+            self._following += 1
+            self._followed.set()
+
+    def incident(self) -> None:
+        """Note that the incident log grew."""
+        self._incidents += 1
+        if self._following:
+            with contextlib.suppress(OSError):  # it is told again with the journal's next record
+                self._tell_progress(self._channel())
+
+    async def run(self) -> None:
+        """Keep the process there, once it is wanted, until cancelled; those who follow get what was written last."""
+        await self._wanted.wait()
+        while True:
+            process = await self._spawn()
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._keep_told, name="progress of files")
+                    await self._listen()
+                    tasks.cancel_scope.cancel()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    code = await self._end(process)
+            log.error("the process that reads for others ended by itself (%s); it is started again", code)
+            await anyio.sleep(AGAIN_SECONDS)
+
+    # ── the process ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _channel(self) -> socket.socket:
+        """Our end of the channel, to a process that is there or yet to be started."""
+        if self._pair is None:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            ours.setblocking(False)
+            self._pair = ours, theirs
+            self._following, self._followed, self._told = 0, anyio.Event(), Progress(0, 0)
+            send(ours, self._places)
+        return self._pair[0]
+
+    async def _spawn(self) -> anyio.abc.Process:
+        ours = self._channel()
+        assert self._pair is not None
+        theirs = self._pair[1]
+        assert theirs is not None
+        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path)]
+        with anyio.CancelScope(shield=True), theirs:
+            process = await anyio.open_process(command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=None)
+        self._pair = ours, None
+        return process
+
+    async def _end(self, process: anyio.abc.Process) -> int:
+        """Have the process end, with the last word on how far the files are."""
+        channel = self._channel()
+        with contextlib.suppress(OSError):
+            self._tell_progress(channel)
+        self._pair = None
+        channel.close()
+        with anyio.move_on_after(GOODBYE_SECONDS):
+            return await process.wait()
+        process.kill()
+        return await process.wait()
+
+    async def _listen(self) -> None:
+        """Take in which jobs that follow have ended; returns when the process has."""
+        channel = self._channel()
+        while True:
+            await anyio.wait_readable(channel)
+            try:
+                said = channel.recv(1)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return
+            if said != FINISHED:
+                return
+            self._following -= 1
+
+    # ── how far the files are ─────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _keep_told(self) -> None:
+        """Tell what is written, again and again, while anybody follows."""
+        with contextlib.suppress(JournalError):  # its end is told at our own
+            while True:
+                if not self._following:
+                    self._followed = anyio.Event()
+                    await self._followed.wait()
+                await self._journal.written(self._told.written + 1)
+                with contextlib.suppress(OSError):  # it is behind; it is told the next time
+                    self._tell_progress(self._channel())
+                await anyio.sleep(PROGRESS_SECONDS)
+
+    def _tell_progress(self, channel: socket.socket) -> None:
+        now = Progress(self._journal.last_written, self._incidents)
+        if now != self._told:
+            send(channel, now)
+            self._told = now

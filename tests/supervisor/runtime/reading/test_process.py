@@ -1,0 +1,111 @@
+"""The reading process: a real one, asked over a real channel."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol.events import TimerFired
+from supervisor.runtime.journal import Journal
+from supervisor.runtime.reading.jobs import FINISHED, Events, Incidents, Job, Places, Progress, send
+from supervisor.runtime.reading.reader import PROGRAM
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    journal, _ = Journal.open(tmp_path / "journal")
+    for number in range(10):
+        journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name=f"{number}"))
+    journal.close()
+    (tmp_path / "incidents.jsonl").write_bytes(b'{"id":"one"}\n')
+    return Places(tmp_path / "journal", tmp_path / "incidents.jsonl", 30, connections=2)
+
+
+@contextmanager
+def running(places: Places) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path)]
+        process = subprocess.Popen(command, stdin=theirs.fileno(), stderr=subprocess.PIPE)
+    with ours, process:
+        try:
+            ours.settimeout(SECONDS)
+            send(ours, places)
+            send(ours, Progress(10, 1))
+            yield process, ours
+        finally:
+            process.kill()
+
+
+def ask(channel: socket.socket, wanted: object) -> socket.socket:
+    peer, theirs = socket.socketpair()
+    peer.settimeout(SECONDS)
+    with theirs:
+        send(channel, Job(wanted, "1.0"), theirs.fileno())
+    return peer
+
+
+def read(peer: socket.socket) -> bytes:
+    """All that comes until the end, without the head."""
+    with peer:
+        data = b""
+        while part := peer.recv(100_000):
+            data += part
+    return data.split(b"\r\n\r\n", 1)[1]
+
+
+def everything(*, follow: bool = False) -> Events:
+    return Events(0, 10, follow=follow, agent=None, since=0.0)
+
+
+def test_it_answers_each_on_its_own_connection_and_ends_with_the_channel(places: Places) -> None:
+    with running(places) as (process, channel):
+        events, incidents = ask(channel, everything()), ask(channel, Incidents(follow=False))
+        assert len(read(events).splitlines()) == 10
+        assert read(incidents) == b'{"id":"one"}\n'
+        channel.close()
+        assert process.wait(SECONDS) == 0
+
+
+def test_those_who_follow_get_what_was_written_last_and_then_the_end(places: Places) -> None:
+    with running(places) as (process, channel):
+        following = ask(channel, everything(follow=True))
+        journal, _ = Journal.open(places.journal)
+        journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name="the last"))
+        journal.close()
+        send(channel, Progress(11, 1))
+        channel.close()
+        assert read(following).splitlines()[-1].startswith(b'{"n":11,')
+        assert process.wait(SECONDS) == 0
+
+
+def test_one_who_follows_and_hangs_up_is_told_of(places: Places) -> None:
+    with running(places) as (_, channel):
+        following = ask(channel, everything(follow=True))
+        assert following.recv(10)
+        following.close()
+        assert channel.recv(1) == FINISHED
+
+
+def test_more_than_it_takes_are_told_so_and_what_nobody_knows_ends_nobody(places: Places) -> None:
+    with running(places) as (process, channel):
+        held = [ask(channel, everything(follow=True)) for _ in range(2)]
+        assert all(each.recv(10) for each in held)
+        assert b"As many readers are served as it takes" in read(ask(channel, everything()))
+        held.pop().close()
+        assert channel.recv(1) == FINISHED
+        with ask(channel, "nonsense") as peer:
+            assert peer.recv(10) == b""
+        assert len(read(ask(channel, everything())).splitlines()) == 10
+        channel.close()
+        held.pop().close()
+        assert process.wait(SECONDS) == 0
+        assert process.stderr is not None
+        assert b"'nonsense' is nothing that can be read" in process.stderr.read()

@@ -1,0 +1,81 @@
+"""The daemon's side of reading, in a whole daemon."""
+
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import httpx
+import psutil
+import pytest
+
+from tests.daemons import Base, lines, served, until
+
+pytestmark = pytest.mark.anyio
+
+
+def reading_processes() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if "supervisor.runtime.reading" in " ".join(each.cmdline())]
+
+
+async def test_the_process_is_started_by_the_first_who_asks_and_gone_with_the_daemon(tmp_path: Path) -> None:
+    async with served(Base(tmp_path)) as (_, client):
+        await client.get("/v1/health")
+        assert reading_processes() == []
+        assert await lines(client, "/v1/events")
+        (process,) = reading_processes()
+    assert not process.is_running()
+
+
+async def test_one_that_is_killed_is_replaced_and_whoever_asks_then_is_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(Base(tmp_path)) as (daemon, client):
+        assert await lines(client, "/v1/events")
+        (before,) = reading_processes()
+        async with client.stream("GET", "/v1/events", params={"follow": True}) as response:
+            following = response.aiter_lines()
+            await anext(following)
+            os.kill(before.pid, signal.SIGKILL)
+            with pytest.raises(httpx.RemoteProtocolError):  # it is not told to be whole
+                async for _ in following:
+                    pass
+        await until(lambda: "ended by itself" in caplog.text)
+        assert len(await lines(client, "/v1/events")) == daemon.journal.last
+        (after,) = reading_processes()
+        assert after.pid != before.pid
+
+
+async def test_one_that_stands_still_holds_up_nothing_else(tmp_path: Path) -> None:
+    base = Base(tmp_path)
+    async with served(base) as (_, client):
+        assert await lines(client, "/v1/events")
+        (process,) = reading_processes()
+        process.suspend()
+        answers = list[int]()
+
+        async def ask() -> None:
+            transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
+            async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=60) as own:
+                answers.append((await own.get("/v1/events")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(ask)
+            assert (await client.get("/v1/health")).status_code == 200
+            process.resume()
+        assert answers == [200] * 20
+
+
+async def test_a_follower_sees_what_is_written_and_incidents_as_they_come(tmp_path: Path) -> None:
+    base = Base(tmp_path)
+    async with (
+        served(base) as (daemon, client),
+        client.stream("GET", "/v1/incidents", params={"follow": True}) as response,
+    ):
+        with anyio.fail_after(60):
+            following = response.aiter_lines()
+            daemon.fault("", "first", "One.")
+            assert '"first"' in await anext(following)
+            daemon.fault("", "second", "Two.")
+            assert '"second"' in await anext(following)
