@@ -129,6 +129,11 @@ class Agent(Section):
     cgroups: Literal["auto", "never"] = "auto"
     """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
     trees instead."""
+    max_processes: Count | None = 4_096
+    """Most processes and threads of one agent, if its control group can hold it to that (`chaperon doctor` says); beyond it its
+    forks fail, and nobody else's. The CLI has 9, with `make -j64` beside it 154, test runs with browsers and Java some hundreds;
+    eight agents at this bound have all 32,768 of a small machine. `null` lifts it. Without such a group nothing bounds them:
+    the limit that a user can set on processes (RLIMIT_NPROC) counts those of all agents and of the person together."""
     launcher: Texts = ()
     """Command that the CLI is started through, one a list item; the CLI's own command is appended. Room for a sandbox."""
 

@@ -183,7 +183,8 @@ class ProcessLauncher:
         # A daemon that was killed between making the group and starting the shim, or before it launched again, left the
         # group behind; nobody else makes groups here.
         remove(self._containment.agents / agent)
-        return self._containment.make(agent, Ceiling(memory_high_bytes=most * 2**20 if most else None))
+        ceiling = Ceiling(memory_high_bytes=most * 2**20 if most else None, pids_max=self._settings.max_processes)
+        return self._containment.make(agent, ceiling)
 
 
 def arguments(command: Launch) -> list[str]:

@@ -7,6 +7,7 @@ from monitors.review.knowledge import (
     containers,
     core,
     databases,
+    elsewhere,
     git,
     packages,
     platforms,
@@ -15,7 +16,7 @@ from monitors.review.knowledge import (
 )
 from monitors.review.rules import Program, Rule
 
-FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, agents, abuse)
+FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, agents, elsewhere, abuse)
 """The families of knowledge, in the order in which their rules are tried."""
 
 PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.PROGRAMS)

@@ -1,3 +1,8 @@
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -8,7 +13,7 @@ from supervisor.config.environment import GATE_ARGUMENTS
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.tasks import Limits, Task
-from supervisor.runtime import shims
+from supervisor.runtime import shims, trees
 from supervisor.runtime.containment import Containment, Uncontained
 from supervisor.runtime.launcher import WIRE, ProcessLauncher, arguments
 from tests.daemons import Base
@@ -81,3 +86,48 @@ async def test_a_launch_that_fails_leaves_no_control_group_and_one_left_behind_i
         assert not await anyio.to_thread.run_sync(Path(contained.agents / "a1").exists)
     finally:
         assert await anyio.to_thread.run_sync(contained.leave)
+
+
+def groups_with_pids() -> Iterator[Path]:
+    """Where control groups can bound processes here, in either version of them: ours, if we may make groups there."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        mount, kind, options = Path(line.split()[4]), *line.partition(" - ")[2].split()[::2]
+        controllers = mount / "cgroup.controllers"
+        bounds = (
+            "pids" in options.split(",")
+            if kind == "cgroup"
+            else controllers.exists() and "pids" in controllers.read_text()
+        )
+        if kind.startswith("cgroup") and bounds and os.access(mount / "cgroup.procs", os.W_OK):
+            yield mount
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"), [({}, "4096"), ({"max_processes": 9}, "9"), ({"max_processes": None}, "max")]
+)
+def test_an_agents_group_bounds_its_processes(base: Base, settings: dict[str, object], most: str) -> None:
+    """A bomb of one agent made the calls of the others fail."""
+    mount = next(groups_with_pids(), None)
+    if mount is None:
+        pytest.skip("no control group bounds processes here")
+    agents = mount / f"chaperon-test{os.getpid()}"
+    agents.mkdir()
+    try:
+        group = (
+            launcher(base, Containment(agents, frozenset({"pids"}), ""), **settings)._spec("a1", launch(base)).cgroup
+        )
+        assert group is not None
+        assert (group / "pids.max").read_text() == f"{most}\n"
+        if most == "9":
+            bomb = f"echo $$ > {group}/cgroup.procs; for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 9 & done; wait -n"
+            done = subprocess.run(["/bin/bash", "-c", bomb], capture_output=True, check=False)
+            assert b"Resource temporarily unavailable" in done.stderr
+            for pid in (group / "cgroup.procs").read_text().split():
+                os.kill(int(pid), signal.SIGKILL)
+    finally:
+        for directory in (agents / "a1", agents):
+            deadline = trees.now() + 10
+            while directory.exists() and trees.now() < deadline:
+                with suppress(OSError):
+                    directory.rmdir()
+                trees.pause()
