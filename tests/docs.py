@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.config.reference import reference_markdown
+from supervisor.rehearsal.scenario import Scenario
 from tests import drawings
 from tests.bench import figure_tables
 
@@ -29,6 +30,7 @@ SECTIONS = (
     Section("README.md", "headlines", figure_tables.headlines),
     Section("tests/bench/README.md", "figures", figure_tables.all_figures),
     Section("supervisor/config/README.md", "keys", reference_markdown),
+    Section("supervisor/rehearsal/README.md", "scenario", lambda: reference_markdown(Scenario)),
     Section("supervisor/config/README.md", "effects", drawings.effects_as_table),
     Section("supervisor/protocol/README.md", "adoption", drawings.taking_over_as_table),
     Section("supervisor/protocol/README.md", "events", drawings.events_as_table),

@@ -13,7 +13,7 @@ from supervisor.cli import common, terminal, view
 from supervisor.cli.following import told
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import Finding, Outcome
-from supervisor.rehearsal.scenario import Scenario, load, shipped
+from supervisor.rehearsal.scenario import Scenario, find, load, shipped
 
 
 @click.command()
@@ -27,7 +27,8 @@ def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
     """
 
     def work() -> int:
-        return anyio.run(_play, load(shipped().get(str(scenario), scenario)), keep, as_json)
+        path = find(str(scenario))
+        return anyio.run(_play, load(path), str(path.absolute().parent), keep, as_json)
 
     common.run(work)
 
@@ -41,17 +42,19 @@ def demo(keep: bool) -> None:
         terminal.echo(
             "A real Claude CLI in a scratch repository, a scripted model on loopback, and chaperon between them."
         )
-        return anyio.run(_play, load(shipped()["demo"]), keep, False)
+        path = shipped()["demo"]
+        return anyio.run(_play, load(path), str(path.parent), keep, False)
 
     common.run(work)
 
 
-async def _play(scenario: Scenario, keep: bool, as_json: bool) -> int:
+async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -> int:
     from supervisor.rehearsal.run import rehearse as play  # the daemon's imports, which `--help` should not pay
 
     base = _scratch_directory()
     try:
-        outcome, findings = await play(scenario, base, (lambda _line: None) if as_json else _show)
+        watch = (lambda _line: None) if as_json else _show
+        outcome, findings = await play(scenario, base, watch, directory=directory)
     finally:
         if keep:
             terminal.echo(f"Kept: {base}", err=True)
@@ -93,5 +96,10 @@ def _as_json(scenario: Scenario, outcome: Outcome, findings: Sequence[Finding]) 
         "findings": [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings],
         "state": outcome.state,
         "decisions": {call: review.decision for call, review in outcome.reviews.items()},
+        "steps": [
+            {"step": step, "call": number, "id": id_, "decision": review.decision, "rule": review.rule}
+            for id_, (step, number) in scenario.calls().items()
+            if (review := outcome.reviews.get(id_)) is not None
+        ],
         "incidents": [incident.id for incident in outcome.incidents],
     }

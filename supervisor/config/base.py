@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
@@ -51,6 +52,13 @@ class Switchable(Section):
     def _switch(cls, value: Any) -> Any:
         """Take `soft_correction: false`, or `off`, for `soft_correction: {enabled: false}`."""
         return {"enabled": truth} if isinstance(truth := truth_value(value), bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Marks a field of an enumeration that does not take all of its values."""
+
+    values: tuple[str, ...]
 
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -20,6 +20,7 @@ from supervisor.config.base import (
     Section,
     Share,
     Texts,
+    Without,
 )
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import Patterns, Progress
@@ -202,6 +203,9 @@ class Reviewer(Section):
     look at the text of a call, whatever its tool."""
 
 
+_NOT_MODIFY = Without((Decision.MODIFY,))
+
+
 class Rule(Section):
     """A rule of your own for the reviewer, which looks at the text of a call.
 
@@ -217,7 +221,7 @@ class Rule(Section):
     """The tool's name as a glob. Examples: `Bash`, `mcp__github__*`."""
     match: Expression = ""
     """Regular expression that is searched in the command, path or address of the call. Empty matches every call of the tool."""
-    decision: Annotated[Decision, Field(strict=False)]
+    decision: Annotated[Decision, Field(strict=False), _NOT_MODIFY]
     """`allow`, `warn` or `block`. (`modify` needs to know what to run instead, which no pattern says.)"""
     reason: Annotated[str, Field(min_length=1)]
     """What the agent is told: why, and what to do instead."""

@@ -7,14 +7,14 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic.fields import FieldInfo
 
-from supervisor.config.base import Section
+from supervisor.config.base import Section, Without
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
 
@@ -24,15 +24,20 @@ TYPE_NAMES: Mapping[Any, str] = {
     float: "number",
     str: "text",
     dict: "mapping of texts",
+    Any: "anything",
 }
 
 
-def reference_markdown() -> str:
+def reference_markdown(root: type[Section] = Config) -> str:
     """Return every key with its type, default and meaning, a table a section."""
-    return "\n".join(_section("", Config))
+    return "\n".join(_section("", root, {}))
 
 
-def _section(path: str, section: type[Section]) -> Iterator[str]:
+def _section(path: str, section: type[Section], seen: dict[type[Section], str]) -> Iterator[str]:
+    if section in seen:
+        yield from (f"### `{path}`", "", f"As `{seen[section]}`, above.", "")
+        return
+    seen[section] = path
     plain = {key: field for key, field in _fields(section) if not _is_section(field)}
     if path:
         yield from (f"### `{path}`", "", " ".join((inspect.getdoc(section) or "").split()), "")
@@ -46,11 +51,15 @@ def _section(path: str, section: type[Section]) -> Iterator[str]:
         below = section_in(field.annotation)
         if below is not None:
             name = f"{path}.{key}".lstrip(".")
-            yield from _section(name if _is_section(field) else f"{name}[]", below)
+            yield from _section(f"{name}[]" if _is_list(field.annotation) else name, below, seen)
 
 
 def _fields(section: type[Section]) -> Iterator[tuple[str, FieldInfo]]:
     return ((field.alias or name, field) for name, field in section.model_fields.items())
+
+
+def _is_list(annotation: Any) -> bool:
+    return typing.get_origin(annotation) is tuple or any(map(_is_list, typing.get_args(annotation)))
 
 
 def _is_section(field: FieldInfo) -> bool:
@@ -59,10 +68,11 @@ def _is_section(field: FieldInfo) -> bool:
 
 def _type(field: FieldInfo) -> str:
     limits = _limits(field.metadata) if not _inner_limits(field.annotation) else _inner_limits(field.annotation)
-    return _type_name(field.annotation) + limits
+    without = {value for meta in field.metadata if isinstance(meta, Without) for value in meta.values}
+    return _type_name(field.annotation, without) + limits
 
 
-def _type_name(annotation: Any) -> str:
+def _type_name(annotation: Any, without: Collection[str] = ()) -> str:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
         return _type_name(arguments[0])
@@ -71,10 +81,14 @@ def _type_name(annotation: Any) -> str:
     if origin is tuple:
         below = section_in(annotation)
         return "list of mappings" if below else "list of texts"
+    if origin is dict and arguments[1] is Any:
+        return "mapping"
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return "mapping"
     if origin in (types.UnionType, typing.Union):
         return " or ".join("nothing" if part is type(None) else _type_name(part) for part in arguments)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return "`allow`, `warn` or `block`"
+        return " or ".join(f"`{each.value}`" for each in annotation if each.value not in without)
     return TYPE_NAMES[origin or annotation]
 
 
@@ -100,7 +114,7 @@ def _limits(metadata: list[Any]) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "must be given"
-    value = field.default
+    value = field.get_default(call_default_factory=True)
     if value is None:
         return "nothing"
     if field.alias is None and field.annotation is int and any("mode" in str(meta).lower() for meta in field.metadata):

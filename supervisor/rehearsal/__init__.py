@@ -9,6 +9,7 @@ play        one answer on one connection, or the fault in its place
 model       serves the scripts on loopback, and keeps every request
 told        what the model was told, read from a request
 scratch     the repository, HOME and environment that are made for a run
+person      what a person does meanwhile
 run         the run itself, by the daemon as it always is
 check       what happened, compared with what was expected
 """

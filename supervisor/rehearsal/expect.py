@@ -21,9 +21,11 @@ class DecisionExpected(Section):
     """The gate's answer to the calls of a step."""
 
     step: str
+    """The step."""
     call: int | None = Field(default=None, ge=1)
     """Which of the step's parallel calls, from 1; left out means each of them."""
     decision: Annotated[Decision, Field(strict=False)]
+    """What was decided."""
     rule: str | None = None
     """The rule that decided; left out means any."""
 
@@ -47,30 +49,38 @@ class FileExpected(Section):
     path: str
     """Relative to the workspace, or absolute, with placeholders."""
     exists: bool = True
+    """Whether it is there."""
     content: str | None = None
     """All of it, byte for byte."""
     contains: Texts = ()
+    """Texts that are all in it."""
     lacks: Texts = ()
+    """Texts of which none is in it."""
 
 
 class IncidentExpected(Section):
     """An incident that was opened."""
 
     type: str
+    """Its type. Example: `emergency_stop`."""
     severity: Annotated[Severity | None, Field(strict=False)] = None
+    """Its severity; left out means any."""
 
 
 class IssueExpected(Section):
     """An issue that was seen."""
 
     type: str
+    """Its type. Example: `repetitive_errors`."""
     severity: Annotated[Severity | None, Field(strict=False)] = None
+    """Its severity; left out means any."""
 
 
 class InterventionExpected(Section):
     """An intervention that was chosen."""
 
     kind: Annotated[InterventionKind, Field(strict=False)]
+    """Its kind."""
     issue: str | None = None
     """The type of the issue behind it; left out means any."""
     told: bool = False
@@ -81,11 +91,17 @@ class Expect(Section):
     """What should have happened. What is left out is not checked; an empty list means that there was none."""
 
     decisions: Annotated[tuple[DecisionExpected, ...], Field(strict=False)] = ()
+    """The gate's answers."""
     told: Annotated[tuple[ToldExpected, ...], Field(strict=False)] = ()
+    """What the model was told."""
     files: Annotated[tuple[FileExpected, ...], Field(strict=False)] = ()
+    """Files when the run has ended."""
     incidents: Annotated[tuple[IncidentExpected, ...] | None, Field(strict=False)] = None
+    """Incidents, each at least as often as it is listed."""
     issues: Annotated[tuple[IssueExpected, ...] | None, Field(strict=False)] = None
+    """Issues, each at least as often as it is listed."""
     interventions: Annotated[tuple[InterventionExpected, ...] | None, Field(strict=False)] = None
+    """Interventions, each at least as often as it is listed."""
     last_step: str | None = None
     """The last step of the agent's own that was played."""
     state: Annotated[AgentState | None, Field(strict=False)] = None

@@ -15,7 +15,7 @@ from supervisor.config.model import Config
 from supervisor.config.problems import explain
 from supervisor.protocol import events
 from supervisor.protocol.actions import Review
-from supervisor.protocol.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.records import decode
@@ -23,8 +23,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.check import Finding, Outcome, check
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.scenario import Interjection, Places, Scenario
-from supervisor.runtime.daemon import Daemon
+from supervisor.rehearsal.person import Person
+from supervisor.rehearsal.scenario import Places, Scenario, policy_of
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.submission import Submission
 
@@ -48,6 +48,8 @@ class Seen:
     interventions: list[Intervention] = field(default_factory=list)
     state: AgentState = AgentState.STARTING
     exit_code: int | None = None
+    notes: list[Finding] = field(default_factory=list)
+    """What a person was to do and could not."""
 
     def take(self, event: object) -> None:
         """Take in one event."""
@@ -67,7 +69,12 @@ class Seen:
 
 
 async def rehearse(
-    scenario: Scenario, base: Path, watch: Callable[[bytes], object] = lambda _line: None, *, cli: str | None = None
+    scenario: Scenario,
+    base: Path,
+    watch: Callable[[bytes], object] = lambda _line: None,
+    *,
+    cli: str | None = None,
+    directory: str = "",
 ) -> tuple[Outcome, list[Finding]]:
     """Play a scenario and compare.
 
@@ -76,13 +83,14 @@ async def rehearse(
         base: An empty directory that everything is made in.
         watch: Called with each line of the journal as it is written.
         cli: Path of the CLI; None finds one as always.
+        directory: The scenario's, which relative paths of its policy are below.
 
     Raises:
         ChaperonError: The policy is wrong, no CLI was found, or the run did not end in time.
     """
     places = Places(*(str(base / name) for name in ("workspace", "home", "state")))
     placed = scenario.place(places)
-    config = _policy(placed, cli)
+    config = _policy(placed, places, cli, directory)
     await scratch.make(placed, places)
     async with ScriptedModel(placed.scripts()) as model, AsyncExitStack() as stack:
         environ = scratch.environment(Path(places.home), model.url, os.environ.get("PATH", os.defpath))
@@ -96,12 +104,12 @@ async def rehearse(
                 way_out="A step of the scenario waits for something that does not come; --keep shows what was done.",
             ) from None
         outcome = await anyio.to_thread.run_sync(_outcome, placed, places, model, seen)
-    return outcome, check(placed, outcome)
+    return outcome, [*seen.notes, *check(placed, outcome)]
 
 
-def _policy(scenario: Scenario, cli: str | None) -> Config:
+def _policy(scenario: Scenario, places: Places, cli: str | None, directory: str) -> Config:
     try:
-        config = Config.model_validate(dict(scenario.policy))
+        config = policy_of(scenario, places, directory)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {explain(e, Config)}" for e in error.errors())
         raise UsageError(f"The scenario's policy is wrong, so nothing was started: {wrong}") from None
@@ -125,10 +133,9 @@ async def _run(
     async with run_daemon(setup) as daemon, anyio.create_task_group() as tasks:
         await daemon.submit(wanted, by="rehearsal")
         try:
-            for interjection in scenario.interjections:
-                tasks.start_soon(
-                    _interject, daemon, interjection, scenario, model, name=f"interjection at {interjection.at}"
-                )
+            person = Person(daemon, AGENT, scenario, model, seen.notes.append)
+            for number, interjection in enumerate(scenario.interjections):
+                tasks.start_soon(person.interject, number, name=f"interjection at {interjection.at}")
             async for line in daemon.journal.follow():
                 seen.take(decode(line.data).event)
                 watch(line.data)
@@ -138,26 +145,6 @@ async def _run(
             await daemon.put_down(AGENT, "the rehearsal has ended")  # nobody would ever watch over it again
         tasks.cancel_scope.cancel()
     return seen
-
-
-async def _interject(daemon: Daemon, what: Interjection, scenario: Scenario, model: ScriptedModel) -> None:
-    """Do what a person does, once the model was asked for the step; where the agent is not there to hear it, so be it."""
-    number = next(number for name, _, number, _ in scenario.named_steps() if name == what.at)
-    await model.wait_for_step(number)
-    by = {"by": "rehearsal"}
-    try:
-        if what.say is not None:
-            await daemon.wish(AGENT, events.SayRequested, id=f"at-{what.at}", text=what.say, **by)
-        elif what.redirect is not None:
-            await daemon.wish(AGENT, events.RedirectRequested, id=f"at-{what.at}", text=what.redirect, **by)
-        elif what.stop is not None:
-            await daemon.wish(AGENT, events.StopRequested, reason=what.stop, **by)
-        elif what.pause is not None:
-            await daemon.wish(AGENT, events.PauseRequested, **by)
-            await anyio.sleep(what.pause)
-            await daemon.wish(AGENT, events.ResumeRequested, **by)
-    except (IllegalStepError, NotFoundError):
-        return  # the expectations say whether that matters
 
 
 def _outcome(scenario: Scenario, places: Places, model: ScriptedModel, seen: Seen) -> Outcome:

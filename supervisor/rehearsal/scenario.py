@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from supervisor.config.base import Pause, Section
-from supervisor.config.model import PermissionMode
+from supervisor.config.base import Pause, Section, truth_value
+from supervisor.config.model import Config, PermissionMode
 from supervisor.config.problems import explain, nearest
 from supervisor.config.yaml_tree import Document, YamlError, parse
-from supervisor.protocol.errors import UsageError
+from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.rehearsal import script as scripts
 from supervisor.rehearsal.expect import Expect, Texts, one_or_many
 
@@ -34,10 +34,15 @@ class TaskGiven(Section):
     """What the agent is asked."""
 
     prompt: str = Field(min_length=1)
+    """The task."""
     goals: Texts = ()
+    """When it is done, most important first."""
     constraints: Texts = ()
+    """What the agent must keep to."""
     expected_paths: Texts = ()
+    """Globs of what the task should touch."""
     permission_mode: PermissionMode = "default"
+    """The CLI's own."""
 
 
 def _inside(path: str) -> str:
@@ -52,6 +57,7 @@ class File(Section):
     path: Annotated[str, AfterValidator(_inside)]
     """Relative: to the repository, or to HOME for those under `home`."""
     content: str = ""
+    """What is in it."""
     committed: bool = True
     """Whether the repository's first commit has it; means nothing under `home`."""
 
@@ -60,6 +66,7 @@ class Repository(Section):
     """The scratch repository."""
 
     files: Annotated[tuple[File, ...], Field(strict=False)] = ()
+    """What is in it when the run begins."""
     remote: bool = False
     """Whether it has a bare `origin` beside it, to which its branch `main` was pushed."""
 
@@ -68,7 +75,9 @@ class Use(Section):
     """A tool call."""
 
     tool: str
+    """The CLI's name of the tool. Example: `Bash`."""
     input: dict[str, Any] = Field(default_factory=dict)
+    """The tool's input."""
 
 
 def _short_fail(value: Any) -> Any:
@@ -114,9 +123,13 @@ class Tokens(Section):
     """What a step says it cost."""
 
     input: int = Field(default=100, ge=0)
+    """Fresh ones that the model was given."""
     output: int = Field(default=20, ge=0)
+    """Those that it wrote."""
     cache_write: int = Field(default=0, ge=0)
+    """Those that were written into the cache."""
     cache_read: int = Field(default=0, ge=0)
+    """Those that were read from the cache."""
 
 
 class Step(Section):
@@ -125,6 +138,7 @@ class Step(Section):
     name: str = ""
     """What expectations call it; left out, its number from 1 does."""
     say: Texts = ()
+    """What the model writes: a text, or several."""
     use: Annotated[tuple[Use, ...], Field(strict=False), BeforeValidator(one_or_many)] = ()
     """One call, or several that run in parallel."""
     fail: Annotated[
@@ -136,6 +150,7 @@ class Step(Section):
     wait_between: Pause = 0
     """Seconds before each further event of the stream."""
     tokens: Tokens = Tokens()
+    """What it says that it cost."""
 
     def played(self) -> scripts.Step:
         """The same for the model."""
@@ -159,25 +174,79 @@ class Subagent(Section):
     when: str = Field(min_length=1)
     """Text in the prompt that the `Agent` call gives it; tells it apart from the agent and from other subagents."""
     steps: Steps = ()
+    """What it answers, one after another."""
+
+
+class Allow(Section):
+    """Something that a person lets pass which the reviewer would block; a rule or a text at least."""
+
+    rule: str = ""
+    """The rule that is excused."""
+    tool: str = ""
+    """Only for this tool."""
+    text: str = ""
+    """The command, path or address, exactly."""
+    once: bool = True
+    """Whether it is for one call, or for all from there on."""
+
+
+def _checkpoint(value: Any) -> Any:
+    """Take a checkpoint's name for going back to it."""
+    return {"checkpoint": value} if isinstance(value, str) else value
+
+
+class GoBack(Section):
+    """A checkpoint to go back to. Written as its name, or in full."""
+
+    checkpoint: str
+    """Its name. The first that is made by itself is `rehearsal-start-1`; `checkpoint` gives one a name."""
+    files_only: bool = False
+    """Whether the conversation stays as it is."""
+    fresh: bool = False
+    """Whether the conversation begins anew."""
+
+
+def _note(value: Any) -> Any:
+    """Take `true` or `yes` for an answer without a note."""
+    return "" if truth_value(value) is True else value
+
+
+Note = Annotated[str | None, BeforeValidator(_note)]
 
 
 class Interjection(Section):
-    """What a person does while a step's tool call runs."""
+    """What a person does while a step's tool calls run, or wait for a person: one of the keys beside `at`."""
 
     at: str
-    """The step."""
+    """The step. It is done once the model was asked for it; what must be there before its calls is done at a step before."""
     say: str | None = None
+    """Something said to the agent."""
     redirect: str | None = None
     """Something else to do, from here on."""
     pause: Pause | None = None
     """Hold the agent for so many seconds, then let it go on."""
     stop: str | None = None
     """End the agent, for this reason."""
+    approve: Note = None
+    """Let the step's calls run that wait for a person; the text is a note for the model, and `yes` is none."""
+    deny: Note = None
+    """Turn them down; the text is a note for the model, and `yes` is none."""
+    call: int | None = Field(default=None, ge=1)
+    """Which of the step's parallel calls `approve` and `deny` are about, from 1; left out means each of them."""
+    allow: Allow | None = None
+    """Let something pass that the reviewer would block."""
+    checkpoint: str | None = None
+    """Make a checkpoint of this name."""
+    rollback: Annotated[GoBack | None, BeforeValidator(_checkpoint)] = None
+    """Go back to a checkpoint."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if sum(value is not None for value in (self.say, self.redirect, self.pause, self.stop)) != 1:
-            raise ValueError("say one of `say`, `redirect`, `pause` and `stop`")
+        deeds = [name for name in type(self).model_fields if name not in ("at", "call")]
+        if sum(getattr(self, name) is not None for name in deeds) != 1:
+            raise ValueError(f"say one of {', '.join(f'`{name}`' for name in deeds[:-1])} and `{deeds[-1]}`")
+        if self.call is not None and self.approve is None and self.deny is None:
+            raise ValueError("`call` goes with `approve` and `deny` alone")
         return self
 
 
@@ -185,17 +254,25 @@ class Scenario(Section):
     """A rehearsal, as its file says it."""
 
     name: str
+    """What messages call it."""
     description: str = ""
+    """What it shows."""
     task: TaskGiven
+    """What the agent is asked."""
     repository: Repository = Repository()
+    """The scratch repository in which it works."""
     home: Annotated[tuple[File, ...], Field(strict=False)] = ()
     """Files in the agent's HOME, outside the workspace."""
     policy: dict[str, Any] = Field(default_factory=dict)
-    """A part of chaperon.yaml, under which the rehearsal runs."""
+    """A part of chaperon.yaml, under which the rehearsal runs. Relative paths are below the scenario's directory."""
     steps: Steps = ()
+    """What the model answers, one after another."""
     subagents: Annotated[tuple[Subagent, ...], Field(strict=False)] = ()
+    """What the models of subagents answer."""
     interjections: Annotated[tuple[Interjection, ...], Field(strict=False)] = ()
+    """What a person does meanwhile."""
     expect: Expect = Expect()
+    """What should have come of it."""
 
     def conversations(self) -> Sequence[Sequence[Step]]:
         """The steps of each script: the agent's own first, then those of the subagents, in order."""
@@ -232,6 +309,21 @@ class Scenario(Section):
         return Scenario.model_validate(filled)
 
 
+def policy_of(scenario: Scenario, places: Places, directory: str = "") -> Config:
+    """Return the configuration under which a scenario runs.
+
+    Args:
+        scenario: With its placeholders, or without.
+        places: What they stand for.
+        directory: The scenario's, which relative paths are below.
+
+    Raises:
+        ValidationError: The policy is wrong.
+    """
+    policy = scenario.place(places).policy
+    return Config.model_validate(policy, context={"home": places.home, "directory": directory})
+
+
 class ScenarioError(UsageError):
     """The scenario was refused."""
 
@@ -252,14 +344,19 @@ def load(path: Path) -> Scenario:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(str(path), [(1, 1, f"it cannot be read: {error}")]) from None
-    return read(text, str(path))
+    return read(text, str(path), str(path.absolute().parent))
 
 
-def read(text: str, source: str = "scenario") -> Scenario:
+def read(text: str, source: str = "scenario", directory: str = "") -> Scenario:
     """Make a scenario of a file's text.
 
+    Args:
+        text: The text.
+        source: What messages call it.
+        directory: The file's, which relative paths of the policy are below.
+
     Raises:
-        ScenarioError: With line and column of everything that is wrong.
+        ScenarioError: With line and column of everything that is wrong, in the policy too.
     """
     try:
         document = parse(text)
@@ -268,10 +365,47 @@ def read(text: str, source: str = "scenario") -> Scenario:
     try:
         scenario = Scenario.model_validate(document.value)
     except ValidationError as error:
-        raise ScenarioError(source, list(_invalid(document, error))) from None
-    if problems := [(*document.place(path), says) for path, says in _dangling(scenario)]:
+        policy = document.value.get("policy") if isinstance(document.value, dict) else None
+        alone = Scenario(name="", task=TaskGiven(prompt="x"), policy=policy if isinstance(policy, dict) else {})
+        raise ScenarioError(
+            source, sorted([*_invalid(document, error), *_policy(document, alone, directory)])
+        ) from None
+    dangling = [(*document.place(path), says) for path, says in _dangling(scenario)]
+    if problems := sorted([*dangling, *_policy(document, scenario, directory)]):
         raise ScenarioError(source, problems)
     return scenario
+
+
+_SOMEWHERE = Places("/workspace", "/home/agent", "/state")
+"""What placeholders stand for while a policy is checked that no run has places for yet."""
+
+
+def _policy(document: Document, scenario: Scenario, directory: str) -> Iterator[tuple[int, int, str]]:
+    """What is wrong with the policy, by line and column."""
+    try:
+        policy_of(scenario, _SOMEWHERE, directory or "/")
+    except ValidationError as error:
+        for item in error.errors(include_url=False):
+            of_key = item["type"] in ("extra_forbidden", "invalid_key")
+            place = document.place(["policy", *_as_written(scenario.policy, item["loc"])], of_key=of_key)
+            yield *place, f"policy: {explain(item, Config)}"
+
+
+def find(name: str) -> Path:
+    """Return the file of a scenario: one of that path, or one of that name that comes with chaperon.
+
+    Raises:
+        NotFoundError: There is neither.
+    """
+    there = shipped()
+    path = there.get(name, Path(name))
+    if not path.exists():
+        what = f"There is no scenario {name!r}: no file of that path, and none of that name comes with chaperon."
+        near = nearest(name, list(there)).removeprefix("; ")
+        raise NotFoundError(
+            what, way_out=f"{f'{near[0].upper()}{near[1:]} ' if near else ''}These come with it: {', '.join(there)}."
+        )
+    return path
 
 
 def shipped() -> dict[str, Path]:

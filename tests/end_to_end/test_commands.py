@@ -306,7 +306,10 @@ def the_demo(home: Path, cli: Path) -> None:
 def test_a_shipped_scenario_passes_as_a_command(name: str, tmp_path: Path, real_claude: Path) -> None:
     done = subprocess_of_its_own("rehearse", name, "--json", home=tmp_path, cli=real_claude)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["passed"] is True
+    told = json.loads(done.stdout)
+    assert told["passed"] is True
+    assert {each["id"]: each["decision"] for each in told["steps"]} == told["decisions"]
+    assert all(each["step"] and each["call"] >= 1 for each in told["steps"])
 
 
 async def test_nothing_of_the_run_is_in_the_users_home(stage: Stage, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from supervisor.config.reference import reference_markdown
 from supervisor.config.yaml_tree import parse
 from supervisor.protocol.actions import Action, Context
 from supervisor.protocol.words import Decision
+from supervisor.rehearsal.scenario import Scenario
 from supervisor.runtime.review_settings import review_settings
 from tests.docs import ROOT
 
@@ -27,6 +28,13 @@ def test_every_key_is_listed(section: type[Section]) -> None:
     for name, field in section.model_fields.items():
         key = field.alias or name
         assert f"| `{key}` |" in text or f".{key}`" in text or f"### `{key}" in text
+
+
+@pytest.mark.parametrize("section", list(sections(Scenario)))
+def test_every_key_of_a_scenario_is_listed_with_its_meaning(section: type[Section]) -> None:
+    text = reference_markdown(Scenario)
+    for name in section.model_fields:
+        assert f"| `{name}` |" in text or f".{name}`" in text or f"### `{name}" in text
 
 
 def test_a_row_says_type_limits_default_and_meaning() -> None:

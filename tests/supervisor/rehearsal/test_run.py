@@ -33,8 +33,18 @@ async def test_a_shipped_scenario_comes_out_as_it_expects(
     assert findings == []
 
 
+@pytest.mark.real_cli
+async def test_the_example_of_the_reference_comes_out_as_it_expects(
+    base: Path, real_claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IS_SANDBOX", "1")
+    text = (ROOT / "supervisor/rehearsal/README.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    _, findings = await rehearse(scenarios.read(text), base, cli=str(real_claude))
+    assert findings == []
+
+
 async def test_a_wrong_policy_is_refused_before_anything_starts(base: Path) -> None:
-    scenario = scenarios.read("name: n\ntask: {prompt: p}\npolicy: {reviwer: {}}\n")
+    scenario = scenarios.read("name: n\ntask: {prompt: p}\n").model_copy(update={"policy": {"reviwer": {}}})
     with pytest.raises(UsageError, match=r"nothing was started: .*did you mean 'reviewer'"):
         await rehearse(scenario, base)
     assert not base.exists()

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.protocol.errors import NotFoundError
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.scenario import Places, Scenario, ScenarioError
 from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
@@ -105,6 +106,7 @@ def test_an_expectation_that_cannot_be_met_or_read_is_refused(expect: str, says:
     [
         ("interjections: [{at: zzz, say: hello}]", "there is no step 'zzz'"),
         ("interjections: [{at: both, say: hello, stop: now}]", "say one of `say`"),
+        ("interjections: [{at: both, call: 1, say: hello}]", "`call` goes with `approve` and `deny` alone"),
         ("repository: {files: [{path: ../x}]}", "'../x' must be relative and stay inside"),
         ("home: [{path: /etc/passwd}]", "10:15: home[0].path: '/etc/passwd' must be relative"),
         ("subagents: [{when: x, steps: [{name: both}]}]", "10:31: two steps are named 'both'"),
@@ -112,6 +114,43 @@ def test_an_expectation_that_cannot_be_met_or_read_is_refused(expect: str, says:
 )
 def test_what_contradicts_itself_is_refused(more: str, says: str) -> None:
     assert says in refusal(f"{SMALL}{more}\n")
+
+
+def test_what_is_wrong_with_the_policy_is_told_with_all_else_and_with_its_place() -> None:
+    text = (
+        f"{SMALL}policy:\n  reviewer:\n    risk_treshold: 0.5\n  approval: {{mode: asks}}\nexpect: {{last_step: zzz}}\n"
+    )
+    said = refusal(text).splitlines()
+    places = [line.strip().split(": ")[0] for line in said if line.startswith("  ")]
+    assert len(places) == 3
+    assert "policy: unknown key 'risk_treshold' in reviewer; did you mean 'risk_threshold'?" in "".join(said)
+    assert "policy: approval.mode: expected one of" in "".join(said)
+    with_more = refusal(text.replace("{last_step: zzz}", "{state: finished}"))
+    assert "risk_treshold" in with_more
+    assert "expect.state" in with_more
+
+
+def test_placeholders_and_relative_paths_stand_in_a_policy_too() -> None:
+    policy = "policy: {protected_paths: ['{workspace}/x'], hooks: {on-pause: hook.sh}}\n"
+    made = scenarios.read(SMALL + policy, directory="/where")
+    config = scenarios.policy_of(made, scenarios.Places("/w", "/h", "/s"), "/where")
+    assert config.protected_paths == ("/w/x",)
+    assert config.hooks.on_pause == "/where/hook.sh"
+
+
+def test_a_scenario_is_found_by_its_name_or_path_and_one_that_is_not_names_those_that_are(tmp_path: Path) -> None:
+    assert scenarios.find("demo").name == "demo.yaml"
+    (tmp_path / "own.yaml").write_text(SMALL)
+    assert scenarios.find(str(tmp_path / "own.yaml")) == tmp_path / "own.yaml"
+    with pytest.raises(NotFoundError, match="There is no scenario 'dmo'") as caught:
+        scenarios.find("dmo")
+    assert caught.value.way_out.startswith("Did you mean 'demo'? These come with it: asked, bad-days, demo")
+
+
+@pytest.mark.parametrize("written", ["approve: yes", "deny: on", "approve: true"])
+def test_an_answer_needs_no_note(written: str) -> None:
+    (interjection,) = scenarios.read(f"{SMALL}interjections: [{{at: both, {written}}}]\n").interjections
+    assert (interjection.approve if "approve" in written else interjection.deny) == ""
 
 
 def test_a_decision_about_a_step_without_a_call_is_refused() -> None:

@@ -1,0 +1,85 @@
+"""What a person does in a rehearsal, while a step's tool calls run or wait."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+
+from supervisor.protocol import events
+from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.records import decode
+from supervisor.rehearsal.check import Finding
+from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.scenario import Interjection, Scenario
+from supervisor.runtime import rollbacks
+from supervisor.runtime.daemon import Daemon
+
+NAME = "rehearsal"
+"""Who the person is, in the journal."""
+
+
+class Person:
+    """Interjects what a scenario says.
+
+    Args:
+        daemon: Is asked.
+        agent: The agent of the rehearsal.
+        scenario: What is played.
+        model: Plays it.
+        note: Told of what could not be done; the expectations say whether that matters.
+    """
+
+    def __init__(
+        self, daemon: Daemon, agent: str, scenario: Scenario, model: ScriptedModel, note: Callable[[Finding], object]
+    ) -> None:
+        self._daemon, self._agent, self._scenario, self._model, self._note = daemon, agent, scenario, model, note
+
+    async def interject(self, number: int) -> None:
+        """Do what the interjection of this number says, once the model was asked for its step."""
+        what = self._scenario.interjections[number]
+        script, step = next((script, step) for name, script, step, _ in self._scenario.named_steps() if name == what.at)
+        await self._model.wait_for_step(step, script)
+        try:
+            await self._deed(what)()
+        except ChaperonError as error:
+            self._note(Finding(f"interjections[{number}]", f"It was not done: {error}", fails=False))
+
+    def _deed(self, what: Interjection) -> Callable[[], Awaitable[object]]:
+        wish, id_ = partial(self._daemon.wish, self._agent, by=NAME), f"at-{what.at}"
+        if what.say is not None:
+            return partial(wish, events.SayRequested, id=id_, text=what.say)
+        if what.redirect is not None:
+            return partial(wish, events.RedirectRequested, id=id_, text=what.redirect)
+        if what.stop is not None:
+            return partial(wish, events.StopRequested, reason=what.stop)
+        if what.pause is not None:
+            return partial(self._pause, what.pause)
+        if what.allow is not None:
+            uses = 1 if what.allow.once else None
+            facts = {**what.allow.model_dump(exclude={"once"}), "uses": uses, "boot_id": self._daemon.boot_id()}
+            return partial(wish, events.AllowanceGiven, id=id_, **facts)
+        if what.checkpoint is not None:
+            return partial(rollbacks.make, self._daemon, self._agent, what.checkpoint, "", NAME)
+        if what.rollback is not None:
+            going = rollbacks.Going(**what.rollback.model_dump())
+            return partial(rollbacks.roll_back, self._daemon, self._agent, going, NAME)
+        granted, note = what.approve is not None, what.approve if what.approve is not None else what.deny
+        return partial(self._answer, what, granted=granted, note=note or "")
+
+    async def _pause(self, seconds: float) -> None:
+        await self._daemon.wish(self._agent, events.PauseRequested, by=NAME)
+        await anyio.sleep(seconds)
+        await self._daemon.wish(self._agent, events.ResumeRequested, by=NAME)
+
+    async def _answer(self, what: Interjection, *, granted: bool, note: str) -> None:
+        """Answer each call of the step that waits, as it comes to wait."""
+        calls = self._scenario.calls()
+        ids = {id_ for id_, (step, call) in calls.items() if step == what.at and what.call in (None, call)}
+        async for line in self._daemon.journal.follow():
+            event = decode(line.data).event
+            if isinstance(event, events.ApprovalAsked) and event.action.tool_use_id in ids:
+                ids.discard(event.action.tool_use_id)
+                facts = {"request_id": event.request_id, "granted": granted, "note": note, "by": NAME}
+                await self._daemon.wish(self._agent, events.ApprovalGiven, **facts)
+            if not ids:
+                return
