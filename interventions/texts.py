@@ -157,12 +157,12 @@ def fields_of(template: str) -> set[str]:
     return found
 
 
-def load(prompts: object, types: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def load(prompts: object, types: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
     """Check the user's own texts, as they were parsed from `custom_prompts_path`.
 
     Args:
         prompts: A mapping from issue type to a text, or to a list of texts, one for each attempt.
-        types: The issue types that there are, plugins' included.
+        types: The issue types that there are; None if detectors of plugins may raise others.
 
     Raises:
         UsageError: With all that is wrong; no text is used then.
@@ -181,9 +181,9 @@ def load(prompts: object, types: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return {key: (value,) if isinstance(value, str) else tuple(value) for key, value in prompts.items()}
 
 
-def _problems(key: object, value: object, types: Sequence[str]) -> list[str]:
-    if not isinstance(key, str) or key not in types:
-        return [f"There is no issue type {key!r}{_nearest(str(key), types)}."]
+def _problems(key: object, value: object, types: Sequence[str] | None) -> list[str]:
+    if not isinstance(key, str) or (types is not None and key not in types):
+        return [f"There is no issue type {key!r}{_nearest(str(key), types or ())}."]
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         return [f"{key} is no text and no list of texts."]

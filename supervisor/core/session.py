@@ -22,6 +22,7 @@ from supervisor.core.timers import (
     HELLO,
     INTERVENE,
     LADDER,
+    OF_A_SESSION,
     RETRY,
     SETTLE,
     STANDSTILL,
@@ -306,9 +307,7 @@ class Session:
             case StateChanged(after=AgentState.FINISHING):
                 return self._close()
             case StateChanged(after=after) if after.ended:
-                return [
-                    StopTimer(name) for name in (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, STANDSTILL, RETRY)
-                ]
+                return [StopTimer(name) for name in OF_A_SESSION]
             case StateChanged(before=AgentState.WAITING, after=AgentState.STARTING):
                 return [StopTimer(RETRY), *self._launch()]
             case StateChanged(after=AgentState.STARTING):

@@ -26,3 +26,6 @@ STANDSTILL = "standstill"
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
+
+OF_A_SESSION = (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, RETRY, STANDSTILL)
+"""Those that end with their session, each by its whole name."""

@@ -1,7 +1,7 @@
 """From the configuration, which is what a user writes, to the settings that the pure parts take."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from hashlib import sha256
@@ -136,19 +136,23 @@ def controller_settings(config: Config) -> InterventionSettings:
         UsageError: The file of custom prompts cannot be read, or its texts cannot be used.
     """
     wanted = config.interventions
-    prompts = custom_prompts(wanted.soft_correction.custom_prompts_path)
+    path, prompts = wanted.soft_correction.custom_prompts_path, dict[str, tuple[str, ...]]()
+    if path is not None:
+        types = None if config.plugins.detectors else (*LADDERS, *pattern_names(detector_settings(config)))
+        prompts = custom_prompts(path, types)
     return _INTERVENTIONS.validate_python({**wanted.model_dump(), "custom_prompts": prompts})
 
 
-def custom_prompts(path: str | None) -> dict[str, tuple[str, ...]]:
-    """The user's texts by issue type, checked; none where no file is named.
+def custom_prompts(path: str, types: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """The user's texts by issue type, checked.
+
+    Args:
+        path: The file.
+        types: The issue types that there are; None if detectors of plugins may raise others.
 
     Raises:
         UsageError: The file cannot be read, is no YAML, or a text in it cannot be used.
     """
-    if path is None:
-        return {}
-    types = sorted({*LADDERS, *(field.name for field in fields(DetectorSettings)), "refusals"})
     try:
         return texts.load(parse(Path(path).read_text(encoding="utf-8")).value, types)
     except (OSError, UnicodeDecodeError, YamlError) as error:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.config.interventions import Interventions, SoftCorrection
-from supervisor.config.model import Config
+from supervisor.config.model import Config, Plugins
+from supervisor.config.patterns import CustomPattern, Patterns
 from supervisor.protocol.errors import UsageError
 from supervisor.runtime.settings import controller_settings
 
@@ -41,3 +42,15 @@ def test_texts_that_cannot_be_used_stop_the_start(tmp_path: Path, text: str, say
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.yaml cannot be read"):
         controller_settings(config(tmp_path / "none.yaml"))
+
+
+def test_a_pattern_of_ones_own_may_have_a_text_and_with_detectors_of_plugins_any_type_may(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.yaml"
+    path.write_text("own_pattern: Look again.\n")
+    with pytest.raises(UsageError, match="no issue type 'own_pattern'"):
+        controller_settings(config(path))
+    patterns = Patterns(custom_patterns=(CustomPattern(name="own_pattern", description="It says x.", match="x"),))
+    own = config(path).model_copy(update={"patterns": patterns})
+    assert controller_settings(own).custom_prompts == {"own_pattern": ("Look again.",)}
+    plugged = config(path).model_copy(update={"plugins": Plugins(detectors=("theirs",))})
+    assert controller_settings(plugged).custom_prompts == {"own_pattern": ("Look again.",)}
