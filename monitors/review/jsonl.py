@@ -16,7 +16,13 @@ Clock = Callable[[], int]
 
 
 def review_jsonl(
-    lines: Iterable[bytes], reviewer: Reviewer, clock: Clock, context: Context | None = None
+    lines: Iterable[bytes],
+    reviewer: Reviewer,
+    clock: Clock,
+    context: Context | None = None,
+    *,
+    workspace: str = "",
+    cwd: str = "",
 ) -> Iterator[bytes]:
     """Review each line's action. A bad line gets an object with `error` in its place.
 
@@ -25,18 +31,22 @@ def review_jsonl(
         reviewer: whoever reviews; where it raises, the answer is a block that names the exception.
         clock: what `micros` is measured by.
         context: what is the same for all lines.
+        workspace: of rows that name none.
+        cwd: of rows that name none; the row's workspace where this is empty.
     """
     context = context or Context()
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield anyjson.dumps(_answer(line, number, reviewer, clock, context)) + b"\n"
+            yield anyjson.dumps(_answer(line, number, reviewer, clock, context, (workspace, cwd))) + b"\n"
 
 
-def _answer(line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: Context) -> dict[str, Any]:
+def _answer(
+    line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: Context, where: tuple[str, str]
+) -> dict[str, Any]:
     parsed = _parsed(line, number)
     if isinstance(parsed, str):
         return {"id": None, "error": parsed}
-    action = _action(parsed, number)
+    action = _action(parsed, number, *where)
     if isinstance(action, str):
         return {"id": _plain(parsed.get("id")), "error": action}
     began = clock()
@@ -58,8 +68,8 @@ def _parsed(line: bytes, number: int) -> dict[str, Any] | str:
     )
 
 
-def _action(parsed: dict[str, Any], number: int) -> Action | str:
-    where = {name: parsed.get(name, "") for name in ("cwd", "workspace")}
+def _action(parsed: dict[str, Any], number: int, workspace: str, cwd: str) -> Action | str:
+    where = {"workspace": parsed.get("workspace", workspace), "cwd": parsed.get("cwd", cwd)}
     for name, value in where.items():
         if not isinstance(value, str):
             return f"line {number}: `{name}` is {type(value).__name__}, where a text belongs"

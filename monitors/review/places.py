@@ -124,8 +124,16 @@ class Places:
     """Knows the places of one action."""
 
     def __init__(
-        self, action: Action, context: Context, facts: Facts, *, strict: bool, writable: tuple[str, ...] = ()
+        self,
+        action: Action,
+        context: Context,
+        facts: Facts,
+        *,
+        strict: bool,
+        container: bool = False,
+        writable: tuple[str, ...] = (),
     ) -> None:
+        self.container = container
         self.home = _clean(context.home)
         self.workspace = "" if strict else _clean(action.workspace)
         self.cwd = _clean(action.cwd) or self.workspace or HERE
@@ -162,7 +170,26 @@ class Places:
         real = self.facts.real(path)
         return lexical if real == path else max(lexical, self._place(real), key=_WORSE.__getitem__)
 
+    def entry(self, path: str) -> Place:
+        """Where the entry of a directory lies that a path names: links in front of its last part are followed, and it is not.
+
+        What deletes or moves a link leaves what it leads to.
+        """
+        lexical, real = self._place(path), self.real_entry(path)
+        return lexical if real == path else max(lexical, self._place(real), key=_WORSE.__getitem__)
+
+    def real_entry(self, path: str) -> str:
+        """The path with the links in front of its last part followed."""
+        folder, _, name = path.rpartition("/")
+        if not folder or name in ("", ".", ".."):
+            return self.facts.real(path)
+        return f"{self.facts.real(folder).rstrip('/')}/{name}"
+
     def _place(self, path: str) -> Place:
+        place = self._on_a_machine(path)
+        return Place.SCRATCH if self.container and place in _THROWN_AWAY else place
+
+    def _on_a_machine(self, path: str) -> Place:
         if path in _NOWHERE or path.startswith(("/dev/fd/", "/dev/pts/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/")):
             return Place.NOWHERE
         if self.is_protected(path):
@@ -236,6 +263,9 @@ class Places:
         """The path for people."""
         return path.replace(HERE + "/", "").replace(HERE, ".").replace(TMPDIR, "$TMPDIR")
 
+
+_THROWN_AWAY = frozenset({Place.HOME, Place.SYSTEM, Place.STARTUP, Place.CACHE, Place.OTHER, Place.HERE})
+"""Places of a container that are worth as little as its /tmp."""
 
 _WORSE = {place: rank for rank, place in enumerate(Place)}
 

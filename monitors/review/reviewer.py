@@ -80,7 +80,15 @@ class StepReviewer:
         return self._closely if closely else self._settings
 
     def _scene(self, action: Action, context: Context) -> Scene:
-        places = Places(action, context, self._facts, strict=self._strict, writable=self._settings.writable)
+        container = self._settings.profile == "container"
+        places = Places(
+            action,
+            context,
+            self._facts,
+            strict=self._strict,
+            container=container,
+            writable=self._settings.writable,
+        )
         one_turn = context.task is not None and not context.task.keep_open
         return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES, one_turn=one_turn)
 

@@ -39,9 +39,15 @@ class Scene:
     downloads: set[str] = field(default_factory=set)
     """Files that the action itself downloads."""
 
-    def touch(self, path: str, access: str) -> None:
-        """Note that the action would reach a path; where it changes what is there, also by where links lead."""
-        real = path if access == "read" else self.facts.real(path)
+    def touch(self, path: str, access: str, *, entry: bool = False) -> None:
+        """Note that the action would reach a path; where it changes what is there, also by where links lead.
+
+        Args:
+            path: Absolute.
+            access: As in `Touch`.
+            entry: Whether it is the directory's entry that changes: what deletes or replaces a link does not go through it.
+        """
+        real = path if access == "read" else self.places.real_entry(path) if entry else self.facts.real(path)
         for each in (path,) if real == path else (path, real):
             if len(self.touches) < MAX_TOUCHES:
                 self.touches.setdefault((each, access), Touch(self.places.shown(each), access))

@@ -6,6 +6,9 @@ from typing import Literal
 
 from monitors.review.rules import Rule
 
+Profile = Literal["standard", "strict", "container"]
+"""Where an action is judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewSettings:
@@ -17,8 +20,9 @@ class ReviewSettings:
     """Whether the threshold and the warnings count; without, what destroys is blocked all the same, and the rest runs."""
     sensitivity: Literal["low", "medium", "high"] = "medium"
     """How early a warning comes; blocks are the threshold's."""
-    profile: Literal["standard", "strict"] = "standard"
-    """`strict`: nothing is inside a workspace and nothing is reversible."""
+    profile: Profile = "standard"
+    """`strict`: nothing is inside a workspace and nothing is reversible. `container`: the machine is thrown away after the run, so that
+    files count as scratch wherever they lie; what leaves it is judged as ever."""
     rules: tuple[Rule, ...] = ()
     """Rules of the user's own, tried before the built-in ones."""
     disabled: frozenset[str] = frozenset()

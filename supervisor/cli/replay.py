@@ -16,7 +16,7 @@ from interventions.contract import Situation
 from interventions.controller import Controller
 from monitors.review import NoFacts
 from supervisor.cli import common, terminal, view
-from supervisor.core.replay import Replay, recorded_task, replay
+from supervisor.core.replay import FILES, Replay, recorded_task, replay
 from supervisor.core.rerun import rerun
 from supervisor.protocol import anyjson, events, records
 from supervisor.protocol.errors import UsageError
@@ -28,8 +28,12 @@ from supervisor.protocol.words import Severity
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.detecting import MakeDetectors
+from supervisor.runtime.facts import FileFacts
 from supervisor.runtime.reviewing import make_gate_reviewer
 from supervisor.runtime.settings import controller_settings
+
+MAX_CHANGED = 5
+"""Calls named that would be decided otherwise; --json has all."""
 
 ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<32} {answer:<22} {path}"
 
@@ -37,22 +41,24 @@ ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<32} {answer:<22} {path}"
 @click.command(name="replay")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--timeline", is_flag=True, help="Print what happened in each session, step by step.")
+@click.option("--here", is_flag=True, help="Look links and files up as they are on this machine now.")
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
-def replay_command(paths: tuple[Path, ...], timeline: bool, show_all: bool, as_json: bool) -> None:
+def replay_command(paths: tuple[Path, ...], timeline: bool, here: bool, show_all: bool, as_json: bool) -> None:
     """Run recorded sessions through reviewer and detectors, and report what would have been seen and done.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
     directory, every .jsonl file below it. With --json, one object a session and a last one with the totals.
 
-    Calls are reviewed as they stand: where links lead, and what a file held, is not known any more.
+    Calls are reviewed as they stand: where links lead, and what a file held, is not known any more, unless --here has them looked up
+    as they are now. What is lacking is named, and so is each call of a journal that would be decided otherwise than it was.
     """
 
     def work() -> int:
         found = list(_recordings(paths))
         if not found:
             raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
-        rehearsal = _Replayer(timeline)
+        rehearsal = _Replayer(timeline, here)
         totals: Counter[str] = Counter()
         results: list[dict[str, Any]] = []
         with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
@@ -102,12 +108,14 @@ class _Replayer:
 
     Args:
         timeline: Whether to print what happened in each.
+        here: Whether links and files are looked up as they are now.
     """
 
-    def __init__(self, timeline: bool) -> None:
+    def __init__(self, timeline: bool, here: bool) -> None:
         config = common.configuration().config
         self._clock = Clock()
-        self._reviewer = make_gate_reviewer(config, self._clock, facts=NoFacts())
+        self._here = here
+        self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFacts())
         self._make_detectors = MakeDetectors.of(config)
         self._settings, self._brought = controller_settings(config), Brought(config)
         self._timeline = timeline
@@ -126,6 +134,8 @@ class _Replayer:
         for session in found:
             if self._timeline:
                 _tell(session)
+            if not self._here and session.result.actions:
+                session.result.lacks = (*session.result.lacks, FILES)
             answer = partial(self._answer, session.task)
             yield session.result.as_json(session.path, self._clock.mono() - began, answer)
             began = self._clock.mono()
@@ -240,6 +250,21 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
     terminal.echo(f"{len(results)} sessions replayed, {healthy} of them without an issue.")
     if unread := totals["damaged_lines"] + totals["foreign_lines"]:
         terminal.echo(f"{unread} lines were damaged or no line of a session, and passed over.")
+    for text in _of_reviews(results):
+        terminal.echo(text)
+
+
+def _of_reviews(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Which calls would be decided otherwise than they were, and what reviews lacked."""
+    changed = [(one["path"], each) for one in results for each in one["changed"]]
+    if changed:
+        first = "; ".join(
+            f"event {c['at_event']} of {path}: {c['was']}, now {c['is']}" for path, c in changed[:MAX_CHANGED]
+        )
+        yield f"{len(changed)} {'call' if len(changed) == 1 else 'calls'} would be decided otherwise than then: {first}."
+    if lacks := dict.fromkeys(lack for one in results for lack in one["lacks"]):
+        looked_up = " --here looks links and files up as they are now." if FILES in lacks else ""
+        yield f"Not known of the moment: {'; '.join(lacks)}.{looked_up}"
 
 
 def _rank(issue: Mapping[str, Any]) -> int:

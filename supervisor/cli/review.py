@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
 
 import click
 import orjson
@@ -14,6 +15,7 @@ from monitors.review.explain import Explanation, explain
 from monitors.review.jsonl import as_dict, review_jsonl
 from monitors.review.knowledge.book import RULES
 from monitors.review.own import RISKS, OwnRule, matches
+from monitors.review.settings import Profile
 from supervisor.cli import common, terminal, view
 from supervisor.config.model import Config, Rule
 from supervisor.config.paths import home
@@ -22,28 +24,69 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.review_settings import protected_paths
 from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer, own_rules
 
-profile_option = click.option(
-    "--profile",
-    type=click.Choice(["standard", "strict"]),
-    default="standard",
-    help="strict: nothing is in a workspace, and nothing is reversible.",
-)
+OF_A_RUN = "the task, what ran before, open issues, limits, and what a person allowed"
+"""What a review in a run leans on besides, which is not known here."""
+
+
+def about(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where an action is judged."""
+    profile = click.option(
+        "--profile",
+        type=click.Choice(get_args(Profile)),
+        default="standard",
+        help="strict: nothing is in a workspace, and nothing is reversible. container: the machine is thrown away, and files with it.",
+    )
+    place = click.Path(path_type=Path)
+    workspace = click.option(
+        "--workspace",
+        "--repo",
+        type=place,
+        help="The agent's workspace. For typed commands the git worktree around the current directory, if there is one.",
+    )
+    home_ = click.option("--home", "home_", type=place, help="The agent's home directory; this user's by default.")
+    return profile(workspace(home_(command)))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where an action is judged."""
+
+    context: Context
+    workspace: str = ""
+    cwd: str = ""
+
+
+def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
+    """What the gate would know of an agent's places; nothing under the strict profile."""
+    if profile == "strict":
+        return Where(Context())
+    at_home = home_.absolute() if home_ else home(os.environ)
+    context = Context(home=str(at_home), protected=protected_paths(config, common.here(), os.environ))
+    if workspace is not None:
+        top = os.path.realpath(workspace)
+        return Where(context, top, top)
+    here = Path(os.path.realpath(Path.cwd()))
+    found = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None) if typed else None
+    return Where(context, str(found), str(here)) if found else Where(context)
 
 
 @click.command()
-@profile_option
+@about
 @click.option("--jsonl", is_flag=True, help="Read and write one JSON object a line.")
-def review(profile: str, jsonl: bool) -> None:
+def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: bool) -> None:
     """Review actions from standard input: a shell command a line, or with --jsonl an object a line.
 
-    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order.
+    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order. They are
+    those of the gate for an agent that has done nothing yet: what a run adds is not known here.
     """
 
     def work() -> None:
         config = common.configuration().config
-        reviewer = make_gate_reviewer(config, Clock(), strict=profile == "strict")
+        reviewer = make_gate_reviewer(config, Clock(), profile=profile)
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
-        for answer in review_jsonl(lines, reviewer, Clock().nanos, _context(config, profile)):
+        where = _where(config, profile, workspace, home_, typed=not jsonl)
+        places = {"workspace": where.workspace, "cwd": where.cwd}
+        for answer in review_jsonl(lines, reviewer, Clock().nanos, where.context, **places):
             if jsonl:
                 terminal.echo_line(answer.removesuffix(b"\n"))
             else:
@@ -54,22 +97,38 @@ def review(profile: str, jsonl: bool) -> None:
 
 @click.command(name="explain")
 @click.argument("command")
-@profile_option
+@about
 @common.json_option
-def explain_command(command: str, profile: str, as_json: bool) -> None:
-    """Show how the review of a shell COMMAND comes about: stage by stage, with times."""
+def explain_command(command: str, profile: Profile, workspace: Path | None, home_: Path | None, as_json: bool) -> None:
+    """Show how the review of a shell COMMAND comes about: stage by stage, with times.
+
+    It is the review that an agent would get in this workspace as its first call.
+    """
 
     def work() -> None:
-        config, strict = common.configuration().config, profile == "strict"
-        action, context = Action("Bash", {"command": common.whole_text(command)}), _context(config, profile)
-        found = explain(make_step_reviewer(config, strict=strict), action, context, Clock().nanos)
-        found = replace(found, review=make_gate_reviewer(config, Clock(), strict=strict).review(action, context))
+        config = common.configuration().config
+        where = _where(config, profile, workspace, home_, typed=True)
+        action = Action("Bash", {"command": common.whole_text(command)}, where.cwd, where.workspace)
+        found = explain(make_step_reviewer(config, profile=profile), action, where.context, Clock().nanos)
+        found = replace(
+            found, review=make_gate_reviewer(config, Clock(), profile=profile).review(action, where.context)
+        )
+        lacks = [OF_A_RUN] if where.workspace else ["the workspace", OF_A_RUN]
         if as_json:
-            terminal.echo_json({**as_dict(found.review), "stages": [[s.name, s.micros, s.lines] for s in found.stages]})
+            stages = [[s.name, s.micros, s.lines] for s in found.stages]
+            judged = {"workspace": where.workspace, "home": where.context.home, "lacks": lacks, "stages": stages}
+            terminal.echo_json({**as_dict(found.review), **judged})
         else:
             terminal.echo("\n".join(_explained(found)))
+            terminal.echo(click.style(_judged(where, lacks), dim=True))
 
     common.run(work)
+
+
+def _judged(where: Where, lacks: list[str]) -> str:
+    """Where an action was judged, and which facts of a run were lacking."""
+    place = f"in the workspace {where.workspace}" if where.workspace else "in no workspace"
+    return f"Judged {place}. Not known here: {'; '.join(lacks)}."
 
 
 @click.command()
@@ -118,13 +177,6 @@ def _meant(rule: Rule, command: str) -> bool:
     return matches(
         OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason), Action("Bash", {"command": command})
     )
-
-
-def _context(config: Config, profile: str) -> Context:
-    """What the gate knows of this user's places; nothing under the strict profile."""
-    if profile == "strict":
-        return Context()
-    return Context(home=str(home(os.environ)), protected=protected_paths(config, common.here(), os.environ))
 
 
 def _as_object(line: bytes) -> bytes:

@@ -22,6 +22,10 @@ from supervisor.protocol.observations import Observation, ToolReturned
 from supervisor.protocol.tasks import Limits, Task
 from supervisor.protocol.words import Decision, Severity
 
+FILES = "links, and what stood on the disk"
+PLACES = "the home directory and chaperon's own paths"
+"""What a recording may not say of the places that its calls were made in."""
+
 HISTORY = 20
 """Steps that a review is shown."""
 
@@ -45,6 +49,12 @@ class Replay:
     """Tool calls that were reviewed."""
     reviews: Counter[str] = field(default_factory=Counter)
     """How many calls got each decision."""
+    recorded: Counter[str] = field(default_factory=Counter)
+    """How many calls got each decision when they were made, where the recording says."""
+    changed: list[tuple[int, Decision, Decision]] = field(default_factory=list)
+    """Calls that would be decided otherwise now: the event, the decision then, and now."""
+    lacks: tuple[str, ...] = ()
+    """Facts that reviews leaned on then and that nobody knows now, in words."""
     stopped: list[tuple[int, Review]] = field(default_factory=list)
     """The reviews that blocked or changed a call, each with the event at which it was made."""
     issues: list[SeenIssue] = field(default_factory=list)
@@ -54,8 +64,12 @@ class Replay:
     damaged: int = 0
     foreign: int = 0
 
-    def reviewed(self, seq: int, review: Review) -> None:
-        """Count a review."""
+    def reviewed(self, seq: int, review: Review, then: Review | None = None) -> None:
+        """Count a review, beside the one that was made then."""
+        if then is not None:
+            self.recorded[then.decision.value] += 1
+            if then.decision is not review.decision:
+                self.changed.append((seq, then.decision, review.decision))
         self.actions += 1
         self.reviews[review.decision.value] += 1
         if review.decision in {Decision.BLOCK, Decision.MODIFY}:
@@ -75,6 +89,9 @@ class Replay:
             "events": self.events,
             "actions": self.actions,
             "reviews": dict(self.reviews),
+            "recorded": dict(self.recorded),
+            "changed": [{"at_event": seq, "was": was, "is": now} for seq, was, now in self.changed],
+            "lacks": list(self.lacks),
             "issues": [
                 {
                     "type": seen.issue.type,
@@ -208,6 +225,7 @@ class _Session:
 
     def _review(self, action: Action, seq: int) -> None:
         review = _UNREVIEWED
+        self.result.lacks = (PLACES,)
         if self._reviewer is not None:
             context = Context(self._task, tuple(self._history), home=home_of(self._workspace))
             review = gate.review(self._reviewer, action, context)

@@ -48,6 +48,10 @@ class DaemonStarted(Event):
     pid: int
     boot_id: str
     """The machine's boot; `mono` compares only within one."""
+    home: str = ""
+    """The home directory of its agents, which reviews lean on."""
+    protected: tuple[str, ...] = ()
+    """Paths that no agent touches while it runs; reviews lean on them too."""
     kind: Literal["daemon_started"] = "daemon_started"
 
 

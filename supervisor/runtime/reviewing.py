@@ -43,6 +43,7 @@ from monitors.review.facts import Facts
 from monitors.review.own import OwnRule, OwnRules
 from monitors.review.rules import Rule
 from monitors.review.safely import Chain, NamedRisk
+from monitors.review.settings import Profile
 from supervisor.config.model import Config
 from supervisor.protocol.actions import Action, Context, Review, Reviewer
 from supervisor.protocol.errors import ChaperonError
@@ -110,20 +111,20 @@ class WatchedReviewer:
 
 
 def make_gate_reviewer(
-    config: Config, clock: Clock, *, strict: bool = False, facts: Facts | None = None
+    config: Config, clock: Clock, *, profile: Profile = "standard", facts: Facts | None = None
 ) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
     Args:
         config: The user's settings and rules.
         clock: Tells the time that reviews take.
-        strict: Nothing is in a workspace, nothing is reversible, and nothing of this machine is looked up.
+        profile: Where actions are judged; under `strict` nothing of this machine is looked up.
         facts: Looks things up; in this machine's file system where None.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    step: Reviewer = make_step_reviewer(config, strict=strict, facts=facts)
+    step: Reviewer = make_step_reviewer(config, profile=profile, facts=facts)
     more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
     if more:
         step = Chain([("built-in", step), *more])
@@ -131,7 +132,7 @@ def make_gate_reviewer(
     return WatchedReviewer(OwnRules(rules, step), clock)
 
 
-def make_step_reviewer(config: Config, *, strict: bool = False, facts: Facts | None = None) -> StepReviewer:
+def make_step_reviewer(config: Config, *, profile: Profile = "standard", facts: Facts | None = None) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
     Raises:
@@ -139,7 +140,7 @@ def make_step_reviewer(config: Config, *, strict: bool = False, facts: Facts | N
     """
     wanted = config.plugins
     settings = review_settings(config)
-    settings = replace(settings, rules=own_rules(config), profile="strict" if strict else settings.profile)
+    settings = replace(settings, rules=own_rules(config), profile=profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
     return make_reviewer(settings, facts or FileFacts(), risk)

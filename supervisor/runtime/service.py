@@ -307,11 +307,10 @@ async def _begin(
 ) -> None:
     """Say that a daemon is here, tell of what was found, adopt, and end those of whom the journal knows nothing."""
     clock = setup.clock
-    daemon.happened(
-        events.DaemonStarted(
-            agent="", at=clock.wall(), mono=clock.mono(), version=__version__, pid=os.getpid(), boot_id=clock.boot_id()
-        )
-    )
+    about = await anyio.to_thread.run_sync(session_settings, setup.config, setup.places, setup.environ)
+    places = {"home": about.home, "protected": about.protected}
+    started = {"version": __version__, "pid": os.getpid(), "boot_id": clock.boot_id()}
+    daemon.happened(events.DaemonStarted(**daemon.stamp(""), **started, **places))  # type: ignore[arg-type]
     for event in opened.missed:
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)

@@ -93,7 +93,16 @@ def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if target is None and len(named) > 1:
         target = named[-1]
     if target is not None:
-        yield writes(scene, invocation, target)
+        yield writes(scene, invocation, target, replaces=_replaces(scene, invocation, target))
+
+
+def _replaces(scene: Scene, invocation: Invocation, target: Arg) -> bool:
+    """Whether a link that stands at the target is replaced, and not written or moved through: a link to a directory is gone into."""
+    if invocation.name not in ("mv", "ln", "install") or target.endswith("/"):
+        return False
+    itself = has(invocation, "-T", "--no-target-directory")
+    itself = itself or (invocation.name == "ln" and has(invocation, "-n", "--no-dereference"))
+    return itself or scene.facts.kind(scene.path(target, invocation)) != "directory"
 
 
 def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

@@ -47,7 +47,10 @@ def deletes(
         path = scene.path(word, invocation)
     if not word.known and word[:1] in "$`":
         return _unknown(word, invocation, recursive=recursive and forced)
-    return deletes_path(scene, path, invocation, recursive=recursive, forced=forced, glob=word.glob, rewrite=rewrite)
+    through = word.endswith("/")  # names what a link leads to
+    return deletes_path(
+        scene, path, invocation, recursive=recursive, forced=forced, glob=word.glob, rewrite=rewrite, through=through
+    )
 
 
 def deletes_path(
@@ -59,13 +62,14 @@ def deletes_path(
     forced: bool,
     glob: bool = False,
     rewrite: str = "",
+    through: bool = False,
 ) -> Finding | None:
-    """The same for a path already worked out."""
-    place = scene.places.place(path)
+    """The same for a path already worked out; `through` where what a link leads to is meant, and not the link."""
+    place = scene.places.place(path) if through else scene.places.entry(path)
     shown = scene.places.shown(path)
     if place is Place.NOWHERE:
         return None
-    scene.touch(path, "delete")
+    scene.touch(path, "delete", entry=not through)
     if place is Place.PROTECTED or (recursive and scene.places.holds_protected(path)):
         return Finding(
             "chaperon.self-protection",

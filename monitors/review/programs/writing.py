@@ -11,8 +11,10 @@ from monitors.review.shell.invocation import Arg, Invocation
 _STARTUP_HINT = "Put the setting where only this project reads it, or ask the person to change it."
 
 
-def writes(scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes") -> Finding | None:
-    """What it means that the invocation writes to the path."""
+def writes(
+    scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False
+) -> Finding | None:
+    """What it means that the invocation writes to the path, or replaces what stands there, be it a link."""
     return writes_path(
         scene,
         scene.path(word, invocation),
@@ -20,11 +22,19 @@ def writes(scene: Scene, invocation: Invocation, word: Arg, *, how: str = "write
         how=how,
         elevated=invocation.elevated,
         inside=invocation.inside,
+        replaces=replaces,
     )
 
 
 def writes_path(
-    scene: Scene, path: str, *, known: bool = True, how: str = "writes", elevated: bool = False, inside: str = ""
+    scene: Scene,
+    path: str,
+    *,
+    known: bool = True,
+    how: str = "writes",
+    elevated: bool = False,
+    inside: str = "",
+    replaces: bool = False,
 ) -> Finding | None:
     """The same for a path already worked out."""
     if inside:
@@ -34,12 +44,12 @@ def writes_path(
             "",
             effect=effect("file_write", f"{how} {path} in {inside}", target=path),
         )
-    place = scene.places.place(path)
+    place = scene.places.entry(path) if replaces else scene.places.place(path)
     if place is Place.NOWHERE:
         return None
     if place is Place.TOP:
         place = Place.SYSTEM if path == "/" else _into(scene, path)
-    scene.touch(path, "write")
+    scene.touch(path, "write", entry=replaces)
     risk, rule, why, instead = _MEANING[place]
     if how == "empties" and place in (Place.SYSTEM, Place.HOME):
         risk, rule, why, instead = (

@@ -89,7 +89,8 @@ def test_the_worst_session_stands_first_in_the_table_with_what_would_be_done(tmp
     for number in range(5):
         (folder / f"well{number}.jsonl").write_bytes(b"\n".join(healthy(number)))
     done = chaperon(str(folder), home=tmp_path)
-    _head, first, second, last = done.stdout.splitlines()
+    _head, first, second, last, lacks = done.stdout.splitlines()
+    assert "Not known of the moment" in lacks
     assert first.split()[3:5] == ["test_tampering", "(high)"]
     assert (first.split()[5], first.endswith("b.jsonl"), second.endswith("a.jsonl")) == (
         "context_reinforcement",

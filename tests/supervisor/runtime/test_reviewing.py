@@ -112,7 +112,7 @@ def gated(tmp_path: Path, text: str, **named: str | list[str]) -> WatchedReviewe
     (tmp_path / "own.py").write_text(text)
     path = str(tmp_path / "own.py")
     where = {kind: [path] if isinstance(value, list) else path for kind, value in named.items()}
-    return make_gate_reviewer(Config.model_validate({"plugins": where}), Clock(), strict=True)
+    return make_gate_reviewer(Config.model_validate({"plugins": where}), Clock(), profile="strict")
 
 
 def asked(reviewer: WatchedReviewer, command: str) -> Review:
