@@ -16,7 +16,7 @@ shape. A whole one:
             return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {str(error)[:300]}")
 
 It is asked first for the types that it names, whenever its kind was chosen. What it declines or fails at, the built-in
-intervention of that kind does. `tests/conformance/test_interventions.py` checks what every answer must keep to.
+intervention of that kind does. `supervisor.testing.check_answer` checks what every answer must keep to.
 """
 
 from collections.abc import Mapping, Sequence

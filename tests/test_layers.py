@@ -18,6 +18,7 @@ LAYERS = {
     "supervisor.runtime": (
         "supervisor.protocol", "monitors", "interventions", "checkpoints", "supervisor.core", "supervisor.config",
     ),
+    "supervisor.testing": ("supervisor.protocol", "monitors", "interventions", "checkpoints"),
     "supervisor.rehearsal": (
         "supervisor.protocol", "monitors", "interventions", "checkpoints", "supervisor.core", "supervisor.config",
         "supervisor.runtime",

@@ -13,6 +13,7 @@ FOLDERS = (
     "supervisor/core",
     "supervisor/config",
     "supervisor/protocol",
+    "supervisor/testing",
 )
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
 
@@ -38,6 +39,8 @@ WITHOUT = {
     "supervisor/cli/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
     "supervisor/cli/checkpoints.py": "tests/supervisor/runtime/test_rollbacks.py runs the commands on a real run",
     "supervisor/cli/rollback.py": "tests/supervisor/runtime/test_rollbacks.py, on a real run",
+    "supervisor/testing/memory.py": "tests/bench/bench_detectors.py and supervisor/testing/detectors.py measure by it",
+    "supervisor/testing/samples.py": "samples; the tests of interventions are made of them",
     # Tested by the module that is its whole use.
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/test_captures.py makes and reads them",
     "supervisor/core/wishes.py": "tests/supervisor/core/test_session.py wishes what each state refuses",

@@ -36,7 +36,7 @@ A whole file of them, for `plugins.interventions`, `plugins.strategy` and `plugi
 
     make_intervention, make_strategy, make_recovery = AskForTheLog, WordsFirst, TrainsOnly
 
-They must keep to `interventions.contract`; `tests/conformance/interventions.py` has the checks. One that raises, or takes
+They must keep to `interventions.contract`; `supervisor.testing` has the checks. One that raises, or takes
 longer than a review may, is not asked again in the run; an incident says so, and the built-in ones answer in its place.
 """
 

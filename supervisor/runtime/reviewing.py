@@ -5,7 +5,7 @@ clock: under load honest reviews take longer on the wall, and a deadline there w
 for something uses no processor time, so there is a second deadline on the wall, far behind what load can explain.
 
 Reviewers, rules and a risk calculator may come from plugins. A whole file of them, for `plugins.reviewers`,
-`plugins.rules` and `plugins.risk`; `tests/conformance/reviewers.py` checks what they must keep to:
+`plugins.rules` and `plugins.risk`; `supervisor.testing` checks what they must keep to:
 
     from monitors.review.risk import Risk, StandardRisk
     from monitors.review.rules import Rule

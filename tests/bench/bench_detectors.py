@@ -14,7 +14,7 @@ from monitors.guarded import Watchers
 from supervisor.core.replay import recorded_task, replay
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.tasks import Task
-from tests.bench.memory import held_by
+from supervisor.testing.memory import held_by
 from tests.eval.sessions import healthy, stored
 
 EVENTS = 100_000

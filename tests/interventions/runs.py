@@ -3,50 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from interventions.contract import Answer, GoodMoment, Situation, Strategy
+from interventions.contract import Answer, Situation, Strategy
 from interventions.controller import Controller, Due, Easing
 from interventions.effectiveness import Record
 from interventions.settings import InterventionSettings
 from supervisor.protocol import events
-from supervisor.protocol.actions import Step
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import ContextCompacted, ToolReturned
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision, InterventionKind, Severity
+from supervisor.protocol.words import InterventionKind
+from supervisor.testing.samples import TASK, Moments
 
 SOFT, REINFORCE, THROTTLE, ROLLBACK, STOP = InterventionKind
-
-TASK = Task(
-    "t-1",
-    "Mend the parser",
-    "/repo",
-    expected_paths=("src/parser/**",),
-    constraints=("Change no public name.", "Keep the tests as they are."),
-    goals=("All parser tests pass.", "No new dependency."),
-)
-
-
-def issue(type_: str = "repetitive_errors", severity: Severity = Severity.MEDIUM, **more: Any) -> Issue:
-    given = {"confidence": 0.7, "impact_factor": 0.2, "began": 5, "sentence": f"There is {type_}.", "evidence": (5, 6)}
-    return Issue(type_, severity, **{**given, **more})
-
-
-MOMENT = GoodMoment("cp-7", "before the first edit", 1)
-
-
-class Moments:
-    """Checkpoints: one good moment, or why there is none."""
-
-    def __init__(self, found: GoodMoment | str = MOMENT) -> None:
-        self.found = found
-
-    def before(self, issue: Issue, most_back: int) -> GoodMoment | str:  # noqa: ARG002 - the protocol's
-        return self.found
-
-
-def step(tool: str = "Bash", summary: str = "make", *, failed: bool = False) -> Step:
-    return Step(tool, summary, failed, Decision.ALLOW)
 
 
 class Run:

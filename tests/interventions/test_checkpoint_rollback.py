@@ -2,7 +2,7 @@
 
 from interventions.checkpoint_rollback import CheckpointRollback
 from interventions.contract import Case, GoodMoment, Plan, Situation, Unfit
-from tests.interventions.runs import TASK, Moments, issue, step
+from supervisor.testing.samples import TASK, Moments, issue, step
 
 HISTORY = (step("Edit", "src/a.py"), step("Bash", "make test", failed=True))
 

@@ -9,7 +9,7 @@ from interventions.contract import Case, Plan, Situation, Unfit
 from interventions.settings import ContextReinforcementSettings
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.todo import TodoItem, TodoState
-from tests.interventions.runs import TASK, issue, step
+from supervisor.testing.samples import TASK, issue, step
 
 SITUATION = Situation("a1", TASK, "i-1", 0.0, history=(step("Edit", "src/parser/lex.py"), step(failed=True)))
 

@@ -26,7 +26,8 @@ from supervisor.protocol.interventions import Intervention, Judgement, Outcome, 
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.words import Decision, InterventionKind, Severity
-from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, Moments, Run, issue, judgements, needs
+from supervisor.testing.samples import Moments, issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, Run, judgements, needs
 
 CRITICAL = issue("critical_action", Severity.CRITICAL, confidence=1.0, impact_factor=1.0)
 UNATTENDED = InterventionSettings(auto_rollback=True)

@@ -11,7 +11,8 @@ from interventions.settings import InterventionSettings
 from monitors.meters import KINDS
 from supervisor.core.limits import LIMITED
 from supervisor.protocol.words import Severity
-from tests.interventions.runs import MOMENT, REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, Moments, Run, issue, needs
+from supervisor.testing.samples import MOMENT, Moments, issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, Run, needs
 
 HELD = {"memory", "memory_mb", "processes", "open files", "disk", "context"}
 """Resources that an agent holds and gives back."""

@@ -10,7 +10,7 @@ from interventions.recovery_options import LEAST, OPTIONS, carry_out, options, s
 from supervisor.protocol.errors import UsageError
 from supervisor.protocol.tasks import Limits
 from supervisor.protocol.words import MonitoringLevel
-from tests.interventions.runs import TASK
+from supervisor.testing.samples import TASK
 from tests.interventions.test_stop_report import made
 
 

@@ -12,7 +12,7 @@ from interventions.resource_throttling import ResourceThrottling, as_json, facto
 from interventions.settings import ReductionFactors, ResourceThrottlingSettings
 from supervisor.protocol.interventions import LimitsInForce
 from supervisor.protocol.tasks import Limits
-from tests.interventions.runs import TASK, issue
+from supervisor.testing.samples import TASK, issue
 
 NOW = LimitsInForce(Limits(max_memory_mb=1_000, max_token_usage=100_000))
 

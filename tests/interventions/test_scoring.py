@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from interventions.scoring import score
 from supervisor.protocol.words import InterventionKind, Severity
-from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, issue
+from supervisor.testing.samples import issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE
 
 
 @pytest.mark.parametrize(

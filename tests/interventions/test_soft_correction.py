@@ -9,7 +9,7 @@ from interventions.contract import MAX_MESSAGE, Case, Plan, Situation, Unfit
 from interventions.ladders import LADDERS
 from interventions.soft_correction import SoftCorrection
 from interventions.soft_texts import OTHERWISE, SOFT_TEXTS
-from tests.interventions.runs import TASK, issue
+from supervisor.testing.samples import TASK, issue
 
 SITUATION = Situation("a1", TASK, "i-1", 0.0)
 

@@ -11,7 +11,7 @@ from supervisor.protocol.actions import Step
 from supervisor.protocol.aftermath import Aftermath, Leftover
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.words import Decision, InterventionKind, Severity
-from tests.interventions.runs import TASK, issue, step
+from supervisor.testing.samples import TASK, issue, step
 
 
 def made(**more: Any) -> dict[str, Any]:

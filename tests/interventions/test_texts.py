@@ -6,7 +6,7 @@ from interventions import texts
 from interventions.contract import Case, NoFacts, Situation
 from interventions.ladders import LADDERS
 from supervisor.protocol.errors import UsageError
-from tests.interventions.runs import TASK, issue
+from supervisor.testing.samples import TASK, issue
 
 TYPES = list(LADDERS)
 

@@ -3,7 +3,8 @@
 from interventions.window import WINDOW_STEPS, Pace, Window
 from supervisor.protocol.interventions import Fate, Intervention, Outcome
 from supervisor.protocol.words import InterventionKind, Severity
-from tests.interventions.runs import SOFT, STOP, issue
+from supervisor.testing.samples import issue
+from tests.interventions.runs import SOFT, STOP
 
 
 def window(kind: InterventionKind = SOFT, before: float | None = 1.0, **details: str) -> Window:

@@ -1,6 +1,6 @@
 from monitors.custom_pattern import CustomPattern, CustomPatternSettings
 from supervisor.protocol.words import Severity
-from tests.conformance.detectors import check_detector
+from supervisor.testing import check_detector
 from tests.monitors.steps import Run, play
 
 TERRAFORM = CustomPatternSettings(

@@ -76,6 +76,19 @@ def test_the_installed_package_is_the_one_that_runs(chaperon: Path, tmp_path: Pa
     )
 
 
+def test_the_checks_for_authors_of_plugins_come_with_it_and_need_no_test_framework(
+    chaperon: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from supervisor import testing; from monitors.defaults import *; from supervisor.protocol.tasks import Task;"
+        "testing.check_detector(lambda: make_detectors(DetectorSettings(), Task('t', 'mend', '/w'))[0]);"
+        "print(testing.__file__, {'pytest', 'hypothesis', 'tests'} & set(sys.modules))"
+    )
+    done = run(str(chaperon.with_name("python")), "-c", code, cwd=tmp_path)
+    assert done.stdout.startswith(str(chaperon.parent.parent)), done.stderr
+    assert done.stdout.endswith("set()\n")
+
+
 def test_doctor_works_from_the_installed_package(chaperon: Path, tmp_path: Path) -> None:
     done = run(str(chaperon), "doctor", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

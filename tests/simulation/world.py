@@ -25,7 +25,7 @@ from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation, ToolReturned
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision, Severity
-from tests.interventions.runs import MOMENT, Moments
+from supervisor.testing.samples import MOMENT, Moments
 from tests.simulation.cli import Cli
 from tests.simulation.minds import Mind
 

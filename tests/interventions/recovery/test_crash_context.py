@@ -1,7 +1,7 @@
 """What an agent is told after a crash."""
 
 from interventions.recovery.crash_context import LastAttempt, context
-from tests.interventions.runs import step
+from supervisor.testing.samples import step
 
 
 def test_all_that_is_known_is_said() -> None:

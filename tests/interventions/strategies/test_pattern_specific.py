@@ -8,7 +8,8 @@ from interventions.settings import InterventionSettings, StrategySettings
 from interventions.strategies.pattern_specific import PatternSpecific
 from supervisor.protocol.interventions import Outcome
 from supervisor.protocol.words import InterventionKind, Severity
-from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, Run, issue
+from supervisor.testing.samples import issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, Run
 
 LADDER = (SOFT, REINFORCE, ROLLBACK, STOP)
 

@@ -10,7 +10,8 @@ from interventions.settings import StrategySettings
 from interventions.strategies.progressive import Progressive, rung_of
 from supervisor.protocol.interventions import Outcome
 from supervisor.protocol.words import InterventionKind, Severity
-from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, issue
+from supervisor.testing.samples import issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE
 
 LADDER = (SOFT, REINFORCE, ROLLBACK, STOP)
 

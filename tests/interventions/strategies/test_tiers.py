@@ -3,7 +3,8 @@
 from interventions.settings import InterventionSettings
 from monitors.no_progress import TIERS
 from supervisor.protocol.words import InterventionKind
-from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, Run, issue
+from supervisor.testing.samples import issue
+from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, Run
 
 
 def tier(number: int) -> dict[str, object]:

@@ -18,7 +18,7 @@ from supervisor.protocol.interventions import Outcome
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import Observation, ToolReturned
 from supervisor.protocol.words import AgentState, Decision, Severity
-from tests.interventions.runs import Moments, issue
+from supervisor.testing.samples import Moments, issue
 from tests.play import Play, Rules, answers, lines, recorded, verdict
 
 WRITES = (SideEffect("file_write", Severity.LOW, True, "writes x"),)

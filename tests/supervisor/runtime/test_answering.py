@@ -14,9 +14,10 @@ from supervisor.protocol.words import AgentState, InterventionKind
 from supervisor.runtime import answering
 from supervisor.runtime.answering import Brought, Patience
 from supervisor.runtime.plugins import PluginError
-from tests.conformance.interventions import check_answer, check_strategy
+from supervisor.testing import check_answer, check_strategy
+from supervisor.testing.samples import TASK, issue
 from tests.daemons import Base, ended, served
-from tests.interventions.runs import SOFT, TASK, Run, issue
+from tests.interventions.runs import SOFT, Run
 
 EXAMPLE = "\n".join(
     line.removeprefix("    ") for line in (answering.__doc__ or "").splitlines() if line.startswith("    ") or not line

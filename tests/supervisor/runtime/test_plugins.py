@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from monitors.defaults import DetectorSettings, make_detectors
+from supervisor import testing
 from supervisor.config.model import Plugins
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.plugins import DETECTORS, KINDS, RULES, PluginError, load
@@ -136,3 +137,9 @@ def test_an_installed_entry_point_is_loaded_by_its_name_alone(tmp_path: Path, mo
 
 def test_the_configuration_knows_every_kind() -> None:
     assert {kind.name for kind in KINDS} == set(Plugins.model_fields)
+
+
+def test_there_is_a_check_for_each_kind_and_the_table_has_each_check() -> None:
+    table = [line.split(" | ") for line in (testing.__doc__ or "").splitlines() if line.startswith("| `")]
+    assert {row[2].strip("`| ") for row in table} == {kind.name for kind in KINDS}
+    assert sorted(row[0].strip("`| ") for row in table) == testing.__all__

@@ -14,7 +14,7 @@ from supervisor.runtime import reviewing
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.plugins import PluginError
 from supervisor.runtime.reviewing import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
-from tests.conformance.reviewers import check_reviewer, check_risk
+from supervisor.testing import check_reviewer, check_risk
 from tests.play import ALLOW
 
 ACTION, CONTEXT = Action("Bash", {"command": "ls"}), Context(None)

@@ -10,7 +10,7 @@ from monitors.review.risk import Risk, RiskCalculator, StandardRisk
 from monitors.review.safely import Chain, NamedRisk, RiskError, safe_review
 from supervisor.protocol.actions import Action, Context, Factor, Review, Reviewer
 from supervisor.protocol.words import Decision, Severity
-from tests.conformance.reviewers import check_reviewer, check_risk
+from supervisor.testing import check_reviewer, check_risk
 
 LS, DOOM = Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"})
 

@@ -1,4 +1,4 @@
-"""What any reviewer and any risk calculator must keep to. A plugin's own tests can run it on theirs.
+"""What any reviewer, any risk calculator and any rule must keep to.
 
 A reviewer: the same action and context give the same review; the input is not changed; risk and rationality lie within
 0 and 1; it gives a reason; it has an input to run instead exactly where it modifies; it stops only what it blocks. No
@@ -6,10 +6,13 @@ tool, input or context, however odd, makes it raise. A risk calculator: the same
 """
 
 import copy
+from collections.abc import Sequence
 
 from monitors.review import levels
+from monitors.review.catalogue import failures
 from monitors.review.findings import Finding
 from monitors.review.risk import RiskCalculator
+from monitors.review.rules import Rule
 from supervisor.protocol.actions import Action, Context, Reviewer, Step
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Decision
@@ -56,6 +59,18 @@ def check_review(reviewer: Reviewer, action: Action, context: Context) -> None:
     assert (found.updated_input is not None) == (found.decision is Decision.MODIFY)
     assert found.decision is Decision.BLOCK or not found.stop, "it stops the agent and lets the action run"
     assert found.rule or found.decision is Decision.ALLOW or found.risk < 0.7, "it names no rule"
+
+
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Run each rule's own examples: commands that it must match, and such that it must not.
+
+    Raises:
+        AssertionError: One fails, or a rule has none.
+    """
+    for rule in rules:
+        assert rule.yes, f"{rule.name} has no example of what it matches"
+    failed = failures(rules)
+    assert not failed, "; ".join(map(str, failed[:5]))
 
 
 def check_risk(calculator: RiskCalculator) -> None:

@@ -1,4 +1,4 @@
-"""What every intervention and every strategy must keep to. A plugin's own tests can run it on theirs.
+"""What every intervention and every strategy must keep to.
 
 An intervention: it has a name and a kind; the same case gives the same plan; the case is not changed; the plan is plain
 JSON, within the length, and has what its kind needs; no text of a case, however odd or long, makes it raise or takes it
@@ -17,7 +17,7 @@ from interventions.ladders import LADDERS
 from supervisor.protocol.interventions import Outcome
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.words import InterventionKind, Severity
-from tests.interventions.runs import TASK, Moments, issue, step
+from supervisor.testing.samples import TASK, Moments, issue, step
 
 ODD: tuple[dict[str, Any], ...] = (
     {},

@@ -15,8 +15,9 @@ from interventions.soft_correction import SoftCorrection
 from interventions.strategies.pattern_specific import PatternSpecific
 from interventions.strategies.progressive import Progressive
 from supervisor.protocol.words import InterventionKind
-from tests.conformance.interventions import check_answer, check_strategy
-from tests.interventions.runs import REINFORCE, SOFT, Run, issue
+from supervisor.testing import check_answer, check_strategy
+from supervisor.testing.samples import issue
+from tests.interventions.runs import REINFORCE, SOFT, Run
 
 
 def worked_example() -> Answer:

@@ -1,7 +1,5 @@
 """What any detector must keep to, ours or a plugin's: ten checks, each a function that raises AssertionError.
 
-A plugin's own tests may call `check_detector(make)`, where `make` gives a fresh detector.
-
  1  it has a name that can stand in a configuration
  2  it returns issues, and nothing else
  3  the same observations give the same issues
@@ -37,7 +35,7 @@ from supervisor.protocol.observations import (
     UserSpoke,
 )
 from supervisor.protocol.words import Decision, Severity
-from tests.bench.memory import held_by
+from supervisor.testing.memory import held_by
 
 Make = Callable[[], Detector]
 

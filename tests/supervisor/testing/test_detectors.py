@@ -9,7 +9,7 @@ from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import Observation
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import Severity
-from tests.conformance.detectors import check_detector
+from supervisor.testing import check_detector
 
 TASK = Task("t", "Mend the login form in src/login/ and its tests", "/w")
 NAMES = [detector.name for detector in make_detectors(DetectorSettings(), TASK)]

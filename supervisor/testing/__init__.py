@@ -1,0 +1,36 @@
+"""What plugins must keep to, as checks that their authors' own tests can run. They come with the installed package.
+
+    from supervisor.testing import check_detector
+    from mine import MyDetector
+
+    def test_it_keeps_to_the_contract():
+        check_detector(MyDetector)
+
+Each check raises an AssertionError that says what is not kept to; no test framework is needed. Chaperon's own parts pass
+the same checks.
+
+| check | given | of the kind |
+| --- | --- | --- |
+| `check_detector` | what makes a fresh detector | `detectors` |
+| `check_answer` | an intervention | `interventions` |
+| `check_strategy` | a strategy | `strategy` |
+| `check_reviewer` | a reviewer | `reviewers` |
+| `check_risk` | a risk calculator | `risk` |
+| `check_rules` | rules, whose examples are run | `rules` |
+| `check_recovery` | a recovery | `recovery` |
+"""
+
+from supervisor.testing.detectors import check_detector
+from supervisor.testing.interventions import check_answer, check_strategy
+from supervisor.testing.recoveries import check_recovery
+from supervisor.testing.reviewers import check_reviewer, check_risk, check_rules
+
+__all__ = [
+    "check_answer",
+    "check_detector",
+    "check_recovery",
+    "check_reviewer",
+    "check_risk",
+    "check_rules",
+    "check_strategy",
+]
