@@ -24,6 +24,7 @@ WITHOUT = {
     "supervisor/protocol/commands.py": "types; tests/supervisor/core/test_session.py",
     "supervisor/protocol/events.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/identity.py": "types; tests/supervisor/runtime/test_identity.py",
+    "supervisor/protocol/export.py": "types; tests/supervisor/runtime/test_exporting.py",
     "supervisor/protocol/interventions.py": "types; tests/supervisor/protocol/test_records.py",
     "supervisor/protocol/issues.py": "types; tests/supervisor/protocol/test_records.py",
     "supervisor/protocol/learning.py": "types; tests/monitors/test_learning.py",

@@ -4,6 +4,7 @@ base            what every section shares
 model           all sections and their defaults
 interventions   the sections below `interventions`
 patterns        the sections `patterns` and `progress`
+exporters       the section `audit.exporters`
 load            files and environment variables to one checked `Config`
 yaml_tree       YAML to values that know their line and column
 problems        what is wrong with a value, as sentences

@@ -112,11 +112,12 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
 
 def _secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The keys of a layer whose values others should not read: keys and tokens for agents, and addresses with passwords."""
-    agent, notify = values.get("agent") or {}, values.get("notify") or {}
+    agent, notify, audit = (values.get(name) or {} for name in ("agent", "notify", "audit"))
     urls = [str(channel.get("url")) for channel in notify.get("channels") or ()]
     held = {
         "agent.environment": bool(agent.get("environment")),
         "notify.channels[].url": any(not url.startswith("journal:") for url in urls),
+        "audit.exporters[].headers": any(each.get("headers") for each in audit.get("exporters") or ()),
     }
     return tuple(key for key, there in held.items() if there)
 

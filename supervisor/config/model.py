@@ -22,6 +22,7 @@ from supervisor.config.base import (
     Texts,
     Without,
 )
+from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import Patterns, Progress
 from supervisor.protocol.effects import ASK_FOR, as_effect_type, check_names
@@ -375,6 +376,8 @@ class Audit(Section):
     """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
     reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every
     start may have to be rebuilt from them."""
+    exporters: Annotated[tuple[ExporterSettings, ...], Field(strict=False)] = ()
+    """Systems to which what happens is sent; those of plugins are named by `plugins.exporters`."""
     export_format: Literal["json", "csv"] = "json"
     """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or
     `csv` with a head."""
@@ -502,6 +505,8 @@ class Plugins(Section):
     """Interventions that are asked before the built-in ones of their kind."""
     strategy: PluginName | None = None
     """The strategy that `interventions.strategy.type: custom` means."""
+    exporters: PluginNames = ()
+    """Exporters of the audit record, beside those of `audit.exporters`."""
     recovery: PluginNames = ()
     """Recoveries that are asked what follows an agent's end, before the built-in plan."""
 

@@ -24,6 +24,7 @@ identity       who the processes of a launch are
 aftermath      what an agent left behind that was stopped
 events         facts, as the journal keeps them
 records        one event as one line of the journal
+export         what an exporter of the audit record is given, and must be
 anyjson        JSON that every reader can read, whatever text and numbers are in it
 plain          text from outside without what a terminal obeys
 commands       what the core asks the runtime to do

@@ -109,6 +109,19 @@ METRICS = (
     ),
     Metric("chaperon_incidents_total", "counter", "Incidents by type and severity.", ("type", "severity")),
     Metric("chaperon_notifications_total", "counter", "Notifications by channel and result.", ("channel", "result")),
+    # The exporters.
+    Metric(
+        "chaperon_exported_total",
+        "counter",
+        "Records by exporter: sent, refused for good, and attempts that failed.",
+        ("exporter", "result"),
+    ),
+    Metric(
+        "chaperon_export_waiting",
+        "gauge",
+        "Records of the journal that an exporter has yet to deal with.",
+        ("exporter",),
+    ),
     # The socket.
     Metric(
         "chaperon_socket_refused_total", "counter", "Peers that were refused on the socket, by reason.", ("reason",)

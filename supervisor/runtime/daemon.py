@@ -36,6 +36,7 @@ from supervisor.runtime.adoption import Adopted, Finding, find
 from supervisor.runtime.aftermath import Aftermaths
 from supervisor.runtime.checkpointing import Checkpointing
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.exporting import Exporting
 from supervisor.runtime.hooks import Hooks
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.journal import Journal, JournalError, JournalState
@@ -115,6 +116,8 @@ class Daemon:
         """Whether no new task is taken any more."""
         self.answering = anyio.Event()
         """Set once the socket is answered, which is the last thing that a start makes."""
+        self.exporting: list[Exporting] = []
+        """What sends the journal to other systems, for looking only."""
         self.keeper = keeper
         self.worktrees = worktrees
         self._defaults = defaults or Defaults()

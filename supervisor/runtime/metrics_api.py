@@ -78,6 +78,9 @@ def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
     yield from (("chaperon_tokens_total", (kind,), count) for kind, count in costs.tokens.items())
     yield "chaperon_cost_usd_total", (), costs.cost_usd
     yield "chaperon_cost_usd_today", (), costs.by_day.get(int(daemon.wall() // DAY), 0.0)
+    yield from (
+        ("chaperon_export_waiting", (one.name,), daemon.journal.last - one.position) for one in daemon.exporting
+    )
     yield "chaperon_journal_lag_events", (), daemon.journal.last - daemon.journal.last_synced
 
 

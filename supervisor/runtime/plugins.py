@@ -14,10 +14,12 @@ has the checks that a plugin of each kind should pass.
 | detectors | each session | `make_detector` | a `Detector` beside the built-in ones |
 | interventions | each session | `make_intervention` | an `Answer`, asked before the built-in ones of its kind |
 | strategy | each session | `make_strategy` | a `Strategy`, for `interventions.strategy.type: custom` |
+| exporters | the daemon | `make_exporter` | an `Exporter`, which sends the journal or its incidents to another system |
 | recovery | the daemon | `make_recovery` | says what follows an agent's end, asked before the built-in plan |
 """
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ from monitors.review.risk import RiskCalculator
 from monitors.review.rules import Rule
 from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.export import Exporter
 from supervisor.protocol.issues import Detector
 
 Part = TypeVar("Part")
@@ -160,6 +163,18 @@ def _wrong_rules(made: object) -> str:
     return "; ".join(f"rules, and {failure}" for failure in failures(made)[:3])
 
 
+_EXPORTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+def _wrong_exporter(made: object) -> str:
+    """Check that a part has what an exporter has, and a name that a position can be kept by."""
+    lacks = _having("send", texts=("name",))(made)
+    name = getattr(made, "name", "")
+    if not lacks and not _EXPORTER_NAME.fullmatch(name):
+        return f"{type(made).__name__} with the name {name!r}: lower case letters, digits, hyphens and underscores are"
+    return lacks
+
+
 REVIEWERS: Kind[Reviewer] = Kind("reviewers", "make_reviewer", _having("review"))
 RULES: Kind[Sequence[Rule]] = Kind("rules", "make_rules", _wrong_rules)
 RISK: Kind[RiskCalculator] = Kind("risk", "make_risk", _having("score"))
@@ -167,4 +182,5 @@ DETECTORS: Kind[Detector] = Kind("detectors", "make_detector", _having("see", te
 INTERVENTIONS: Kind[Answer] = Kind("interventions", "make_intervention", _having("plan", texts=("name", "kind")))
 STRATEGY: Kind[Strategy] = Kind("strategy", "make_strategy", _having("ladder", "position", texts=("name",)))
 RECOVERY: Kind[RecoveryAnswer] = Kind("recovery", "make_recovery", _having("after_end", texts=("name",)))
-KINDS: tuple[Kind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY)
+EXPORTERS: Kind[Exporter] = Kind("exporters", "make_exporter", _wrong_exporter)
+KINDS: tuple[Kind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY, EXPORTERS)

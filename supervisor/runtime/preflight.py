@@ -20,6 +20,7 @@ from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.tasks import Task
 from supervisor.runtime import plugins
 from supervisor.runtime.answering import Brought
+from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
 from supervisor.runtime.review_settings import review_settings
 from supervisor.runtime.settings import controller_settings, detector_settings
@@ -51,7 +52,7 @@ def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[Flaw]:
         environ: The daemon's environment.
     """
     made = [*_settings(loaded.config), *_plugins(loaded.config)]
-    made += [] if made else _refused(_strategy, loaded.config)
+    made += [] if made else [*_refused(_strategy, loaded.config), *_refused(make_exporters, loaded.config)]
     found = [*made, *what_will_not_work(loaded, environ)]
     return sorted(found, key=lambda flaw: (not flaw.fatal, flaw.harmless))
 

@@ -35,6 +35,7 @@ from supervisor.core.session import Session
 from supervisor.core.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.actions import Context, Reviewer
+from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import Task
 from supervisor.runtime.admission import House, most_connections
@@ -46,6 +47,8 @@ from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.detecting import MakeDetectors
 from supervisor.runtime.disk import REAL_DISK, Disk
 from supervisor.runtime.earlier_life import living
+from supervisor.runtime.exporters import make_exporters
+from supervisor.runtime.exporting import Exporting, Positions
 from supervisor.runtime.hooks import Hooks
 from supervisor.runtime.incident_feed import IncidentFeed
 from supervisor.runtime.incidents import IncidentLog, latest
@@ -131,6 +134,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         )
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
+        exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
         record, lessons = Record(), Lessons(detector_settings(setup.config).learning)
         reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
         board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record, lessons)
@@ -158,6 +162,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(forget_what_is_old, daemon, *kept_in, setup.clock, reports, days, name="retention")
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
+            if exporters:
+                positions = await anyio.to_thread.run_sync(Positions, setup.places.state, setup.disk)
+                for exporter in exporters:
+                    _start_exporting(daemon, exporter, positions, opened.recovery.n, tasks)
             tasks.start_soon(Sampling(daemon).run, name="sampling")
             judge = detector_settings(setup.config).judge
             if judge.enabled:
@@ -171,6 +179,17 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 daemon.hooks.close()
                 telling.cancel_scope.deadline = anyio.current_time() + setup.config.hooks.timeout
         await _end(daemon, setup)
+
+
+def _start_exporting(
+    daemon: Daemon, exporter: Exporter, positions: Positions, known_to: int, tasks: anyio.abc.TaskGroup
+) -> None:
+    def count(name: str, result: str, number: int) -> None:
+        daemon.metrics.add("chaperon_exported_total", name, result, value=number)
+
+    exporting = Exporting(exporter, daemon.journal, positions, daemon.fault, count, known_to)
+    daemon.exporting.append(exporting)
+    tasks.start_soon(exporting.run, name=f"exporter {exporter.name}")
 
 
 @asynccontextmanager

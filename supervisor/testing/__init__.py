@@ -18,9 +18,11 @@ the same checks.
 | `check_risk` | a risk calculator | `risk` |
 | `check_rules` | rules, whose examples are run | `rules` |
 | `check_recovery` | a recovery | `recovery` |
+| `check_exporter` | what makes a fresh exporter; it sends to where that one leads | `exporters` |
 """
 
 from supervisor.testing.detectors import check_detector
+from supervisor.testing.exporters import check_exporter
 from supervisor.testing.interventions import check_answer, check_strategy
 from supervisor.testing.recoveries import check_recovery
 from supervisor.testing.reviewers import check_reviewer, check_risk, check_rules
@@ -28,6 +30,7 @@ from supervisor.testing.reviewers import check_reviewer, check_risk, check_rules
 __all__ = [
     "check_answer",
     "check_detector",
+    "check_exporter",
     "check_recovery",
     "check_reviewer",
     "check_risk",

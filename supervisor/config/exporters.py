@@ -1,0 +1,60 @@
+"""The configuration of what is sent to other systems as it happens."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from supervisor.config.base import Seconds, Section
+
+SCHEMES: Mapping[str, tuple[str, ...]] = {
+    "syslog": ("unix", "udp", "tcp", "tls"),
+    "otlp": ("http", "https"),
+    "http": ("http", "https"),
+}
+"""Beginnings of addresses, by type of exporter."""
+
+
+class ExporterSettings(Section):
+    """One destination of the audit record.
+
+    What happens is delivered at least once and in order: how far it came is kept in the state directory, a destination that
+    does not answer is tried again, at growing intervals of a minute at most, and a restart goes on where it was.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """What its position is kept by, and what incidents and metrics call it: lower case letters, digits, hyphens and
+    underscores. Another name begins anew."""
+    type: Literal["syslog", "otlp", "http"]
+    """`syslog`: one message a record. `otlp`: logs of OpenTelemetry, over HTTP in JSON. `http`: lines of JSON, posted."""
+    to: str
+    """Where to. For syslog `unix:///dev/log`, `udp://host:514`, `tcp://host:601` or `tls://host:6514`; for otlp the
+    collector's address for logs, `http://127.0.0.1:4318/v1/logs`; for http any address."""
+    what: Literal["journal", "incidents"] = "journal"
+    """All that happens, or what is worth a person's eye alone."""
+    begin: Literal["now", "start"] = "now"
+    """Where a new exporter begins: with what comes, or with the journal's first record."""
+    headers: dict[str, str] = Field(default={}, repr=False)
+    """HTTP headers, such as `Authorization`; never shown."""
+    timeout_seconds: Seconds = 10
+    """How long one delivery may take, in seconds."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "ExporterSettings":
+        schemes = SCHEMES[self.type]
+        parts = urlsplit(self.to)
+        if parts.scheme not in schemes:
+            raise ValueError(
+                f"{self.to!r} is no address for {self.type}; it begins with {' or '.join(schemes)} and ://"
+            )
+        _ = parts.port  # raises for what is no port
+        if parts.scheme == "unix" and (parts.netloc or not parts.path.startswith("/")):
+            raise ValueError(f"{self.to!r} names no absolute path; write unix:///dev/log")
+        if parts.scheme != "unix" and not parts.hostname:
+            raise ValueError(f"{self.to!r} names no host")
+        if parts.username is not None:
+            raise ValueError("an address is shown in errors; put user and password into headers, as Authorization")
+        if self.headers and self.type == "syslog":
+            raise ValueError("syslog knows no headers")
+        return self

@@ -1,0 +1,45 @@
+"""Exporters of the audit record that come with chaperon: to syslog, to an OpenTelemetry collector, to any HTTP server."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from supervisor.config.exporters import ExporterSettings
+from supervisor.config.model import Config
+from supervisor.protocol.errors import UsageError
+from supervisor.protocol.export import Exporter
+from supervisor.runtime.exporters.http import HttpExporter
+from supervisor.runtime.exporters.otlp import OtlpExporter
+from supervisor.runtime.exporters.syslog import SyslogExporter
+from supervisor.runtime.plugins import EXPORTERS, load
+
+__all__ = ["HttpExporter", "OtlpExporter", "SyslogExporter", "make_exporters"]
+
+BUILT_IN: Mapping[str, Callable[[ExporterSettings], Exporter]] = {
+    "syslog": SyslogExporter,
+    "otlp": OtlpExporter,
+    "http": HttpExporter,
+}
+"""The exporters by what the configuration calls them."""
+
+
+def make_exporters(config: Config) -> list[Exporter]:
+    """Make all exporters that the configuration names, those of plugins last. Blocks: it runs plugins.
+
+    Raises:
+        UsageError: Two have one name, or a plugin cannot be loaded or made.
+    """
+    made = list(_made(config))
+    names = [each.name for each in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"{names.count(name)} exporters are named {name!r}, and their positions are kept by name; nothing was started.",
+                way_out="Give each a name of its own, in audit.exporters or in the plugin.",
+            )
+    return made
+
+
+def _made(config: Config) -> Iterator[Exporter]:
+    for wanted in config.audit.exporters:
+        yield BUILT_IN[wanted.type](wanted)
+    for plugin in load(EXPORTERS, config.plugins.exporters):
+        yield plugin.make()
