@@ -180,7 +180,7 @@ class Capturer:
         )
         commit = bytes.fromhex(checkpoint.commit)
         self.store.hold_tip(self.label, checkpoint.commit)
-        self._state = _State(tree, survey, commit, known=self._state.known)
+        self._state = _State(tree, survey, commit, known=True)
         return checkpoint
 
     @contextmanager

@@ -228,7 +228,7 @@ async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run)
         await cli.wait_for(lambda frame: event_of(frame.get("request", {})) == "SubagentStop")
         await cli.result()
     asked = {event_of(frame["request"]) for frame in cli.out if frame["type"] == "control_request"}
-    assert asked == set(control.HOOK_EVENTS) - {"PostToolUseFailure", "PreCompact"}
+    assert asked == set(control.HOOK_EVENTS) - {"PostToolUseFailure", "PreCompact", "ConfigChange"}
 
 
 async def test_a_subagent_runs_in_the_background_and_its_end_starts_a_turn_by_itself(run: Run) -> None:

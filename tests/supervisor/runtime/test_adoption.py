@@ -160,7 +160,7 @@ async def test_a_shim_that_does_not_answer_holds_up_neither_the_start_nor_others
             assert (await ended(daemon, "held")).state is AgentState.DONE
     finally:
         os.kill(held, signal.SIGCONT) if Path(f"/proc/{held}").exists() else None
-    assert [incident["type"] for incident in base.incidents()] == ["shim_silent"]
+    assert [incident["type"] for incident in base.incidents()] == ["workspace_shared", "shim_silent"]
 
 
 async def test_a_daemon_ended_while_it_launches_leaves_a_whole_agent(base: Base) -> None:
