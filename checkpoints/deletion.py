@@ -5,9 +5,9 @@ from pathlib import Path
 
 from checkpoints.durable import sync_place
 from checkpoints.errors import CheckpointError
-from checkpoints.foundation import project_named
 from checkpoints.restore_journal import journals_in
 from checkpoints.store import Store
+from checkpoints.stored import project_named
 
 
 def delete_store(folder: Path) -> None:

@@ -1,10 +1,8 @@
 """The folders and files that a store begins with, and who owns it."""
 
-import contextlib
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pygit2
 
 from checkpoints.durable import room_needed, sync_place, write_new
 from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints.stored import LEDGER
 
 _FOLDERS = (
     "restores",
@@ -65,7 +64,7 @@ def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "objects.git/HEAD").write_text("ref: refs/heads/none\n")
         (folder / "objects.git/config").write_text(_CONFIG)
-        (folder / "ledger.jsonl").touch(mode=0o600)
+        (folder / LEDGER).touch(mode=0o600)
         _borrow(folder / "objects.git/objects/info/alternates", project)
         for name, data in new.items():
             write_new(folder / f"tmp_{name}", data)
@@ -74,25 +73,6 @@ def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
         for name in new:
             (folder / f"tmp_{name}").rename(folder / name)
         sync_place(folder)
-
-
-def size_of(folder: Path) -> int:
-    """Return the bytes of all files of a store; files that come and go meanwhile may count or not."""
-    total = 0
-    for place in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            state = place.lstat()
-            total += state.st_size if stat.S_ISREG(state.st_mode) else 0
-    return total
-
-
-def project_named(folder: Path) -> Path:
-    """Return the project whose store is in this folder.
-
-    Raises:
-        ValueError, KeyError, TypeError, OSError: It does not say so.
-    """
-    return Path(json.loads((folder / "project.json").read_bytes())["project"])
 
 
 def _check_project(about: Path, project: Path) -> None:

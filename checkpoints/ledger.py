@@ -13,6 +13,7 @@ from typing import Any
 from checkpoints.durable import replace_file, room_needed, write_all
 from checkpoints.model import Checkpoint
 from checkpoints.records import from_data, to_data
+from checkpoints.stored import read_line
 
 
 class Ledger:
@@ -37,7 +38,7 @@ class Ledger:
 
     def _take(self, line: bytes) -> None:
         try:
-            record = _decode(line)
+            record = read_line(line)
             if "made" in record:
                 checkpoint = from_data(record["made"])
                 self._made[checkpoint.name] = checkpoint
@@ -131,18 +132,3 @@ def _encode(record: dict[str, Any]) -> bytes:
     """Return a line: checksum, space, JSON."""
     body = json.dumps(record, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(body), body)
-
-
-def _decode(line: bytes) -> dict[str, Any]:
-    """Return what a line says.
-
-    Raises:
-        ValueError: The line is damaged.
-    """
-    checksum, _, body = line.partition(b" ")
-    if int(checksum, 16) != zlib.crc32(body):
-        raise ValueError("its checksum does not match")
-    record = json.loads(body)
-    if not isinstance(record, dict):
-        raise TypeError("it is no object")
-    return record

@@ -30,6 +30,7 @@ from checkpoints.objects import Kind, encode_commit
 from checkpoints.pack import PackWriter, put_pack
 from checkpoints.records import message_of
 from checkpoints.refs import NAME, Refs
+from checkpoints.stored import LEDGER, size_of
 from checkpoints.wal import Promise, WriteAheadLog, blank
 from supervisor.protocol.errors import NotFoundError, UsageError
 
@@ -56,7 +57,7 @@ class Store(ObjectBase):
         self._refs = Refs(self.objects / "refs" / "checkpoints")
         for left in self.packs.glob("tmp_*"):
             left.unlink(missing_ok=True)
-        ledger = folder / "ledger.jsonl"
+        ledger = folder / LEDGER
         self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
         self.ledger = Ledger(ledger, self._wal.settled_bytes)
         self._replay()
@@ -244,7 +245,7 @@ class Store(ObjectBase):
     @property
     def size_bytes(self) -> int:
         """How much the store takes on the disk, packs and ledger, without what is borrowed."""
-        return foundation.size_of(self.folder)
+        return size_of(self.folder)
 
     @property
     def pack_count(self) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx
 import orjson
 
@@ -22,6 +23,8 @@ from supervisor.core.summary import Summary
 from supervisor.protocol.records import Record
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.exposition import exposition
+from supervisor.runtime.gathering import gather
 from supervisor.runtime.segments import read_records
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.submission import Submission
@@ -156,3 +159,9 @@ async def lines(client: httpx.AsyncClient, path: str, **query: Any) -> list[Mapp
     response = await client.get(path, params=query)
     assert response.status_code == 200, response.text
     return [orjson.loads(line) for line in response.content.splitlines()]
+
+
+async def metrics_of(daemon: Daemon) -> str:
+    """The metrics' text, as the reading process would write it."""
+    counted, stores = await gather(daemon), daemon.keeper.stores.folder
+    return await anyio.to_thread.run_sync(exposition, counted, daemon.journal.directory, stores)

@@ -25,7 +25,7 @@ from supervisor.runtime.checkpoint_api import checkpoint_routes
 from supervisor.runtime.daemon import Daemon, UnavailableError
 from supervisor.runtime.peer import By
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
-from supervisor.runtime.reading.jobs import LINES, Events, Incidents
+from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
 from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.submission import Asked, Submission
 from supervisor.runtime.trust_api import trust_routes
@@ -114,13 +114,12 @@ class Costs(BaseModel):
     """By kind: `input`, `cache_write`, `cache_read` and `output`."""
 
 
-def make_api(daemon: Daemon, reader: Reader, review_only: Callable[[Action], Review]) -> FastAPI:
+def make_api(daemon: Daemon, reader: Reader) -> FastAPI:
     """The application that serves one daemon.
 
     Args:
         daemon: Does what is asked.
         reader: Has answered elsewhere what is long.
-        review_only: Reviews an action as the gate would.
     """
     api = FastAPI(
         title="chaperon",
@@ -131,17 +130,17 @@ def make_api(daemon: Daemon, reader: Reader, review_only: Callable[[Action], Rev
     )
     api.add_middleware(BoundedBodies)
     speak_json(api)
-    _daemon_routes(api, daemon, review_only)
+    _daemon_routes(api, daemon, reader)
     _agent_routes(api, daemon)
     _approval_routes(api, daemon)
     allowance_routes(api, daemon)
     trust_routes(api, daemon)
-    checkpoint_routes(api, daemon)
+    checkpoint_routes(api, daemon, reader)
     _streams(api, daemon, reader)
     return api
 
 
-def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action], Review]) -> None:
+def _daemon_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
     @api.get("/v1/health")
     async def health() -> Health:
         """How the daemon is."""
@@ -167,10 +166,10 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, review_only: Callable[[Action],
             total_usd=spent.cost_usd, today_usd=spent.by_day.get(today, 0.0), by_day=by_day, tokens=dict(spent.tokens)
         )
 
-    @api.post("/v1/review")
-    async def review(wanted: ToReview) -> Review:
+    @api.post("/v1/review", response_class=Response, responses={200: {"model": Review}})
+    async def review(wanted: ToReview) -> Response:
         """What the gate would answer to an action that nobody takes; nothing is noted."""
-        return review_only(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace))
+        return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
 
 
 def _agent_routes(api: FastAPI, daemon: Daemon) -> None:

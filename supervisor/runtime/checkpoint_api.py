@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Response
 from pydantic import TypeAdapter
 
 from checkpoints.model import Difference, RestorePlan
@@ -10,6 +10,9 @@ from checkpoints.records import to_data
 from supervisor.runtime import rollbacks
 from supervisor.runtime.daemon import Daemon
 from supervisor.runtime.peer import By
+from supervisor.runtime.reading.handing_over import AnsweredElsewhere
+from supervisor.runtime.reading.jobs import Checkpoints
+from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.submission import Asked
 
 PLAN = TypeAdapter(RestorePlan)
@@ -52,15 +55,14 @@ class GoBack(Asked):
     text: str = ""
 
 
-def checkpoint_routes(api: FastAPI, daemon: Daemon) -> None:
+def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
     """Add the routes."""
 
-    @api.get("/v1/checkpoints")
-    async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> dict[str, Any]:
+    @api.get("/v1/checkpoints", response_class=Response)
+    async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> Response:
         """All checkpoints, oldest first, and the stores that cannot be read."""
-        kept = await daemon.keeper.stores.all()
-        found = [to_data(one) for one in kept.checkpoints if agent in ("", one.facts.agent)]
-        return {"checkpoints": found, "problems": list(kept.problems)}
+        await daemon.keeper.stores.replay()
+        return AnsweredElsewhere(reader, Checkpoints(agent))
 
     @api.get("/v1/checkpoint-stores")
     async def stores(repair: bool = Query(False, description="Take lost checkpoints back in.")) -> list[dict[str, Any]]:

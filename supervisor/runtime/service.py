@@ -27,7 +27,6 @@ from interventions.strategies import strategy_of
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
-from supervisor.core import gate
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.decide import Surroundings
 from supervisor.core.lessons import Lessons
@@ -156,7 +155,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
-            serving.start_soon(_serve, daemon, listening, port, house, setup, reviewer, name="socket")
+            serving.start_soon(_serve, daemon, listening, port, house, setup, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(forget_what_is_old, daemon, *kept_in, setup.clock, reports, days, name="retention")
@@ -377,7 +376,6 @@ async def _serve(
     metrics: socket.socket | None,
     house: House,
     setup: Setup,
-    reviewer: Reviewer,
 ) -> None:
     """Answer on the socket, and on the port for metrics where one is configured.
 
@@ -385,14 +383,14 @@ async def _serve(
     """
     reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
     daemon.incidents.on_growth = reader.incident
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, setup, reviewer)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, setup)
     from supervisor.runtime.metrics_api import serve_metrics
     from supervisor.runtime.server import serve
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
-            tasks.start_soon(serve_metrics, daemon, metrics, name="metrics")
+            tasks.start_soon(serve_metrics, daemon, reader, metrics, name="metrics")
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
@@ -401,12 +399,22 @@ def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
     """Say what is read by whom. The process is started when somebody asks for something."""
     from supervisor.runtime.reading.jobs import Places as ToRead
     from supervisor.runtime.reading.reader import Reader
+    from supervisor.runtime.reading.reviews import pickled
 
-    places = ToRead(setup.places.journal, setup.places.incident_log, log.level, most_connections(allowed()))
+    about = session_settings(setup.config, setup.places, setup.environ)
+    nobody = Context(home=about.home, protected=about.protected)
+    places = ToRead(
+        setup.places.journal,
+        setup.places.incident_log,
+        setup.places.checkpoints,
+        pickled(setup.config, nobody),
+        log.level,
+        most_connections(allowed()),
+    )
     return Reader(places, daemon.journal)
 
 
-def _make_api(daemon: Daemon, reader: "Reader", setup: Setup, reviewer: Reviewer) -> "FastAPI":
+def _make_api(daemon: Daemon, reader: "Reader", setup: Setup) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
@@ -414,10 +422,8 @@ def _make_api(daemon: Daemon, reader: "Reader", setup: Setup, reviewer: Reviewer
     from supervisor.runtime.outcome_api import outcome_routes
     from supervisor.runtime.recovery_api import recovery_routes
 
-    about = session_settings(setup.config, setup.places, setup.environ)
-    nobody = Context(home=about.home, protected=about.protected)
-    api = make_api(daemon, reader, lambda action: gate.review(reviewer, action, nobody))
-    metrics_routes(api, daemon)
+    api = make_api(daemon, reader)
+    metrics_routes(api, daemon, reader)
     outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:

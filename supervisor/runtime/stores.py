@@ -1,7 +1,6 @@
 """The stores of all projects: opened when they are needed, listed, compared, examined, and deleted when a person says so."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pygit2
 
-from checkpoints import foundation, health
+from checkpoints import health, stored
 from checkpoints.deletion import delete_store
 from checkpoints.errors import CheckpointError
 from checkpoints.model import Checkpoint, Difference
@@ -46,6 +45,7 @@ class Stores:
         """By folder."""
         self.threads = anyio.CapacityLimiter(THREADS)
         self._opening = KeyedLocks()
+        self._replayed = False
 
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -63,6 +63,15 @@ class Stores:
             if folder not in self.opened:
                 self.opened[folder] = await self.in_thread(lambda: _open(folder, project))
             return self.opened[folder]
+
+    async def replay(self) -> None:
+        """Have what an earlier life announced and lost by a power cut put in place, once.
+
+        After that, whoever reads ledgers without opening stores finds every checkpoint there.
+        """
+        if not self._replayed:
+            await self.all()
+            self._replayed = True
 
     async def close(self, store: Store) -> None:
         """Write everything to its own place and let go; where the disk takes nothing more, what was written ahead answers for it."""
@@ -85,7 +94,7 @@ class Stores:
         return self.folder / sha256(str(project).encode()).hexdigest()[:16]
 
     def _folders(self) -> list[Path]:
-        return sorted(path.parent for path in self.folder.glob("*/project.json") if not path.parent.suffix)
+        return stored.folders(self.folder)
 
     # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,14 +141,6 @@ class Stores:
         if other not in store.checkpoints:
             raise UsageError(f"{one.name} and {other.name} are of different projects, so they cannot be compared.")
         return await self.in_thread(lambda: compare(store, one, other))
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes on the disk of each project's store. Blocks."""
-        found = {}
-        for folder in self._folders():
-            with suppress(OSError, ValueError, KeyError, TypeError):  # `examine` tells of those
-                found[str(foundation.project_named(folder))] = foundation.size_of(folder)
-        return found
 
     async def examine(self, *, repair: bool = False) -> list[dict[str, Any]]:
         """Each store, with what is wrong with it; every object is read.
@@ -196,7 +197,7 @@ class Stores:
 
 def _open(folder: Path, project: Path | None) -> Store:
     try:
-        return Store(folder, project or foundation.project_named(folder))
+        return Store(folder, project or stored.project_named(folder))
     except (OSError, ValueError, KeyError, pygit2.GitError) as error:
         raise CheckpointError(
             f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."

@@ -8,7 +8,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
-from supervisor.runtime.metrics_api import exposition
+from tests.daemons import metrics_of
 from tests.house import House, house
 from tests.supervisor.runtime.test_metrics import samples
 
@@ -34,7 +34,7 @@ DONE = Step((Say("Done."),), tokens=TOKENS)
 
 
 async def costs(made: House) -> dict[str, float]:
-    found = samples(await exposition(made.daemon))
+    found = samples(await metrics_of(made.daemon))
     return {name: value for name, value in found.items() if "_cost_" in name or "_tokens_" in name}
 
 

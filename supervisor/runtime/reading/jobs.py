@@ -11,10 +11,15 @@ import socket
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from supervisor.protocol import anyjson
+from supervisor.protocol.actions import Action
 
 LINES = "application/x-ndjson"
 """The content type of streams."""
+
+JSON = "application/json"
 
 MESSAGE_BYTES = 32 * 1024
 """Longest message that goes by the socket itself, in bytes: six of them fit into what the kernel holds for one by default."""
@@ -40,6 +45,11 @@ class Places:
     """The journal's directory."""
     incidents: Path
     """The incident log."""
+    checkpoints: Path
+    """The folder that has the stores of checkpoints."""
+    reviewer: bytes
+    """The configuration by which actions are reviewed, and what is known of the one who takes none: `Config` and `Context`,
+    pickled by themselves, for to read them takes a quarter of a second, which nobody pays who asks for no review."""
     log_level: int
     """Of the daemon's own log."""
     connections: int
@@ -80,6 +90,39 @@ class Incidents:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsText:
+    """The metrics, as Prometheus reads them."""
+
+    counted: bytes
+    """What the daemon knows; see `supervisor.runtime.exposition`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """All checkpoints, and the stores that cannot be read."""
+
+    agent: str
+    """Only this agent's; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """What the gate would answer to an action that nobody takes."""
+
+    action: bytes
+    """As JSON: a pickle does not hold what is nested deeply."""
+
+    @classmethod
+    def of(cls, action: Action) -> Self:
+        """Ask for the review of an action."""
+        return cls(anyjson.dumps([action.tool, action.input, action.cwd, action.workspace]))
+
+    def read(self) -> Action:
+        """The action."""
+        return Action(*anyjson.loads(self.action))
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What is to be answered on the connection that comes with it."""
 
@@ -107,8 +150,10 @@ def send(channel: socket.socket, message: object, connection: int | None = None)
         return
     beside = os.memfd_create("chaperon-job", os.MFD_CLOEXEC)
     try:
-        with os.fdopen(os.dup(beside), "wb") as file:
-            file.write(data)
+        os.set_blocking(beside, False)  # it is memory, and never waits
+        view = memoryview(data)
+        while view:
+            view = view[os.write(beside, view) :]
         socket.send_fds(channel, [_BESIDE], [*descriptors, beside])
     finally:
         os.close(beside)

@@ -10,19 +10,39 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from supervisor.protocol import anyjson
+from supervisor.protocol.actions import Action, Review
+from supervisor.runtime.exposition import exposition
 from supervisor.runtime.journal_index import Indexes
 from supervisor.runtime.log import log, start_log_at
+from supervisor.runtime.metrics import CONTENT_TYPE
 from supervisor.runtime.reading.answers import Answer, GoneError
+from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines
-from supervisor.runtime.reading.jobs import FINISHED, LINES, Events, Incidents, Job, Places, Progress, receive
+from supervisor.runtime.reading.jobs import (
+    FINISHED,
+    JSON,
+    LINES,
+    Checkpoints,
+    Events,
+    Incidents,
+    Job,
+    MetricsText,
+    Places,
+    Progress,
+    Reviewing,
+    receive,
+)
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
+from supervisor.runtime.reading.reviews import reviewing
 from supervisor.runtime.segments import JournalDamagedError
 
 NICE = 5
@@ -49,6 +69,7 @@ class Process:
         self._progress = Follower()
         self._indexes = Indexes(places.journal)
         self._lines = JournalLines(self._indexes, files_of(self._indexes))
+        self._reviewing: Callable[[Action], Review] | None = None
         self._open = 0
 
     async def run(self) -> None:
@@ -109,8 +130,22 @@ class Process:
             case Incidents(follow=follow):
                 lines = incident_lines(self._places.incidents, self._progress, follow=follow)
                 await _until_gone(answer, lines, follow=follow)
+            case MetricsText(counted=counted):
+                places = self._places
+                text = await anyio.to_thread.run_sync(exposition, counted, places.journal, places.checkpoints)
+                await answer.whole(text.encode(), CONTENT_TYPE)
+            case Checkpoints(agent=agent):
+                await answer.stream(listed(self._places.checkpoints, agent), JSON)
+            case Reviewing() as wanted:
+                await answer.whole(anyjson.dumps(self._review(wanted.read())), JSON)
             case unknown:
                 raise TypeError(f"{unknown!r} is nothing that can be read")
+
+    def _review(self, action: Action) -> Review:
+        """Review as the gate would: in this loop, for only a process's main thread can be told that its time is over."""
+        if self._reviewing is None:
+            self._reviewing = reviewing(self._places.reviewer)
+        return self._reviewing(action)
 
     async def _keep_indexes(self) -> None:
         """Make the indexes that are not there, and keep up that of the file that is written, a piece at a time."""

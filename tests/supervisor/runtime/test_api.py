@@ -133,10 +133,12 @@ async def test_events_come_as_the_journal_has_them(base: Base) -> None:
     async with served(base) as (daemon, client):
         await client.post("/v1/agents", json=wanted(base))
         await ended(daemon)
+        last = daemon.journal.last
         got = await lines(client, "/v1/events")
-        assert [one["n"] for one in got] == list(range(1, daemon.journal.last + 1))
+        assert [one["n"] for one in got] == list(range(1, len(got) + 1))
+        assert len(got) >= last, "more may have come meanwhile"
         assert [one["kind"] for one in got][:2] == ["daemon_started", "task_submitted"]
-        assert [one["n"] for one in await lines(client, "/v1/events", after=5)] == [one["n"] for one in got[5:]]
+        assert (await lines(client, "/v1/events", after=5))[: len(got) - 5] == got[5:]
         assert await lines(client, "/v1/events", after=-1) == []
 
 

@@ -134,7 +134,7 @@ async def test_bytes_that_are_no_http_are_answered_with_json(base: Base, request
 
 
 async def test_a_failure_of_ours_is_answered_with_json() -> None:
-    api = make_api(cast("Daemon", None), cast("Reader", None), lambda _: pytest.fail("no review was asked for"))
+    api = make_api(cast("Daemon", None), cast("Reader", None))
     transport = httpx.ASGITransport(api, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://chaperon") as client:
         answer = await client.get("/v1/health")

@@ -13,8 +13,7 @@ from supervisor.protocol.interventions import Fate, Judgement, Outcome
 from supervisor.protocol.metrics import BY_SERIES, METRICS
 from supervisor.protocol.words import AgentState, InterventionKind
 from supervisor.runtime.metrics import Metrics
-from supervisor.runtime.metrics_api import exposition
-from tests.daemons import Base, served
+from tests.daemons import Base, metrics_of, served
 from tests.house import bash, house, say
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
@@ -94,7 +93,7 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
     async with house(tmp_path, bash("ls"), bash("rm -rf /home"), say("Done."), policy=policy) as made:
         await made.submit()
         assert (await made.ended()).after is AgentState.DONE
-        found = samples(await exposition(made.daemon))
+        found = samples(await metrics_of(made.daemon))
         assert found['chaperon_reviews_total{decision="allow"}'] == 1
         assert found['chaperon_reviews_total{decision="block"}'] == 1
         assert found["chaperon_review_seconds_count"] == 2
@@ -109,7 +108,7 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
         assert sizes[0] > 1_000
         assert found["chaperon_daemon_memory_bytes"] > 10_000_000
         await made.daemon.journal.synced(made.daemon.journal.last)
-        synced = samples(await exposition(made.daemon))["chaperon_journal_sync_seconds_count"]
+        synced = samples(await metrics_of(made.daemon))["chaperon_journal_sync_seconds_count"]
         assert 1 <= synced <= made.daemon.journal.last, "each sync is counted once"
         assert {name.partition("{")[0] for name in found} <= set(BY_SERIES)
         async with httpx.AsyncClient(trust_env=False) as web:

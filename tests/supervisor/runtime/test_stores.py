@@ -1,12 +1,16 @@
 """All stores of a daemon, by its commands: a checkpoint is forgotten, a project's checkpoints are deleted, and nothing else."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
 from checkpoints.capture import Capturer, CaptureSettings
+from checkpoints.store import Store
+from checkpoints.stored import LEDGER, recorded
 from supervisor.protocol.errors import NotFoundError
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
@@ -73,3 +77,23 @@ async def test_a_store_whose_folder_somebody_removed_is_closed_and_said_to_be(
     await stores.close(store)
     assert not stores.opened
     assert "was closed as it is" in caplog.text
+
+
+async def test_a_checkpoint_that_only_the_log_has_after_a_power_cut_is_listed_once_it_was_replayed(
+    tmp_path: Path,
+) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    store = await to_thread.run_sync(Store, tmp_path / "stores/one", workspace)
+    capturer = Capturer(store, workspace)
+    made = await to_thread.run_sync(capturer.capture, MOMENT)
+    capturer.close()
+    await to_thread.run_sync(store.lose)
+    os.truncate(store.folder / LEDGER, 0)  # no sync reached it
+    assert (await to_thread.run_sync(recorded, store.folder))[0] == []
+    stores = Stores(tmp_path / "stores")
+    await stores.replay()
+    listed, problems = await to_thread.run_sync(recorded, store.folder)
+    assert ([one["tree"] for one in listed], problems) == ([made.tree], [])
+    for each in list(stores.opened.values()):
+        await stores.close(each)

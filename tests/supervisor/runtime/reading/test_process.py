@@ -10,10 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.config.model import Config
+from supervisor.protocol.actions import Action, Context
 from supervisor.protocol.events import TimerFired
 from supervisor.runtime.journal import Journal
-from supervisor.runtime.reading.jobs import FINISHED, Events, Incidents, Job, Places, Progress, send
+from supervisor.runtime.reading.jobs import (
+    FINISHED,
+    Checkpoints,
+    Events,
+    Incidents,
+    Job,
+    Places,
+    Progress,
+    Reviewing,
+    send,
+)
 from supervisor.runtime.reading.reader import PROGRAM
+from supervisor.runtime.reading.reviews import pickled
 
 SECONDS = 60.0
 
@@ -25,7 +38,9 @@ def places(tmp_path: Path) -> Places:
         journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name=f"{number}"))
     journal.close()
     (tmp_path / "incidents.jsonl").write_bytes(b'{"id":"one"}\n')
-    return Places(tmp_path / "journal", tmp_path / "incidents.jsonl", 30, connections=2)
+    reviewer = pickled(Config(), Context())
+    log, stores = tmp_path / "incidents.jsonl", tmp_path / "checkpoints"
+    return Places(tmp_path / "journal", log, stores, reviewer, log_level=30, connections=2)
 
 
 @contextmanager
@@ -72,6 +87,14 @@ def test_it_answers_each_on_its_own_connection_and_ends_with_the_channel(places:
         assert read(incidents) == b'{"id":"one"}\n'
         channel.close()
         assert process.wait(SECONDS) == 0
+
+
+def test_what_costs_much_is_answered_beside_it(places: Places) -> None:
+    with running(places) as (_, channel):
+        assert read(ask(channel, Checkpoints(""))) == b'{"checkpoints":[],"problems":[]}'
+        for command, decision in (("rm -rf /", "block"), ("ls", "allow"), ("x" * 5_000_000, "block")):
+            answer = read(ask(channel, Reviewing.of(Action("Bash", {"command": command}))))
+            assert json.loads(answer)["decision"] == decision, command[:20]
 
 
 def test_those_who_follow_get_what_was_written_last_and_then_the_end(places: Places) -> None:

@@ -1,0 +1,30 @@
+"""The list of checkpoints as readers ask for it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio.to_thread
+
+from checkpoints import stored
+from supervisor.protocol import anyjson
+
+
+async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:
+    """Yield an object with `checkpoints`, those of each store oldest first, and `problems`, store by store.
+
+    Args:
+        folder: The folder that has the stores.
+        agent: Only this agent's; empty: all.
+    """
+    problems: list[str] = []
+    between = b'{"checkpoints":['
+    for store in await anyio.to_thread.run_sync(stored.folders, folder):
+        made, wrong = await anyio.to_thread.run_sync(stored.recorded, store)
+        problems += wrong
+        chosen = [one for one in made if agent in ("", one.get("facts", {}).get("agent"))]
+        if chosen:
+            yield between + b",".join(map(anyjson.dumps, chosen))
+            between = b","
+    if between != b",":
+        yield between
+    yield b'],"problems":' + anyjson.dumps(problems) + b"}"

@@ -1,0 +1,54 @@
+"""One run of some work for all who asked for it before it began."""
+
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+
+class _Run(Generic[T]):
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.result: list[T] = []
+        """What came of it; empty if it was given up or failed, and whoever waits asks again."""
+
+
+class Together(Generic[T]):
+    """Does work that all who ask share. What they get is never older than their question. Used from one event loop.
+
+    Args:
+        work: What is done.
+        every_seconds: The least time between two beginnings: whoever asks in between waits.
+        mono: Tells the time, in seconds on a clock that nobody sets.
+    """
+
+    def __init__(self, work: Callable[[], Awaitable[T]], every_seconds: float, mono: Callable[[], float]) -> None:
+        self._work, self._every_seconds, self._mono = work, every_seconds, mono
+        self._one_at_a_time = anyio.Lock()
+        self._coming: _Run[T] | None = None
+        self._began = float("-inf")
+
+    async def get(self) -> T:
+        """Return what came of a run that began after this was called; raises what the work raises."""
+        while True:
+            run = self._coming
+            if run is None:
+                return await self._lead()
+            await run.done.wait()
+            if run.result:
+                return run.result[0]
+
+    async def _lead(self) -> T:
+        run = self._coming = _Run[T]()
+        try:
+            async with self._one_at_a_time:
+                await anyio.sleep(max(0.0, self._began + self._every_seconds - self._mono()))
+                self._coming, self._began = None, self._mono()
+                run.result.append(await self._work())
+            return run.result[0]
+        finally:
+            if self._coming is run:
+                self._coming = None
+            run.done.set()
