@@ -93,7 +93,7 @@ def effects_as_table() -> str:
 def api_as_table() -> str:
     """Every route of the socket, from the OpenAPI description."""
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
-    api = make_api(nobody, nobody)
+    api = make_api(nobody, nobody, nobody)
     metrics_routes(api, nobody, nobody)
     outcome_routes(api, nobody, ())
     recovery_routes(api, nobody)

@@ -29,6 +29,7 @@ from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
 from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.submission import Asked, Submission
 from supervisor.runtime.trust_api import trust_routes
+from supervisor.runtime.turnstile import QuestionsInTurn, Turnstile
 
 T = TypeVar("T")
 
@@ -114,12 +115,13 @@ class Costs(BaseModel):
     """By kind: `input`, `cache_write`, `cache_read` and `output`."""
 
 
-def make_api(daemon: Daemon, reader: Reader) -> FastAPI:
+def make_api(daemon: Daemon, reader: Reader, turnstile: Turnstile) -> FastAPI:
     """The application that serves one daemon.
 
     Args:
         daemon: Does what is asked.
         reader: Has answered elsewhere what is long.
+        turnstile: Where requests wait that only ask.
     """
     api = FastAPI(
         title="chaperon",
@@ -129,6 +131,7 @@ def make_api(daemon: Daemon, reader: Reader) -> FastAPI:
         responses={code: {"model": Problem} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
     )
     api.add_middleware(BoundedBodies)
+    api.add_middleware(QuestionsInTurn, turnstile=turnstile)
     speak_json(api)
     _daemon_routes(api, daemon, reader)
     _agent_routes(api, daemon)

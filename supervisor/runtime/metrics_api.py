@@ -14,6 +14,7 @@ from supervisor.runtime.reading.jobs import MetricsText
 from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.server import Server
 from supervisor.runtime.together import Together
+from supervisor.runtime.turnstile import QuestionsInTurn, Turnstile
 
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
 """What a request to this machine alone may call it. A page of the web can have a browser here ask for a name of its own that it
@@ -39,9 +40,10 @@ def metrics_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
         return AnsweredElsewhere(reader, MetricsText(await counted.get()))
 
 
-async def serve_metrics(daemon: Daemon, reader: Reader, listening: socket.socket) -> None:
+async def serve_metrics(daemon: Daemon, reader: Reader, turnstile: Turnstile, listening: socket.socket) -> None:
     """Serve the metrics and nothing else on a TCP port until cancelled: no one who reaches it can steer an agent."""
     api = FastAPI(title="chaperon metrics", docs_url=None, redoc_url=None, openapi_url=None)
+    api.add_middleware(QuestionsInTurn, turnstile=turnstile)
     metrics_routes(api, daemon, reader)
     guarded = TrustedHostMiddleware(api, allowed_hosts=OWN_NAMES, www_redirect=False)
     config = uvicorn.Config(guarded, http=Passing, ws="none", lifespan="off", log_config=None, access_log=False)

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from supervisor.runtime.reading.reader import Reader
+    from supervisor.runtime.turnstile import Turnstile
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -383,14 +384,17 @@ async def _serve(
     """
     reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
     daemon.incidents.on_growth = reader.incident
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, setup)
+    from supervisor.runtime.turnstile import Turnstile
+
+    turnstile = Turnstile(setup.clock.mono)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup)
     from supervisor.runtime.metrics_api import serve_metrics
     from supervisor.runtime.server import serve
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
-            tasks.start_soon(serve_metrics, daemon, reader, metrics, name="metrics")
+            tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
@@ -414,7 +418,7 @@ def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
     return Reader(places, daemon.journal)
 
 
-def _make_api(daemon: Daemon, reader: "Reader", setup: Setup) -> "FastAPI":
+def _make_api(daemon: Daemon, reader: "Reader", turnstile: "Turnstile", setup: Setup) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime import rollbacks
     from supervisor.runtime.api import make_api
@@ -422,7 +426,7 @@ def _make_api(daemon: Daemon, reader: "Reader", setup: Setup) -> "FastAPI":
     from supervisor.runtime.outcome_api import outcome_routes
     from supervisor.runtime.recovery_api import recovery_routes
 
-    api = make_api(daemon, reader)
+    api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
     outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
 
