@@ -31,20 +31,45 @@ PAUSE_SECONDS = 4.0
 LONGEST_SECONDS = 240.0
 
 
-def prepare(base: Path) -> list[Path]:
-    """A repository, a plan and a stand-in for each agent."""
+def prepare(base: Path, agents: int, calls: int, pause: float) -> list[Path]:
+    """A repository, a plan and a stand-in for each agent.
+
+    Args:
+        base: Where.
+        agents: How many.
+        calls: Tool calls that each makes.
+        pause: Seconds between them, on average.
+    """
     (base / "home").mkdir()
     shutil.copy(Path(__file__).with_name("fleet_agent.py"), base / "claude")
     (base / "claude").chmod(0o755)
     os.mkfifo(base / "gate")
     subprocess.run(["git", "init", "--quiet", str(base / "r0")], check=True)
-    repositories = [base / f"r{number}" for number in range(AGENTS)]
+    repositories = [base / f"r{number}" for number in range(agents)]
     for number, repository in enumerate(repositories):
         if number:
             shutil.copytree(repositories[0], repository, ignore=shutil.ignore_patterns("fleet.json"))
-        plan = {"seed": number, "calls": CALLS, "pause": PAUSE_SECONDS, "gate": str(base / "gate")}
+        plan = {"seed": number, "calls": calls, "pause": pause, "gate": str(base / "gate")}
         (repository / "fleet.json").write_text(json.dumps(plan))
     return repositories
+
+
+def decisions(repositories: list[Path]) -> list[tuple[float, float]]:
+    """When each was asked for, on the clock that all processes share, and the seconds until it was there."""
+    return [
+        (asked, seconds)
+        for repository in repositories
+        for asked, seconds in json.loads((repository / "taken.json").read_text())
+    ]
+
+
+async def start(daemon: Client, repositories: list[Path]) -> None:
+    """Have an agent work in each, and wait until all of them would."""
+    for repository in repositories:
+        wanted = {"prompt": "go", "repository": str(repository)}
+        await anyio.to_thread.run_sync(daemon.post, "/v1/agents", wanted)
+    while (await states(daemon)).count("running") < len(repositories):
+        await anyio.sleep(0.5)
 
 
 async def states(daemon: Client) -> list[str]:
@@ -58,11 +83,7 @@ async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> 
     with anyio.fail_after(LONGEST_SECONDS):
         daemon = connect(socket)
         began = perf_counter()
-        for repository in repositories:
-            wanted = {"prompt": "go", "repository": str(repository)}
-            await anyio.to_thread.run_sync(daemon.post, "/v1/agents", wanted)
-        while (await states(daemon)).count("running") < len(repositories):
-            await anyio.sleep(0.5)
+        await start(daemon, repositories)
         started = perf_counter() - began
         process = psutil.Process(pid)
         used, began = sum(process.cpu_times()[:2]), perf_counter()
@@ -80,12 +101,10 @@ def main() -> list[Figure]:
     """Measure."""
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
         base = Path(place)
-        repositories = prepare(base)
+        repositories = prepare(base, AGENTS, CALLS, PAUSE_SECONDS)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")) as (daemon, _):
             started, most, busy = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
-        taken = [
-            seconds for repository in repositories for seconds in json.loads((repository / "taken.json").read_text())
-        ]
+        taken = [seconds for _, seconds in decisions(repositories)]
     assert len(taken) == AGENTS * CALLS
     return [
         Figure(f"{AGENTS} agents: all started after", started, "s"),

@@ -3,7 +3,7 @@
 
 usage: fleet_agent.py …      (the arguments of the CLI, which are passed over)
 
-Its plan is `fleet.json` in its working directory; its times go to `taken.json` there. Its output is recorded lines of the real CLI with the ids made its own. Standard library only, so that 200 of them fit beside the daemon.
+Its plan is `fleet.json` in its working directory; its times go to `taken.json` there: of each decision when it was asked for, on the clock that all processes share and nobody sets, and the seconds that it took. Its output is recorded lines of the real CLI with the ids made its own. Standard library only, so that 200 of them fit beside the daemon.
 """
 
 import json
@@ -48,8 +48,8 @@ def ask(request_id: str, event: str, **given: object) -> tuple[Frame, float]:
     return line["response"]["response"], time.perf_counter() - began
 
 
-def call(number: int, pause: float) -> float:
-    """One tool call, as the CLI makes it: the model's line, the hooks, the result."""
+def call(number: int, pause: float) -> tuple[float, float]:
+    """One tool call, as the CLI makes it: the model's line, the hooks, the result. Returns when it asked, and how long that took."""
     command, id_ = COMMANDS[number % len(COMMANDS)], f"toolu_{number}"
     given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": str(Path.cwd())}
     use = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
@@ -61,6 +61,7 @@ def call(number: int, pause: float) -> float:
             "message": {"id": f"msg_{number}", "content": [use], "usage": usage},
         }
     )
+    began = time.perf_counter()
     answer, seconds = ask(f"pre-{number}", "PreToolUse", **given)
     allowed = answer.get("hookSpecificOutput", {}).get("permissionDecision") == "allow"
     if allowed:
@@ -69,7 +70,7 @@ def call(number: int, pause: float) -> float:
     text = "x" * 2000 if allowed else "PreToolUse:Bash hook error: not here"
     result = {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": not allowed}
     say({"type": "user", "uuid": f"r{number}", "message": {"role": "user", "content": [result]}})
-    return seconds
+    return began, seconds
 
 
 def main() -> None:

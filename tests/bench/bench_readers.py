@@ -1,0 +1,147 @@
+"""How much those who read slow the decisions of agents that work: by what is read, beside the same agents without readers.
+
+usage: python -m tests.bench --only readers
+
+Sixty stand-ins make calls all the time under one real daemon, as in `fleet`. Phases with readers and phases without take turns; a
+phase's decisions are those asked for while it lasted. The readers are threads of a process of their own, each of which asks again
+as soon as it has its answer; it runs at a lower priority, so that they load the daemon and not the agents that are timed.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+import psutil
+
+from supervisor.cli.client import connect
+from tests.bench.bench_fleet import decisions, prepare, start
+from tests.bench.bench_start import serving
+from tests.bench.figures import Figure, middle, percentile
+
+AGENTS = 60
+PAUSE_SECONDS = 2.0
+QUIET_SECONDS, READ_SECONDS = 4.0, 8.0
+"""How long a phase lasts: at 40 decisions a second, 300 of them with readers of a kind, and 1,000 without."""
+
+SETTLING_SECONDS = 1.0
+"""After readers have come or gone, decisions do not count for as long."""
+
+LONGEST_SECONDS = 300.0
+
+NEVER_READ = "never read"
+
+KINDS = {
+    "four that read all events": (4, "GET /v1/events?since=0"),
+    "four that read an agent's events": (4, "GET /v1/events?since=0&agent={agent}"),
+    "four that read metrics": (4, "GET /metrics"),
+    "four that list checkpoints": (4, "GET /v1/checkpoints"),
+    "four that list agents": (4, "GET /v1/agents"),
+    "four that ask for reviews": (4, "POST /v1/review"),
+    "fifty followers that never read": (50, NEVER_READ),
+}
+"""How many there are of a kind, and what each asks."""
+
+READ = """
+import socket, sys, threading
+path, count, asked, never = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+body = b'{"tool":"Bash","input":{"command":"cd src && make | tail -3"},"cwd":"/","workspace":"/"}' if asked[0] == "P" else b""
+head = f"{asked} HTTP/1.1\\r\\nHost: chaperon\\r\\nConnection: close\\r\\nContent-Type: application/json\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n"
+def ask():
+    while True:
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(path)
+            peer.sendall(head.encode() + body)
+            if never:
+                threading.Event().wait()
+            first = peer.recv(65536)
+            assert first.split()[1] == b"200", first
+            while peer.recv(65536):
+                pass
+            answers.append(1)
+answers = []
+for _ in range(count):
+    threading.Thread(target=ask, daemon=True).start()
+sys.stdin.read()
+print(len(answers))
+"""
+"""Asks until its input ends, and then says how many answers it got."""
+
+
+class Readers:
+    """Those of one kind, reading while this is entered."""
+
+    def __init__(self, path: Path, kind: str, agent: str) -> None:
+        self._count, self._asked = KINDS[kind]
+        never = self._asked == NEVER_READ
+        asked = "GET /v1/events?since=0&follow=true" if never else self._asked.format(agent=agent)
+        arguments = [str(path), str(self._count), asked, "never" if never else ""]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", READ, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        psutil.Process(self._process.pid).nice(10)
+
+    def end(self) -> int:
+        """Have them end; returns how many answers they got."""
+        return int(self._process.communicate()[0])
+
+
+async def play(
+    socket: Path, repositories: list[Path], base: Path
+) -> tuple[list[tuple[str, float, float]], dict[str, int]]:
+    """Have the agents work and readers come and go. Returns each phase's kind, begin and end, and each kind's answers."""
+    phases, answers = list[tuple[str, float, float]](), dict[str, int]()
+    with anyio.fail_after(LONGEST_SECONDS):
+        daemon = connect(socket)
+        await start(daemon, repositories)
+        agent = (await anyio.to_thread.run_sync(daemon.get, "/v1/agents"))[0]["agent"]
+        (base / "gate").open("wb").close()
+        for kind in KINDS:
+            await anyio.sleep(SETTLING_SECONDS)
+            began = perf_counter()
+            await anyio.sleep(QUIET_SECONDS)
+            phases.append(("", began, perf_counter()))
+            readers = Readers(socket, kind, agent)
+            await anyio.sleep(SETTLING_SECONDS)
+            began = perf_counter()
+            await anyio.sleep(READ_SECONDS)
+            phases.append((kind, began, perf_counter()))
+            answers[kind] = await anyio.to_thread.run_sync(readers.end)
+        while not all((repository / "taken.json").exists() for repository in repositories):
+            await anyio.sleep(0.5)
+    return phases, answers
+
+
+def main() -> list[Figure]:
+    """Measure."""
+    lasts = len(KINDS) * (QUIET_SECONDS + READ_SECONDS + 2 * SETTLING_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
+        base = Path(place)
+        repositories = prepare(base, AGENTS, round(lasts / PAUSE_SECONDS) + 5, PAUSE_SECONDS)
+        with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")):
+            phases, answers = anyio.run(play, base / "run" / "chaperon.sock", repositories, base)
+        taken = decisions(repositories)
+    by_kind: dict[str, list[float]] = {"": [], **{kind: [] for kind in KINDS}}
+    for kind, began, ended in phases:
+        by_kind[kind] += [seconds for asked, seconds in taken if began <= asked < ended]
+    quiet = percentile(by_kind[""], 0.99)
+    figures = [
+        Figure(f"{AGENTS} agents, no readers: a decision, median", middle(by_kind[""]) * 1e3, "ms"),
+        Figure(f"{AGENTS} agents, no readers: a decision, 99th percentile", quiet * 1e3, "ms"),
+    ]
+    for kind in KINDS:
+        slow = percentile(by_kind[kind], 0.99)
+        figures += [
+            Figure(f"{kind}: a decision, 99th percentile", slow * 1e3, "ms"),
+            Figure(f"{kind}: the same, times that without readers", slow / quiet, "", 2),
+        ]
+        if answers[kind]:
+            rate = answers[kind] / (READ_SECONDS + SETTLING_SECONDS)
+            figures.append(Figure(f"{kind}: answers that they get", rate, "a second", more_is_better=True))
+    return figures
+
+
+if __name__ == "__main__":
+    print(*main(), sep="\n")
