@@ -147,7 +147,7 @@ def _without_trailing_spaces(line: bytes) -> bytes:
 def _regex(glob: bytes, *, by_name: bool) -> bytes:
     if by_name:
         return _segment(glob)
-    parts = glob.split(b"/")
+    parts = _parts(glob)
     out = []
     for place, part in enumerate(parts):
         last = place == len(parts) - 1
@@ -156,6 +156,23 @@ def _regex(glob: bytes, *, by_name: bool) -> bytes:
         else:
             out.append(_segment(part) + (b"" if last else b"/"))
     return b"".join(out)
+
+
+def _parts(glob: bytes) -> list[bytes]:
+    """Split a pattern at its slashes. A slash within a set separates nothing: it is a member that no character matches."""
+    parts, begin, at = [], 0, 0
+    while at < len(glob):
+        character = glob[at : at + 1]
+        if character == b"[":
+            found = _bracket(glob, at)
+            at = found[1] if found is not None else at + 1
+            continue
+        width = 2 if character == b"\\" else 1
+        if glob[at + width - 1 : at + width] == b"/":
+            parts.append(glob[begin:at])
+            begin = at + width
+        at += width
+    return [*parts, glob[begin:]]
 
 
 def _segment(glob: bytes) -> bytes:

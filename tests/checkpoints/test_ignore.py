@@ -76,6 +76,12 @@ def test_any_rules_mean_what_they_mean_to_git(repository: Path, lines: list[str]
         ("x", "X", False),
         ("a**b", "axxb", True),
         ("[a", "[a", False),
+        ("[A/[ab]", "A", True),
+        ("[a/b]c", "ac", True),
+        ("x/[a/b]/y", "x/a/y", True),
+        ("x/[!a/]/y", "x/b/y", True),
+        ("a\\/b", "a/b", True),
+        ("a/[b/c", "a/b", False),
     ],
 )
 def test_the_rules_people_write(repository: Path, text: str, path: str, ignored: bool) -> None:

@@ -141,7 +141,8 @@ async def test_a_paused_agents_call_runs_once_it_is_resumed(stage: Stage) -> Non
 async def test_two_agents_run_at_once_and_know_nothing_of_each_other(stage: Stage) -> None:
     scripts = [
         Script(
-            (Step((Use("Bash", {"command": f"touch {name}", "description": "x"}),)), Step((Say("Done."),))), when=name
+            (Step((Use("Bash", {"command": f"touch {name}", "description": "x"}),)), Step((Say("Done."),))),
+            when=f"make {name}",
         )
         for name in ("alpha", "beta")
     ]
