@@ -325,7 +325,7 @@ class Metrics(Section):
 
     listen: Annotated[str, AfterValidator(_loopback)] | None = None
     """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example:
-    `127.0.0.1:9464`. Empty: none. Every user of the machine can read there what agents and project folders are called;
+    `127.0.0.1:9464`; `chaperon dashboard` draws it in Grafana. Empty: none. Every user of the machine can read there what agents and project folders are called;
     pages of the web cannot."""
 
 
