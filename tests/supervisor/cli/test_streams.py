@@ -122,7 +122,8 @@ async def test_a_reader_that_has_enough_ends_a_command_without_a_word(
         assert (done.returncode, done.stderr) == (0, "")
         assert len(done.stdout.splitlines()) == 1
         daemon.fault("", "odd", "So.")
-        await anyio.wait_all_tasks_blocked()
+        again = await anyio.to_thread.run_sync(partial(in_a_pipe, base, ["tail"]))
+        assert again.returncode == 0, "what came after it left was written to others"
     assert [
         record.message for record in caplog.records if record.name == "asyncio" and record.levelno > logging.INFO
     ] == []
