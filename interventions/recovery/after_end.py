@@ -6,6 +6,7 @@
 | because the service was overloaded or timed out | wait, longer each time, and resume the same session |
 | by a crash, for the first time | resume the same session with what is known |
 | by a crash again | a new session with what is known: the old one may be what crashes it |
+| because somebody killed it or its shim, however often | resume the same session with what is known: the session is not what ended it |
 | by a crash more often than `max_retries` | a person |
 | before it ever began a turn | a person: nothing that a retry would change |
 """
@@ -48,6 +49,8 @@ class Ended:
     waits: int
     """How often this task has waited for the service, this time counted."""
     last: LastAttempt
+    killed: bool = False
+    """Whether it was ended from outside, by somebody's signal or with its shim; nothing of that is the session's doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:
         return RecoveryPlan(
             Follow.PERSON, f"Its agents crashed {ended.crashes} times; {max_retries} retries are the most."
         )
-    again = ended.crashes > 1
+    again = ended.crashes > 1 and not ended.killed
     follow = Follow.FRESH if again else Follow.RESUME
     how = "begins anew, since the session may be what crashes it" if again else "goes on in the same session"
     last = replace(ended.last, same_session=not again)

@@ -27,6 +27,9 @@ not begin again by itself."""
 SERVICE = frozenset({ErrorKind.USAGE_LIMIT, ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT})
 """The errors of a turn that pass by themselves."""
 
+SENT_FROM_OUTSIDE = frozenset({1, 2, 9, 15})
+"""The signals that no fault of a program's own raises: SIGHUP, SIGINT, SIGKILL and SIGTERM, of a person, the kernel or the system."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
@@ -72,6 +75,7 @@ def recovery(
         crashes=tried.crashes + 1,
         waits=tried.waits + 1,
         last=_last_attempt(known, ended, workspace or NoFacts()),
+        killed=isinstance(ended, AgentVanished) or ended.signal in SENT_FROM_OUTSIDE,
     )
     chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
     retries, backoff = settings.max_retries, settings.backoff

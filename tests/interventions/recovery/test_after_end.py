@@ -60,6 +60,16 @@ def test_a_second_crash_begins_anew_with_the_prompt() -> None:
     assert "What was asked: Mend the parser" in found.prompt
 
 
+def test_one_that_is_killed_again_goes_on_in_its_session_as_long_as_retries_are_left() -> None:
+    """A new session would do its steps twice."""
+    for crashes in (2, 3):
+        found = plan(crashes=crashes, killed=True)
+        assert found.follow is Follow.RESUME
+        assert "What was asked" not in found.prompt
+        assert "goes on in the same session" in found.why
+    assert plan(crashes=4, killed=True).follow is Follow.PERSON
+
+
 @pytest.mark.parametrize("given", [{"crashes": 4}, {"began": False}])
 def test_what_a_retry_would_not_change_is_a_persons(given: dict[str, Any]) -> None:
     found = plan(**given)

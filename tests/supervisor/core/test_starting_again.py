@@ -116,6 +116,20 @@ def test_a_second_crash_begins_a_new_session_and_after_the_last_retry_a_person_i
     assert "It was started again 2 times" in opened.incident.summary
 
 
+@pytest.mark.parametrize("signal", [9, 15, None])
+def test_one_that_is_killed_again_and_again_or_loses_its_shim_goes_on_in_its_session(signal: int | None) -> None:
+    """A new session would do its steps twice."""
+    play = Again(retries=2).running()
+    for number in (2, 3):
+        if signal is None:
+            commands = play.feed(events.AgentVanished(**play.stamp(), reason="its shim was killed"))
+        else:
+            commands = play.exited(None, signal)
+        again = launch(commands)
+        assert (again.number, again.resume_session) == (number, "s-1")
+        play.again(number)
+
+
 def test_a_usage_limit_is_waited_out_and_a_restart_waits_only_for_what_is_left() -> None:
     play = Again().running()
     reset = 1_700_000_000 + play.now + 900
