@@ -31,7 +31,10 @@ from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import InterventionKind, Severity
 
 NO_LOGIN = "Please run /login"
-"""What the CLI gives for an answer where it has no account (2.1.329)."""
+"""What the CLI gives for an answer if it has no account (2.1.329)."""
+
+REFUSED_LOGIN = "Failed to authenticate."
+"""How the CLI's answer begins if the API refuses its key or login (2.1.329, statuses 401 and 403)."""
 
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
 """What an incident's id, which may name a file, cannot have; a plugin may be called anything."""
@@ -78,9 +81,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             return incident("agent_lost", Severity.HIGH, what, resume)
         case AgentExited() if known.summary.failed:
             what = f"The turn of agent {agent} ended in an error: {known.summary.result[:500]}"
-            return incident(
-                "turn_failed", Severity.MEDIUM, what, SIGN_IN if NO_LOGIN in known.summary.result else resume
-            )
+            if NO_LOGIN in known.summary.result or known.summary.result.startswith(REFUSED_LOGIN):
+                return incident("sign_in_failed", Severity.HIGH, what, SIGN_IN)
+            return incident("turn_failed", Severity.MEDIUM, what, resume)
         case AgentExited():
             how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
             tail = cause.stderr_tail.strip()[-500:]
@@ -88,6 +91,9 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what += f" It was started again {known.retries.crashes} times." if known.retries.crashes else ""
             what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
+        case Retrying(status=401 | 403):
+            what = f"Agent {agent} cannot sign in: {cause.sentence}."
+            return incident("sign_in_failed", Severity.HIGH, what, f"{SIGN_IN} To give it up: chaperon stop {agent}")
         case Retrying():
             what = f"Agent {agent} waits for the API: {cause.sentence}."
             return incident("api_outage", Severity.MEDIUM, what, API_OUTAGE.format(agent=agent))

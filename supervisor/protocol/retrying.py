@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _CAUSES = {
+    401: "the API refuses the key or login",
+    403: "the API refuses the key or login",
     429: "the API limits the rate",
     503: "the API is overloaded",
     529: "the API is overloaded",

@@ -48,12 +48,43 @@ def test_a_cli_that_ended_too_early_is_told_with_how_and_its_last_words(
     assert len(incident.summary) < 1000
 
 
-def test_an_agent_without_an_account_is_told_how_to_sign_in() -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Not logged in · Please run /login",
+        "Failed to authenticate. API Error: 403 The key may not use this resource.",
+        "Failed to authenticate. API Error: 401 The key is not valid.",
+    ],
+)
+def test_a_sign_in_that_failed_is_an_incident_of_its_own_with_how_to_sign_in(said: str) -> None:
     play = Play().running()
-    play.result(is_error=True, result="Not logged in · Please run /login")
+    play.result(is_error=True, result=said)
+    incident = told(play.feed(events.AgentExited(**play.stamp(), code=0, signal=None, stderr_tail="")))
+    assert (incident.type, incident.severity) == ("sign_in_failed", Severity.HIGH)
+    assert said in incident.summary
+    assert "ANTHROPIC_API_KEY" in incident.way_out
+
+
+def test_a_turn_that_only_speaks_of_signing_in_has_failed_as_any_other() -> None:
+    play = Play().running()
+    play.result(is_error=True, result="API Error: 400 In the log stands: Failed to authenticate.")
     incident = told(play.feed(events.AgentExited(**play.stamp(), code=0, signal=None, stderr_tail="")))
     assert incident.type == "turn_failed"
-    assert "ANTHROPIC_API_KEY" in incident.way_out
+
+
+@pytest.mark.parametrize(
+    ("status", "type_", "says"),
+    [(401, "sign_in_failed", "refuses the key or login (401)"), (529, "api_outage", "overloaded (529)")],
+)
+def test_retries_for_a_key_that_is_refused_are_told_as_a_sign_in_that_failed(
+    status: int, type_: str, says: str
+) -> None:
+    play = Play().running()
+    frame = {"type": "system", "subtype": "api_retry", "attempt": 5, "max_retries": 10, "error_status": status}
+    incident = told(play.line(frame))
+    assert incident.type == type_
+    assert says in incident.summary
+    assert ("ANTHROPIC_API_KEY for" in incident.way_out) == (type_ == "sign_in_failed")
 
 
 def test_no_session_is_offered_that_never_began() -> None:
