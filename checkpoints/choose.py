@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from checkpoints.model import Checkpoint, Reason
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def choose(checkpoints: Iterable[Checkpoint], issue: Issue, criteria: SafeCriter
     for checkpoint in sorted(checkpoints, key=lambda one: one.number, reverse=True):
         why = _why_no_candidate(checkpoint, began)
         if not why and looked_at == criteria.max_rollback_depth:
-            why = f"it is more than {criteria.max_rollback_depth} checkpoints back"
+            why = f"it is more than {counted(criteria.max_rollback_depth, 'checkpoint')} back"
             passed.append(PassedOver(checkpoint.name, why))
             break
         if not why:

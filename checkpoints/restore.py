@@ -23,6 +23,7 @@ from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.plan import compare, describe, staging_name, unusual, without, work_out
 from checkpoints.restore_journal import Journal, JournalFile
 from checkpoints.trees import Pair, differences, lookup
+from supervisor.protocol.wording import counted
 
 _SHOWN = 10
 """Paths that an error's sentence lists; the plan has all."""
@@ -197,7 +198,7 @@ class Restorer:
         stuck = application.undo()
         if stuck:
             raise RestoreFailedError(
-                f"Going back to {journal.target} stopped: {why} {len(stuck)} files could not be put back ({_some(stuck)}); "
+                f"Going back to {journal.target} stopped: {why} {counted(len(stuck), 'file')} could not be put back ({_some(stuck)}); "
                 f"they lie in {text_of(staging_name(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
@@ -286,7 +287,7 @@ class Restorer:
         stuck = application.undo()
         if stuck:
             raise RestoreFailedError(
-                f"{len(stuck)} files of an interrupted restore could not be put back ({_some(stuck)}); they lie in "
+                f"{counted(len(stuck), 'file')} of an interrupted restore could not be put back ({_some(stuck)}); they lie in "
                 f"{text_of(staging_name(journal.undo))}/old, and in checkpoint {journal.undo}.",
                 way_out="Move what is in the way aside, and start chaperon again: it puts them back.",
             )
@@ -296,7 +297,7 @@ def _check_confirmed(plan: RestorePlan, *, confirmed: bool, unusual_confirmed: b
     if not confirmed:
         gone = sum(1 for change in plan.changes if change.change is Change.DELETED)
         raise RestoreRefusedError(
-            f"Going back to {plan.target.name} would change {len(plan.changes)} paths and remove {gone}; nothing was changed.",
+            f"Going back to {plan.target.name} would change {counted(len(plan.changes), 'path')} and remove {gone}; nothing was changed.",
             way_out=f"Confirm it to go on; `chaperon rollback {plan.undo.name}` would undo it.",
         )
     if plan.unusual and not unusual_confirmed:

@@ -17,6 +17,7 @@ from checkpoints import repository
 from checkpoints.durable import Step, no_step, replace_file
 from checkpoints.errors import CheckpointError
 from supervisor.protocol.errors import NotFoundError, UsageError
+from supervisor.protocol.wording import counted
 
 BRANCHES = "chaperon/"
 """What branches of agents begin with."""
@@ -191,7 +192,7 @@ class Workspaces:
             changed = [name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED]
         except pygit2.GitError as error:
             return [f"Its state cannot be read: {error}."]
-        return [f"{len(changed)} paths are not committed."] if changed else []
+        return [f"{counted(len(changed), 'path is', 'paths are')} not committed."] if changed else []
 
     def _state_lost(self, path: Path) -> list[str]:
         state = repository.look(repository.find(path))

@@ -27,6 +27,7 @@ from interventions.strategies.progressive import Progressive
 from supervisor.protocol import anyjson
 from supervisor.protocol.interventions import PersonNeed, PersonReason
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import InterventionKind
 
 SOFT, STOP = InterventionKind.SOFT_CORRECTION, InterventionKind.EMERGENCY_STOP
@@ -75,15 +76,8 @@ class Pick:
     """Plugins that raised or answered with something unusable, with the error; they are not asked again in this run."""
 
     def reason(self) -> str:
-        """The choice as sentences: the sum, why this, why not the next."""
-        following = next(
-            (kind for kind in InterventionKind if kind.rank > self.kind.rank and kind in self.passed_over), None
-        )
-        why_not = f" Not {following}: {self.passed_over[following]}." if following else ""
-        return (
-            f"{self.score.sentence()}, which allows up to {self.score.ceiling}. "
-            f"{self.kind}, because {self.position.why}.{why_not}"
-        )
+        """Why this kind, for a person; the sum and the other kinds are told apart from it."""
+        return self.position.why
 
 
 @dataclass(slots=True)
@@ -179,7 +173,7 @@ class Chooser:
         most = self._settings.attempts(kind)
         tried = episodes.rollbacks() if kind is ROLLBACK else episodes.attempts(issue, kind)
         if tried >= most:
-            return f"it was tried {tried} times, and {most} is the most"
+            return f"it was tried {counted(tried, 'time')}, and {most} is the most"
         if kind is not STOP and past.record.of(kind, issue.type).harms:
             return "its record says that it harms more often than it helps"
         if kind is ROLLBACK and (error := episodes.restore_error(issue)):
@@ -322,7 +316,7 @@ def _not_taken(other: InterventionKind, kind: InterventionKind, whole: Sequence[
     if other not in whole:
         return "it does not answer this pattern"
     if other.rank > worth.ceiling.rank:
-        return f"a score of {worth.total:g} does not reach its band"
+        return f"a score of {worth.total:g} is too low for it"
     return "a milder answer comes first" if other.rank > kind.rank else "a stronger answer is due"
 
 

@@ -21,6 +21,7 @@ from supervisor.protocol.observations import (
     TurnEnded,
     UserSpoke,
 )
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Decision, Severity
 
 
@@ -112,7 +113,7 @@ class BlockedOnHuman:
         level = level_of(len(seqs), self._threshold)
         if not level:
             return over
-        sentence = f"{step.tool} needs a person ({kind}), {len(seqs)} times now, and nobody was asked: {_line(step.text, kind)}."
+        sentence = f"{step.tool} needs a person ({kind}), {counted(len(seqs), 'time')} now, and nobody was asked: {_line(step.text, kind)}."
         return (*over, *self._raise(kind, level, sentence, tuple(seqs)))
 
     def _succeeded(self, step: ToolReturned) -> Sequence[Issue]:

@@ -9,6 +9,7 @@ from monitors.sensitivity import PatternSettings, level_of
 from monitors.streaks import MAX_EVIDENCE, Streaks
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import ErrorLineSeen, Observation, ToolReturned
+from supervisor.protocol.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class CustomPattern:
             confidence=settings.confidence_at(level),
             impact_factor=settings.impact_factor,
             began=seqs[0],
-            sentence=f"{settings.description.rstrip('.')}: {len(seqs)} times in the last {settings.window} calls.",
+            sentence=f"{settings.description.rstrip('.')}: {counted(len(seqs), 'time')} in the last {settings.window} calls.",
             evidence=seqs[-MAX_EVIDENCE:],
             details={"count": len(seqs)},
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from monitors.streaks import MAX_EVIDENCE
+from supervisor.protocol.wording import counted, dollars, duration
 
 LOOKS = 4
 """Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
@@ -20,6 +21,19 @@ class Kind:
     unit: str
     floor: float
     """Growth to less than this, in a look, means nothing."""
+
+    def amount(self, value: float) -> str:
+        """So much of it, with its unit. Examples: `$0.52`, `1,200 MiB`, `5 min 10 s`."""
+        match self.name:
+            case "cost":
+                return dollars(value)
+            case "memory" | "disk":
+                return f"{value:,.0f} MiB"
+            case "run time" | "time per step":
+                return duration(value)
+            case "tokens":
+                return counted(round(value), "token")
+        return f"{value:,.0f}"
 
 
 KINDS = {

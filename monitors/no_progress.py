@@ -55,15 +55,15 @@ class Tier:
     severity: Severity
     confidence: float
     impact_factor: float
-    asks_for: str
 
 
 TIERS = (
-    Tier(1, Severity.LOW, 0.8, 0.2, "a word that the last steps changed nothing"),
-    Tier(2, Severity.MEDIUM, 0.8, 0.1, "a strong warning, with the task said again"),
-    Tier(3, Severity.HIGH, 0.9, 0.1, "a fresh attempt from a good checkpoint, with what was learned"),
+    Tier(1, Severity.LOW, 0.8, 0.2),
+    Tier(2, Severity.MEDIUM, 0.8, 0.1),
+    Tier(3, Severity.HIGH, 0.9, 0.1),
 )
-"""Soft, strong, fresh attempt. The figures make the severity formula choose in that proportion."""
+"""A word that the last steps changed nothing; a strong warning, with the task said again; a fresh attempt from a good
+checkpoint, with what was learned. The figures make the severity formula choose in that proportion."""
 
 
 class NoProgress:
@@ -211,7 +211,7 @@ class NoProgress:
             confidence=tier.confidence,
             impact_factor=tier.impact_factor,
             began=self._began_seq,
-            sentence=f"No progress for {stuck} steps: {how}. Tier {tier.number} asks for {tier.asks_for}.{advice}",
+            sentence=f"No progress for {stuck} steps: {how}.{advice}",
             evidence=tuple(self._evidence),
             details={
                 "tier": tier.number,

@@ -28,6 +28,7 @@ from supervisor.protocol.observations import (
     UserSpoke,
 )
 from supervisor.protocol.tasks import Limits, Task
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Decision, Severity
 
 COMPACTIONS = 3
@@ -206,7 +207,7 @@ class ResourceSpiral:
             confidence=self._settings.confidence_at(level),
             impact_factor=self._settings.impact_factor,
             began=self._compactions[0][1],
-            sentence=f"Context: it was full and shortened {count} times within {steps} steps.",
+            sentence=f"Context: it was full and shortened {counted(count, 'time')} within {counted(steps, 'step')}.",
             evidence=tuple(seq for _, seq in self._compactions),
             details={"resource": "context", "count": count, "steps": steps},
             key="context",
@@ -229,13 +230,13 @@ class ResourceSpiral:
         parts = []
         if growth >= self._threshold:
             parts.append(
-                f"grew {meter.looks[-1] / meter.looks[0]:.1f} fold in {LOOKS} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
+                f"grew {meter.looks[-1] / meter.looks[0]:.1f} times in {LOOKS} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
             )
         if pressure >= self._threshold:
-            digits = 2 if meter.kind.name == "cost" else 0
-            parts.append(f"{meter.used:.{digits}f} of {meter.limit:.{digits}f} are used ({pressure:.0%})")
+            used, limit = meter.kind.amount(meter.used), meter.kind.amount(meter.limit or 0.0)
+            parts.append(f"{used} of {limit} are used ({pressure:.0%})")
         if left is not None:
-            parts.append(f"{left} steps are left at this pace")
+            parts.append(f"{counted(left, 'step')} left at this pace")
         return Issue(
             type=self.name,
             severity=(Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL)[min(level, 3) - 1],

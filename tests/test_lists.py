@@ -17,8 +17,9 @@ from monitors.defaults import DetectorSettings, make_detectors
 from monitors.review.catalogue import RISKS
 from monitors.review.own import RISKS as RISKS_OF_DECISIONS
 from monitors.review.tools import is_known
-from supervisor.cli import view
 from supervisor.cli.__main__ import COMMANDS, SAYS
+from supervisor.cli.view import _SHOWN
+from supervisor.cli.words import COLOURS
 from supervisor.config import model, patterns
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
 from supervisor.core import timers
@@ -75,13 +76,13 @@ def test_a_throttled_limit_is_refused_at_the_gate_whichever_it_is_but_for_memory
 def test_each_severity_has_its_place_wherever_they_are_told_apart(severity: Severity) -> None:
     assert severity in notifications.PRIORITY
     assert severity in notifications.KINDS
-    assert str(severity) in view.COLOURS
+    assert str(severity) in COLOURS
     assert str(severity) in key(model.Channel, "min_severity") & key(patterns.CustomPattern, "severity")
 
 
 @pytest.mark.parametrize("decision", Decision)
 def test_each_decision_has_a_colour_and_one_that_a_rule_may_make_a_risk(decision: Decision) -> None:
-    assert str(decision) in view.COLOURS
+    assert str(decision) in COLOURS
     assert (decision in RISKS_OF_DECISIONS) is (decision is not Decision.MODIFY)
 
 
@@ -130,7 +131,7 @@ def test_what_chaperon_says_to_the_cli_cannot_be_said_in_the_configuration() -> 
 
 def test_each_kind_of_event_is_one_that_is_shown_or_known_not_to_be() -> None:
     kinds = {typing.get_args(typing.get_type_hints(each)["kind"])[0] for each in typing.get_args(events.AnyEvent)}
-    assert view._SHOWN.keys() <= kinds
+    assert _SHOWN.keys() <= kinds
 
 
 def test_each_expectation_of_a_scenario_is_looked_at() -> None:

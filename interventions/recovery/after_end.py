@@ -21,6 +21,7 @@ from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import Offset, wait_seconds
 from interventions.texts import OPENING
 from supervisor.protocol.interventions import EndCause
+from supervisor.protocol.wording import counted
 
 
 class Follow(StrEnum):
@@ -109,7 +110,7 @@ def after_end(
     if error is not None and error.kind in (ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT):
         delay = (backoff or Backoff()).delay(ended.waits, chance)
         if delay is None:
-            why = f"The service failed {ended.waits} times ({error.kind}); it is given up."
+            why = f"The service failed {counted(ended.waits, 'time')} ({error.kind}); it is given up."
             return RecoveryPlan(Follow.PERSON, why, EndCause.SERVICE_FAILED)
         why = f"The service failed ({error.kind}); retry {ended.waits} in {delay:.0f} s."
         return _go_on(ended, why, EndCause.SERVICE_FAILED, delay)
@@ -127,7 +128,8 @@ def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:
         return RecoveryPlan(Follow.PERSON, "It ended before it began; see what its CLI said, and chaperon doctor.")
     if ended.crashes > max_retries:
         return RecoveryPlan(
-            Follow.PERSON, f"Its agents crashed {ended.crashes} times; {max_retries} retries are the most."
+            Follow.PERSON,
+            f"Its agents crashed {counted(ended.crashes, 'time')}, and {max_retries} retries are the most.",
         )
     again = ended.crashes > 1 and not ended.killed
     follow = Follow.FRESH if again else Follow.RESUME

@@ -32,8 +32,8 @@ class PatternSpecific:
         if past.issue.type == tiers.TYPE:
             return tiers.position(ladder, past)
         if past.issue.severity is Severity.CRITICAL:
-            return Position(len(ladder) - 1, "critical stands for the last rung")
+            return Position(len(ladder) - 1, "a critical issue ends the run at once")
         vain = sum(tried.outcome is not Outcome.SUCCESS for tried in past.tried)
         start = min(past.issue.severity.rank, len(ladder) - 1)
-        why = f"{past.issue.severity} stands for rung {start + 1}"
+        why = f"an issue of {past.issue.severity} severity begins with answer {start + 1} of {len(ladder)}"
         return Position(start + vain, why + (f", and {vain} before it were in vain" if vain else ""))

@@ -15,6 +15,7 @@ from interventions.settings import StrategySettings
 from interventions.strategies import tiers
 from supervisor.protocol.interventions import Outcome
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.wording import duration
 from supervisor.protocol.words import InterventionKind, Severity
 
 SKIPS_FIRST = 0.7
@@ -42,7 +43,7 @@ class Progressive:
     def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
         """The rung to act on."""
         if past.issue.severity is Severity.CRITICAL and past.base >= ENDS_AT_ONCE:
-            return Position(len(ladder) - 1, "a critical issue goes to the last rung at once")
+            return Position(len(ladder) - 1, "a critical issue ends the run at once")
         if past.issue.type == tiers.TYPE:
             return tiers.position(ladder, past)
         if not past.tried:
@@ -52,25 +53,25 @@ class Progressive:
     def _first(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
         index, why = 0, "the mildest answer comes first"
         if past.base >= SKIPS_FIRST and len(ladder) > 1:
-            index, why = 1, f"the issue alone scores {past.base:g}, at or over {SKIPS_FIRST}"
+            index, why = 1, "the issue is too grave for the mildest answer"
         threshold = self._settings.effectiveness_threshold
         while index < len(ladder) - 1 and past.record.ineffective(ladder[index], past.issue.type, threshold):
-            why = f"{ladder[index]} has helped too seldom here (threshold {threshold:g})"
+            why = f"{ladder[index]} has helped too seldom here"
             index += 1
         return Position(index, why)
 
     def _next(self, ladder: Sequence[InterventionKind], past: Past, last: Tried) -> Position:
         here = rung_of(last.kind, ladder)
         if last.outcome is Outcome.SUCCESS:
-            return Position(max(0, here - 1), f"{last.kind} helped the last time, so one rung down")
+            return Position(max(0, here - 1), f"{last.kind} helped the last time, so a milder answer comes now")
         waited = past.mono - last.mono
         if waited >= self._settings.escalation_delay_seconds:
-            return Position(here + 1, f"{last.kind} was in vain: the issue is there {waited:.0f} s later")
+            return Position(here + 1, f"{last.kind} was in vain: the issue is there {duration(waited)} later")
         if last.sightings >= SEEN_TWICE:
             return Position(here + 1, f"the issue was seen {last.sightings} times since {last.kind}")
         if last.kind not in ladder:
             return Position(here, f"{last.kind} was in vain and is no longer open to it")
-        return Position(here, f"{last.kind} came only {waited:.0f} s ago and gets another try")
+        return Position(here, f"{last.kind} came only {duration(waited)} ago and gets another try")
 
 
 def rung_of(kind: InterventionKind, ladder: Sequence[InterventionKind]) -> int:

@@ -7,6 +7,7 @@ back. So what it says is taken as it is, and nothing here counts time.
 from collections.abc import Sequence
 
 from interventions.contract import Past, Position
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import InterventionKind
 
 TYPE = "no_progress"
@@ -19,4 +20,9 @@ def position(ladder: Sequence[InterventionKind], past: Past) -> Position:
         tier = sum(tried.same_streak for tried in past.tried) + 1
     if tier < 1:
         tier = 1
-    return Position(min(tier - 1, len(ladder)), f"no progress has reached tier {tier}")
+    why = (
+        f"there is still no progress after {counted(tier - 1, 'answer')}"
+        if tier > 1
+        else "the mildest answer comes first"
+    )
+    return Position(min(tier - 1, len(ladder)), why)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from supervisor.protocol.actions import Review
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Severity
 
 MAX_OUTPUT = 262_144
@@ -146,7 +147,7 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
         Afterthought(
             "unpredicted_change",
             Severity.MEDIUM,
-            f"{len(surprises)} files changed that the review did not foresee: {listed}.",
+            f"{counted(len(surprises), 'file')} changed that the review did not foresee: {listed}.",
             listed,
         )
     ]

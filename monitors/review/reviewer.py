@@ -116,7 +116,7 @@ class StepReviewer:
             decision=decided,
             risk=risk.score,
             rationality=sense.score,
-            severity=effects[0].severity if effects else severity_of(risk.score),
+            severity=_severity(found),
             reasoning=reasoning(decided, risk, sense),
             rule=risk.worst.rule if risk.worst and decided is not Decision.ALLOW else "",
             side_effects=tuple(dict.fromkeys(effects))[:MAX_EFFECTS],
@@ -168,6 +168,13 @@ class StepReviewer:
                 changed = rewritten(finding.rewrite, command, invocation)
                 return None if changed is None else {**given, "command": changed}
         return None
+
+
+def _severity(found: Sequence[Finding]) -> Severity:
+    """The gravest of what the findings would change and of what goes with the risk of each: an effect alone may be harmless."""
+    each = [severity_of(finding.risk) for finding in found]
+    each += [finding.effect.severity for finding in found if finding.effect]
+    return max(each, key=lambda severity: severity.rank, default=Severity.LOW)
 
 
 def reasoning(decided: Decision, risk: Risk, sense: Rationality) -> str:

@@ -8,7 +8,7 @@ import click
 from supervisor.cli import common, terminal
 from supervisor.cli.agents import with_task_text
 from supervisor.cli.times import Duration
-from supervisor.cli.view import clean
+from supervisor.cli.words import clean
 
 
 @click.command()

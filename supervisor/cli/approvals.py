@@ -9,7 +9,7 @@ import click
 from supervisor.cli import common, terminal
 from supervisor.cli.agents import with_task_text
 from supervisor.cli.client import RefusedError
-from supervisor.cli.view import clean, local, what
+from supervisor.cli.words import clean, local, what
 from supervisor.protocol.errors import NotFoundError, UsageError
 
 

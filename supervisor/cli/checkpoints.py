@@ -7,10 +7,33 @@ from typing import Any
 import click
 
 from supervisor.cli import common, terminal
-from supervisor.cli.view import clean, local
+from supervisor.cli.tables import Column, table
+from supervisor.cli.words import clean, local, when
 from supervisor.protocol.errors import UsageError
+from supervisor.protocol.wording import counted, duration, size
+from supervisor.runtime.clock import Clock
 
-ROW = "{name:<28} {at:<15} {reason:<13} {files:<9} {health:<10} {note}"
+COLUMNS = (
+    Column("NAME"),
+    Column("WHEN", spare=5),
+    Column("AGENT", spare=4),
+    Column("MADE", spare=2),
+    Column("FILES", spare=1),
+    Column("PROJECT", spare=3),
+    Column("NOTE", most=80),
+)
+
+REASONS = {
+    "start": "at the start",
+    "turn": "after a turn",
+    "risky_action": "before a risk",
+    "tests_passed": "tests passed",
+    "periodic": "now and then",
+    "unattended": "as it was left alone",
+    "person": "by a person",
+    "undo": "before going back",
+}
+"""Why a checkpoint was made, in the words of a list."""
 
 agent_option = click.option(
     "--agent", default="", help="Whose; needed where several agents have one of that name, or several run."
@@ -31,11 +54,8 @@ def checkpoints(context: click.Context, agent: str, as_json: bool) -> None:
         if as_json:
             terminal.echo_json(kept["checkpoints"])
         else:
-            terminal.echo(
-                ROW.format(name="NAME", at="WHEN", reason="REASON", files="FILES", health="SUCCESS", note="NOTE")
-            )
-            for one in kept["checkpoints"]:
-                terminal.echo(_row(one))
+            for line in table(COLUMNS, _rows(kept["checkpoints"], Clock().wall())):
+                terminal.echo(line)
         for problem in kept["problems"]:
             terminal.echo(f"chaperon: {problem}", err=True)
 
@@ -93,7 +113,9 @@ def doctor(repair: bool, as_json: bool) -> None:
         if as_json:
             terminal.echo_json(stores)
         for store in [] if as_json else stores:
-            terminal.echo(f"{store['project']}: {store['checkpoints']} checkpoints, {store['size_bytes']:,} bytes")
+            terminal.echo(
+                f"{store['project']}: {counted(store['checkpoints'], 'checkpoint')}, {size(store['size_bytes'])}"
+            )
             for problem in store["problems"]:
                 terminal.echo(f"  {'repaired: ' if problem['repaired'] else ''}{problem['what']} {problem['way_out']}")
         return common.FAILED if any(_damaged(store) for store in stores) else 0
@@ -153,7 +175,7 @@ def checkpoint(name: str, agent: str, note: str, as_json: bool) -> None:
         if as_json:
             terminal.echo_json(made)
         else:
-            terminal.echo(f"{made['name']} holds the workspace of {who} ({made['micros'] / 1000:.1f} ms).")
+            terminal.echo(f"{made['name']} holds the workspace of {who} ({duration(made['micros'] / 1e6)}).")
 
     common.run(work)
 
@@ -163,17 +185,18 @@ def checkpoint_path(name: str) -> str:
     return f"/v1/checkpoints/{common.path_part(name, 'chaperon checkpoints')}"
 
 
-def _row(one: Mapping[str, Any]) -> str:
-    facts = one["facts"]
-    rate = facts["health"]["success_rate"]
-    return ROW.format(
-        name=clean(one["name"], 28),
-        at=moment(facts["at"]),
-        reason=facts["reason"],
-        files=one["tree"][:8],
-        health="-" if rate is None else f"{rate:.0%}",
-        note=clean(facts["note"], 60),
-    ).rstrip()
+def _rows(found: Sequence[Mapping[str, Any]], now: float) -> list[list[str]]:
+    """A row for each; equal files are told by the checkpoint before of the same workspace."""
+    before: dict[str, str] = {}
+    rows = []
+    for one in found:
+        facts, workspace = one["facts"], one["workspace"]
+        files = "first" if workspace not in before else "as before" if before[workspace] == one["tree"] else "changed"
+        before[workspace] = one["tree"]
+        reason = REASONS.get(facts["reason"], facts["reason"])
+        project = Path(one.get("project") or workspace).name
+        rows.append([one["name"], when(facts["at"], now), facts["agent"] or "-", reason, files, project, facts["note"]])
+    return rows
 
 
 def _portrait(one: Mapping[str, Any]) -> list[str]:
@@ -181,17 +204,29 @@ def _portrait(one: Mapping[str, Any]) -> list[str]:
     position = facts["position"]
     rows = {
         "name": one["name"],
-        "made": f"{moment(facts['at'])}, {facts['reason']}, at event {facts['seq']}",
+        "made": f"{local(facts['at'], '%Y-%m-%d %H:%M:%S')}, {REASONS.get(facts['reason'], facts['reason'])}, at event {facts['seq']}",
+        "project": one.get("project") or "-",
         "agent": facts["agent"] or "-",
         "workspace": one["workspace"],
         "files": f"tree {one['tree'][:12]}, commit {one['commit'][:12]}",
         "position": f"{position['session_id'] or '-'} at {position['message_uuid'] or 'its beginning'}",
         "branch": f"{stood['branch'] or 'none'} at {stood['head'][:12] or 'no commit'}",
         "states": ", ".join(f"{name} {state}" for name, state in facts["agent_states"].items()) or "-",
-        "note": clean(facts["note"]) or "-",
+        "health": _health(facts["health"]),
+        "note": facts["note"] or "-",
     }
     skipped = [f"skipped    {clean(path['path'])}: {path['why']}" for path in one["skipped"]]
-    return [*(f"{name:<10} {value}" for name, value in rows.items()), *skipped]
+    return [*(f"{name:<10} {clean(value, 500)}" for name, value in rows.items()), *skipped]
+
+
+def _health(health: Mapping[str, Any]) -> str:
+    """How the run stood. Example: `80 % of the last calls succeeded, no error for 5 min 10 s`."""
+    rate, calm = health.get("success_rate"), health.get("seconds_without_errors")
+    told = [
+        "" if rate is None else f"{rate:.0%} of the last calls succeeded",
+        "" if calm is None else f"no error for {duration(calm)}",
+    ]
+    return ", ".join(filter(None, told)) or "-"
 
 
 def _damaged(store: Mapping[str, Any]) -> bool:
@@ -206,5 +241,5 @@ def _only(living: Sequence[Mapping[str, Any]]) -> str:
 
 
 def moment(at: float) -> str:
-    """A time as lists of checkpoints have it."""
-    return local(at, "%m-%d %H:%M:%S")
+    """A time as sentences about checkpoints have it."""
+    return when(at, Clock().wall())

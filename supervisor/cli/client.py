@@ -229,7 +229,7 @@ class _Exchange:
                 self._wait(self._connection, seconds)  # what else this raises is no word of the daemon's
             except TimeoutError as error:
                 raise _silent(ANSWER_SECONDS if seconds is None else seconds) from error
-            with _told_of_its_end(seconds):
+            with _told_of_its_end():
                 self._http.receive_data(self._connection.recv(CHUNK_BYTES))
         if isinstance(event, h11.InformationalResponse):
             return self._next(seconds)
@@ -268,12 +268,12 @@ def _refuse_stranger(connection: socket.socket, path: Path, trusted: frozenset[i
 
 
 @contextmanager
-def _told_of_its_end(seconds: float | None = None) -> Iterator[None]:
-    """Give failures of the conversation, in which an answer may take so long, as what they mean."""
+def _told_of_its_end() -> Iterator[None]:
+    """Give failures of the connection as what they mean."""
     try:
         yield
-    except TimeoutError as error:
-        raise _silent(ANSWER_SECONDS if seconds is None else seconds) from error
+    except TimeoutError as error:  # of what is sent
+        raise _silent(ANSWER_SECONDS) from error
     except (h11.RemoteProtocolError, ConnectionError) as error:
         raise _gone(error) from error
 

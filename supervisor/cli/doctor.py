@@ -8,6 +8,11 @@ import click
 
 from supervisor.cli import common, terminal
 
+INDENT = 18
+"""Characters before what a finding says."""
+
+COLOURS = {True: "green", None: "white", False: "red"}
+
 
 @click.command()
 @common.json_option
@@ -21,7 +26,16 @@ def doctor(as_json: bool) -> None:
         named = click.get_current_context().find_root().params.get("config")
         around = checks.Surroundings(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
         findings = checks.examine(around)
-        terminal.echo(checks.as_json(findings).decode() if as_json else checks.as_text(findings))
+        if as_json:
+            terminal.echo_line(checks.as_json(findings).rstrip())
+        for finding in () if as_json else findings:
+            mark = click.style(f"{checks.MARKS[finding.ok]:<4}", fg=COLOURS[finding.ok])
+            first, *more = [line for says in finding.says.splitlines() for line in terminal.wrapped(says, INDENT)] or [
+                ""
+            ]
+            terminal.echo(f"{mark}{finding.name:<{INDENT - 4}}{first.strip()}")
+            for line in (*more, *terminal.wrapped(f"-> {finding.mend}" if finding.mend else "", INDENT)):
+                terminal.echo(line)
         return 0 if checks.healthy(findings) else common.FAILED
 
     common.run(work)

@@ -1,7 +1,7 @@
 """Records for other programs, in the form that `audit.export_format` says: JSON lines, or CSV with a head."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any, Literal
@@ -21,18 +21,26 @@ _SEALS = frozenset({"p", "c", "at", "mono"})
 """What an event's line has for checking it, and what its columns say already."""
 
 
-def exported(found: Iterable[Told], columns: tuple[str, ...], form: Form) -> Iterator[str]:
-    """Yield the records as text, one a line, without the newline.
+class Export:
+    """Records as text, one a line, without the newline.
 
     Args:
-        found: Records as the daemon streams them.
         columns: `JOURNAL` or `INCIDENTS`.
         form: JSON passes them on as they are.
     """
-    if form == "csv":
-        yield _row(columns)
-    for one in found:
-        yield anyjson.legible(one.line).decode() if form == "json" else _row(_cells(one.record, columns))
+
+    def __init__(self, columns: tuple[str, ...], form: Form) -> None:
+        self._columns, self._form = columns, form
+
+    def head(self) -> list[str]:
+        """What stands before all records."""
+        return [_row(self._columns)] if self._form == "csv" else []
+
+    def lines(self, one: Told) -> list[str]:
+        """One record."""
+        if self._form == "json":
+            return [anyjson.legible(one.line).decode()]
+        return [_row(_cells(one.record, self._columns))]
 
 
 def _cells(record: Mapping[str, Any], columns: tuple[str, ...]) -> list[Any]:

@@ -36,8 +36,8 @@ def told(lines: Iterable[bytes]) -> Iterator[Told]:
     for line in lines:
         try:
             record = anyjson.decode(line)
-        except ValueError as error:
-            _notice(f"it is no JSON ({error})", line)
+        except ValueError:
+            _notice("it is no JSON", line)
             continue
         if not isinstance(record, dict):
             _notice("it is no object", line)
@@ -50,6 +50,10 @@ def told(lines: Iterable[bytes]) -> Iterator[Told]:
 def _notice(why: str, line: bytes) -> None:
     shown = line[:QUOTED].decode(errors="replace")
     terminal.echo(f"chaperon: A line was passed over, for {why}. It begins: {shown}", err=True)
+
+
+Lines = Callable[[Told], list[str]]
+"""Makes lines of a record."""
 
 
 class Output:
@@ -159,31 +163,28 @@ def _back(pause: Callable[[float], object], patience: float | None) -> Client:
     )
 
 
-def last_events(
-    daemon: Client, count: int, wait: Wait, counts: Callable[[Told], int], **query: Any
-) -> tuple[list[Told], int]:
-    """The last events that make so many lines together, and the number of the last event there is.
+def last_lines(
+    daemon: Client, count: int, wait: Wait, make: Callable[[], Lines], **query: Any
+) -> tuple[list[str], int, Lines]:
+    """The last so many lines, the number of the last event there is, and what made the lines, to go on with.
 
     Args:
         daemon: Which.
         count: How many lines.
-        wait: How they are waited for.
-        counts: How many lines an event makes.
+        wait: How events are waited for.
+        make: Makes what makes lines of events; it may remember what it made.
         query: What else the route is asked.
     """
     last = int(daemon.get("/v1/health")["last_event"])
     window = max(WINDOW, count)
     while True:
-        begin = max(0, last - window)
-        kept: deque[tuple[Told, int]] = deque()
-        lines = 0
+        begin, lines, found = max(0, last - window), make(), 0
+        kept: deque[str] = deque(maxlen=count)
         for one in events(daemon, wait, after=begin, **query):
             last = max(last, int(one.record.get("n", last)))
-            if number := counts(one):
-                kept.append((one, number))
-                lines += number
-                while kept and lines - kept[0][1] >= count:
-                    lines -= kept.popleft()[1]
-        if lines >= count or begin == 0:
-            return [one for one, _ in kept], last
+            made = lines(one)
+            found += len(made)
+            kept.extend(made)
+        if found >= count or begin == 0:
+            return list(kept), last, lines
         window *= 4

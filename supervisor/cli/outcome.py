@@ -6,9 +6,19 @@ from typing import Any
 import click
 
 from supervisor.cli import common, terminal
-from supervisor.cli.view import clean
+from supervisor.cli.tables import Column, table
+from supervisor.cli.words import clean
 
-ROW = "{pattern:<24} {factor:>6} {confirmed:>9} {false_alarms:>12} {missed:>6}  {last}"
+COLUMNS = (
+    Column("PATTERN"),
+    Column("FACTOR", right=True),
+    Column("CONFIRMED", right=True, spare=1),
+    Column("FALSE ALARMS", right=True, spare=2),
+    Column("MISSED", right=True, spare=3),
+    Column("LAST"),
+)
+
+FIELDS = ("factor", "confirmed", "false_alarms", "missed")
 
 
 @click.command()
@@ -53,9 +63,8 @@ def outcome(
 def _table(lessons: list[Mapping[str, Any]]) -> list[str]:
     if not lessons:
         return ["Nothing was said of any issue yet."]
-    names = ("pattern", "factor", "confirmed", "false_alarms", "missed", "last")
-    head = ROW.format(**{name: name.upper().replace("_", " ") for name in names})
-    return [head, *(ROW.format(**{**lesson, "last": _last(lesson["last"])}) for lesson in lessons)]
+    rows = [[one["pattern"], *(f"{one[name]:g}" for name in FIELDS), _last(one["last"])] for one in lessons]
+    return table(COLUMNS, rows)
 
 
 def _last(adjustment: Mapping[str, Any] | None) -> str:

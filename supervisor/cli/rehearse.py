@@ -2,15 +2,16 @@
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import environ
 from pathlib import Path
 
 import anyio
 import click
 
-from supervisor.cli import common, terminal, view
+from supervisor.cli import common, terminal
 from supervisor.cli.following import told
+from supervisor.cli.view import View
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import Finding, Outcome
 from supervisor.rehearsal.scenario import Scenario, find, load, shipped
@@ -53,7 +54,7 @@ async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -
 
     base = _scratch_directory()
     try:
-        watch = (lambda _line: None) if as_json else _show
+        watch = (lambda _line: None) if as_json else _shower()
         outcome, findings = await play(scenario, base, watch, directory=directory)
     finally:
         if keep:
@@ -75,10 +76,16 @@ def _scratch_directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
 
 
-def _show(line: bytes) -> None:
-    for one in told([line]):
-        for text in view.shown(one.record):
-            terminal.echo(text)
+def _shower() -> Callable[[bytes], None]:
+    """What prints lines of the journal for people."""
+    view = View(width=terminal.width())
+
+    def show(line: bytes) -> None:
+        for one in told([line]):
+            for text in view.lines(one.record):
+                terminal.echo(text)
+
+    return show
 
 
 def _tell(scenario: Scenario, findings: Sequence[Finding]) -> None:

@@ -15,7 +15,9 @@ import click
 from interventions.contract import Situation
 from interventions.controller import Controller
 from monitors.review import NoFacts
-from supervisor.cli import common, terminal, view
+from supervisor.cli import common, terminal
+from supervisor.cli.tables import Column, table
+from supervisor.cli.words import clean, what
 from supervisor.core.replay import FILES, Replay, recorded_task, replay
 from supervisor.core.rerun import rerun
 from supervisor.protocol import anyjson, events, records
@@ -24,6 +26,7 @@ from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Detector, Issue
 from supervisor.protocol.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Severity
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
@@ -35,7 +38,14 @@ from supervisor.runtime.settings import controller_settings
 MAX_CHANGED = 5
 """Calls named that would be decided otherwise; --json has all."""
 
-ROW = "{issues:>6} {blocked:>7} {actions:>7}  {worst:<32} {answer:<22} {path}"
+COLUMNS = (
+    Column("ISSUES", right=True),
+    Column("BLOCKED", right=True, spare=2),
+    Column("ACTIONS", right=True, spare=1),
+    Column("WORST ISSUE"),
+    Column("ANSWER", spare=3),
+    Column("SESSION"),
+)
 
 
 @click.command(name="replay")
@@ -225,31 +235,12 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
     """The sessions in which something was seen, worst first."""
     rows = sorted(results, key=_badness, reverse=True)
     shown = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
-    if shown:
-        terminal.echo(
-            ROW.format(
-                **{name: name.upper() for name in ("issues", "blocked", "actions")},
-                worst="WORST ISSUE",
-                answer="ANSWER",
-                path="SESSION",
-            )
-        )
-    for one in shown:
-        worst = max(one["issues"], key=_rank, default=None)
-        terminal.echo(
-            ROW.format(
-                issues=len(one["issues"]),
-                blocked=one["reviews"].get("block", 0),
-                actions=one["actions"],
-                worst=f"{worst['type']} ({worst['severity']})" if worst else "-",
-                answer=(worst and worst["intervention"]) or "-",
-                path=one["path"],
-            )
-        )
+    for line in table(COLUMNS, [_row(one) for one in shown]) if shown else ():
+        terminal.echo(line)
     healthy = len(results) - totals["sessions_with_issues"]
-    terminal.echo(f"{len(results)} sessions replayed, {healthy} of them without an issue.")
+    terminal.echo(f"{counted(len(results), 'session')} replayed, {healthy:,} without an issue.")
     if unread := totals["damaged_lines"] + totals["foreign_lines"]:
-        terminal.echo(f"{unread} lines were damaged or no line of a session, and passed over.")
+        terminal.echo(f"{counted(unread, 'line')} damaged or no line of a session, and passed over.")
     for text in _of_reviews(results):
         terminal.echo(text)
 
@@ -261,10 +252,22 @@ def _of_reviews(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         first = "; ".join(
             f"event {c['at_event']} of {path}: {c['was']}, now {c['is']}" for path, c in changed[:MAX_CHANGED]
         )
-        yield f"{len(changed)} {'call' if len(changed) == 1 else 'calls'} would be decided otherwise than then: {first}."
+        yield f"{counted(len(changed), 'call')} would be decided otherwise than then: {first}."
     if lacks := dict.fromkeys(lack for one in results for lack in one["lacks"]):
         looked_up = " --here looks links and files up as they are now." if FILES in lacks else ""
         yield f"Not known of the moment: {'; '.join(lacks)}.{looked_up}"
+
+
+def _row(one: Mapping[str, Any]) -> list[str]:
+    worst = max(one["issues"], key=_rank, default=None)
+    return [
+        f"{len(one['issues']):,}",
+        f"{one['reviews'].get('block', 0):,}",
+        f"{one['actions']:,}",
+        f"{worst['type']} ({worst['severity']})" if worst else "-",
+        (worst and worst["intervention"]) or "-",
+        one["path"],
+    ]
 
 
 def _rank(issue: Mapping[str, Any]) -> int:
@@ -278,7 +281,7 @@ def _badness(result: Mapping[str, Any]) -> tuple[int, int, int]:
 
 def _tell(session: _Session) -> None:
     """Print a session's timeline: what happened, what would have been stopped, and issues as they came and went."""
-    told = [(seq, f"{review.decision:<8} {view.clean(review.reasoning)}") for seq, review in session.result.stopped]
+    told = [(seq, f"{review.decision:<8} {clean(review.reasoning)}") for seq, review in session.result.stopped]
     told += [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
     told += [(at.at_event, _raised(at.issue)) for at in session.result.issues]
     times = {one.seq: one.mono for one in session.notes.seen}
@@ -291,15 +294,15 @@ def _told(seen: Observation) -> str:
     """One line of a timeline; empty for what says nothing to a person."""
     match seen:
         case UserSpoke():
-            return f"told     {view.clean(seen.text)}"
+            return f"told     {clean(seen.text)}"
         case AgentSpoke():
-            return f"says     {view.clean(seen.text)}"
+            return f"says     {clean(seen.text)}"
         case ToolReturned():
             mark = "refused" if seen.refused else "failed" if seen.failed else "ran"
-            return f"{mark:<8} {seen.tool} {view.clean(view.what(seen.input), 80)} → {view.clean(seen.text, 80)}"
+            return f"{mark:<8} {seen.tool} {clean(what(seen.input), 80)} → {clean(seen.text, 80)}"
         case _:
             return ""
 
 
 def _raised(issue: Issue) -> str:
-    return f"{'over' if issue.closed else 'issue':<8} {issue.type} ({issue.severity}): {view.clean(issue.sentence)}"
+    return f"{'over' if issue.closed else 'issue':<8} {issue.type} ({issue.severity}): {clean(issue.sentence)}"

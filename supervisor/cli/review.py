@@ -16,7 +16,8 @@ from monitors.review.jsonl import as_dict, review_jsonl
 from monitors.review.knowledge.book import RULES
 from monitors.review.own import RISKS, OwnRule, matches
 from monitors.review.settings import Profile
-from supervisor.cli import common, terminal, view
+from supervisor.cli import common, terminal
+from supervisor.cli.words import COLOURS, clean
 from supervisor.config.model import Config, Rule
 from supervisor.config.paths import home
 from supervisor.protocol.actions import Action, Context
@@ -155,9 +156,9 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
         else:
             for pattern in patterns:
                 told = f"{pattern['decision']}: {pattern['why']}"
-                terminal.echo(f"{pattern['rule']:<40} {pattern['risk']:<5} {view.clean(told, 100)}")
+                terminal.echo(f"{pattern['rule']:<40} {pattern['risk']:<5} {clean(told, 100)}")
             for rule in found:
-                terminal.echo(f"{rule['rule']:<40} {rule['risk']:<5} {view.clean(rule['why'], 100)}")
+                terminal.echo(f"{rule['rule']:<40} {rule['risk']:<5} {clean(rule['why'], 100)}")
             if not found and not patterns:
                 terminal.echo(
                     "No rule matches. Most commands are judged by what they would touch: see chaperon explain."
@@ -186,9 +187,9 @@ def _as_object(line: bytes) -> bytes:
 def _as_text(answer: bytes) -> str:
     told = orjson.loads(answer)
     if "error" in told:
-        return f"error   {view.clean(told['error'])}"
-    decision = click.style(f"{told['decision']:<7}", fg=view.COLOURS[told["decision"]])
-    return f"{decision} {told['risk']:.2f} {told['rule']} {view.clean(told['reasoning'], 300)}"
+        return f"error   {clean(told['error'])}"
+    decision = click.style(f"{told['decision']:<7}", fg=COLOURS[told["decision"]])
+    return f"{decision} {told['risk']:.2f} {told['rule']} {clean(told['reasoning'], 300)}"
 
 
 def _explained(found: Explanation) -> Iterator[str]:
@@ -196,5 +197,5 @@ def _explained(found: Explanation) -> Iterator[str]:
         yield f"{click.style(stage.name, bold=True)} ({stage.micros:.0f} µs)"
         yield from (f"  {line}" for line in stage.lines)
     review = found.review
-    yield f"{click.style(review.decision, fg=view.COLOURS[review.decision], bold=True)} risk {review.risk:.2f}, severity {review.severity}"
+    yield f"{click.style(review.decision, fg=COLOURS[review.decision], bold=True)} risk {review.risk:.2f}, severity {review.severity}"
     yield f"  {review.reasoning}"

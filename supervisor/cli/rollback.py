@@ -8,8 +8,9 @@ import click
 from supervisor.cli import common, terminal
 from supervisor.cli.checkpoints import agent_option, checkpoint_path, moment
 from supervisor.cli.client import Client
-from supervisor.cli.view import clean
+from supervisor.cli.words import clean
 from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.wording import counted
 
 SHOWN = 40
 """Paths that are listed; `--json` has all."""
@@ -63,7 +64,7 @@ def rollback(
             terminal.echo_json(done)
             return
         terminal.echo(
-            f"{done['restored']} paths were set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
+            f"{counted(done['restored'], 'path was', 'paths were')} set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
         )
         if done["commits_kept_as"]:
             then = plan["target"]["repository"]

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interventions.approval import DEADLINE_PASSED
-from supervisor.cli import common, terminal, view
+from supervisor.cli import agent_words, common, terminal
+from supervisor.cli.agents import changes_of
 from supervisor.cli.asking import Asker, terminal_to_ask
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
 from supervisor.cli.following import RETRY_SECONDS, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
 from supervisor.cli.trust import settle
+from supervisor.cli.view import View
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 
@@ -256,6 +258,7 @@ class _Run:
         self._expired = 0
         """How many actions were denied because nobody answered in time."""
         self._asker = Asker(self._answer, None if as_json else terminal_to_ask())
+        self._view = View(width=terminal.width())
 
     def follow(self) -> int:
         """Print what the agent does until it has ended; the exit code."""
@@ -272,8 +275,10 @@ class _Run:
         with suppress(DaemonGoneError):  # what came behind the end is the daemon's own afterwork
             for one in events(self._daemon, self._wait, agent=self._agent, after=self._last):
                 self._print(one.line, one.record)
+            if not self._as_json:
+                self._tell_end()
         if self._expired:
-            actions = "1 action was" if self._expired == 1 else f"{self._expired} actions were"
+            actions = "1 action was" if self._expired == 1 else f"{self._expired:,} actions were"
             terminal.echo(
                 f"chaperon: {actions} not run, for nobody answered in time. What they were: chaperon show {self._agent}",
                 err=True,
@@ -302,12 +307,20 @@ class _Run:
         if self._as_json:
             terminal.echo_line(line)
             return
-        texts = list(view.shown(record))
+        texts = self._view.lines(record)
         if texts:
             self._asker.make_way()
         for text in texts:
             terminal.echo(text)
         self._asker.saw(record, printed=bool(texts))
+
+    def _tell_end(self) -> None:
+        """Say in a line how it ended."""
+        for line in self._view.rest():
+            terminal.echo(line)
+        known = self._daemon.get(common.agent_path(self._agent))
+        told = agent_words.ending(known, changes_of(self._daemon, self._agent))
+        terminal.echo(f"{told}. More: chaperon show {self._agent}" if self._patience else f"{told}.")
 
     def _wait(self, connection: socket.socket, seconds: float | None) -> None:
         """Wait for what comes; the first signal stops the agent in order, each further one at once."""

@@ -1,15 +1,20 @@
 """Commands that follow: tail for the journal, incidents for the incident log."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
-from supervisor.cli import common, terminal, view
+from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
-from supervisor.cli.export import INCIDENTS, JOURNAL, exported
-from supervisor.cli.following import Output, Told, events, follow_events, follow_incidents, last_events, told
+from supervisor.cli.export import INCIDENTS, JOURNAL, Export
+from supervisor.cli.following import Lines, Output, Told, events, follow_events, follow_incidents, last_lines, told
+from supervisor.cli.incident_words import portrait
 from supervisor.cli.times import Moment
+from supervisor.cli.view import View
+from supervisor.cli.words import COLOURS, clean, local
+from supervisor.protocol import anyjson
+from supervisor.protocol.errors import NotFoundError
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")
 
@@ -41,81 +46,121 @@ def tail(
     """
 
     def work() -> None:
-        query = {**({"agent": agent} if agent else {}), **({"since": since} if since is not None else {})}
-        found = _chosen(common.daemon(), follow, last, after, query, for_people=not (as_json or export))
-        if export:
-            _export(found, JOURNAL)
-            return
-        for one in found:
-            if as_json:
-                terminal.echo_line(one.line)
-            else:
-                for line in view.shown(one.record, names=True):
-                    terminal.echo(line)
+        wanted: dict[str, Any] = {"agent": agent, "since": since}
+        query = {name: value for name, value in wanted.items() if value is not None}
+        daemon, output, begin = common.daemon(), Output(), after
+        views: list[View] = []
+
+        def for_people() -> Lines:
+            views.append(View(names=True, width=terminal.width()))
+            return lambda one: views[-1].lines(one.record)
+
+        make = _maker(as_json, export, JOURNAL, for_people)
+        lines = make()
+        if last is not None:
+            kept, begin, lines = last_lines(daemon, last, output.wait, make, **query)
+            _print(kept)
+        if follow:
+            for one in follow_events(daemon, begin, wait=output.wait, pause=output.pause, **query):
+                _print(lines(one))
+        elif last is None:
+            for one in events(daemon, output.wait, after=begin, **query):
+                _print(lines(one))
+        _print(views[-1].rest() if views else [])
 
     common.run(work)
 
 
-def _chosen(
-    daemon: Client, follow: bool, last: int | None, after: int, query: dict[str, Any], *, for_people: bool
-) -> Iterator[Told]:
-    """The events that are wanted, and those to come where they are followed."""
-    output = Output()
-    if last is not None:
-        counts = _lines_of if for_people else _one
-        kept, after = last_events(daemon, last, output.wait, counts, **query)
-        yield from kept
-    if follow:
-        yield from follow_events(daemon, after, wait=output.wait, pause=output.pause, **query)
-    elif last is None:
-        yield from events(daemon, output.wait, after=after, **query)
-
-
-def _lines_of(one: Told) -> int:
-    return len(view.shown(one.record))
-
-
-def _one(_: Told) -> int:
-    return 1
-
-
 @click.command()
+@click.argument("incident", required=False)
 @follow_option
 @last_option
 @since_option
 @common.json_option
 @export_option
-def incidents(follow: bool, last: int | None, since: float | None, as_json: bool, export: bool) -> None:
-    """Print the incident log: what is worth a person's eye, with the way out."""
+def incidents(
+    incident: str | None, follow: bool, last: int | None, since: float | None, as_json: bool, export: bool
+) -> None:
+    """Print the incident log: what is worth a person's eye, with the way out; or the full report of one INCIDENT."""
 
     def work() -> None:
         output, daemon = Output(), common.daemon()
         found = list(told(daemon.lines("/v1/incidents", wait=output.wait)))
+        if incident is not None:
+            _tell_one(daemon, incident, found, as_json)
+            return
         begin = 0 if last is None else max(0, len(found) - last)
         chosen: Iterable[Told] = found[begin:]
         if follow:
             chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
-        chosen = (one for one in chosen if since is None or float(one.record.get("at", 0.0)) >= since)
-        if export:
-            _export(chosen, INCIDENTS)
-            return
+        lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
         for one in chosen:
-            if as_json:
-                terminal.echo_line(one.line)
-            else:
-                terminal.echo(_incident(one.record))
+            if since is None or float(one.record.get("at") or 0.0) >= since:
+                _print(lines(one))
 
+    if incident is not None and (follow or last is not None or since is not None or export):
+        raise click.UsageError("The report of one incident goes with --json alone.")
     common.run(work)
 
 
-def _export(found: Iterable[Told], columns: tuple[str, ...]) -> None:
-    for line in exported(found, columns, common.configuration().config.audit.export_format):
+def _maker(
+    as_json: bool, export: bool, columns: tuple[str, ...], for_people: Callable[[], Lines]
+) -> Callable[[], Lines]:
+    """What makes lines of records, in the form that is wanted; the head of a table is printed now."""
+    if export:
+        exporting = Export(columns, common.configuration().config.audit.export_format)
+        _print(exporting.head())
+        return lambda: exporting.lines
+    if as_json:
+        return lambda: lambda one: [anyjson.legible(one.line).decode()]
+    return for_people
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
         terminal.echo(line)
 
 
-def _incident(incident: Any) -> str:
-    time = view.local(incident["at"], "%Y-%m-%d %H:%M:%S")
-    severity = click.style(f"{incident['severity']:<8}", fg=view.COLOURS[incident["severity"]])
-    head = f"{time} {severity} {incident['agent'] or 'daemon':<6} {incident['type']}: {view.clean(incident['summary'], 400)}"
-    way_out = incident.get("way_out")
-    return f"{head}\n{'':>20}{click.style(view.clean(way_out, 400), dim=True)}" if way_out else head
+def _incident(one: Told) -> list[str]:
+    """One line of the log for people, with the way out below it. Whoever wrote the line may have left out anything."""
+    incident = one.record
+    severity = clean(incident.get("severity", ""), 8)
+    about = f"{clean(incident.get('agent') or 'daemon', 32):<6} {clean(incident.get('type', ''), 60)}"
+    time = local(incident.get("at", 0.0), "%Y-%m-%d %H:%M:%S")
+    head = f"{time} {click.style(f'{severity:<8}', fg=COLOURS.get(severity, 'white'))} {about}"
+    lines = [head, *_indented(incident.get("summary")), *_indented(incident.get("way_out"), dim=True)]
+    report = f"chaperon incidents {clean(incident.get('id', ''), 200)}" if incident.get("report") else ""
+    return [*lines, *_indented(report, dim=True)]
+
+
+def _indented(text: object, *, dim: bool = False) -> list[str]:
+    return [click.style(line, dim=True) if dim else line for line in terminal.wrapped(clean(text or "", 2_000), 20)]
+
+
+def _tell_one(daemon: Client, incident: str, found: Iterable[Told], as_json: bool) -> None:
+    """Print the full report of an incident, or its line where it has none.
+
+    Raises:
+        NotFoundError: There is no such incident.
+    """
+    one = next((each for each in found if each.record.get("id") == incident), None)
+    if one is None:
+        raise NotFoundError(f"There is no incident {incident!r}.", way_out="chaperon incidents --json has their ids.")
+    if not one.record.get("report"):
+        if as_json:
+            terminal.echo_json(one.record)
+        else:
+            _print(
+                [*_incident(one), *_indented(f"event {one.record.get('seq')}: chaperon tail --after {_before(one)}")]
+            )
+        return
+    report = daemon.get(f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}")
+    if as_json:
+        terminal.echo_json(report)
+    else:
+        _print(portrait(report))
+
+
+def _before(one: Told) -> int:
+    seq = one.record.get("seq")
+    return max(0, seq - 1) if isinstance(seq, int) else 0

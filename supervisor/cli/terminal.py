@@ -7,6 +7,8 @@ the cursor, directions that turn a name round. They are shown as escapes here; w
 
 import re
 import sys
+import textwrap
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -20,9 +22,9 @@ _OURS = r"\x1b\[(?:[0-2]|22|3[1-7]|9[1-7])m"
 _PLAIN = re.compile(f"({_OURS})|{ACTS}")
 
 
-def echo(text: object = "", *, err: bool = False) -> None:
-    """Print a text and a newline, with everything as an escape that acts instead of being shown."""
-    click.echo(harmless(str(text)), err=err)
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text and a newline, if one is wanted, with everything as an escape that acts instead of being shown."""
+    click.echo(harmless(str(text)), err=err, nl=nl)
 
 
 def ask(question: str) -> None:
@@ -38,6 +40,20 @@ def echo_json(data: Any) -> None:
 def echo_line(line: bytes) -> None:
     """Print a line of JSON that somebody else made."""
     click.echo(anyjson.legible(line))
+
+
+def width() -> int | None:
+    """Characters that a line of the terminal has; None in a pipe, where nothing is wrapped."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """A text below something, indented, in as many lines as the terminal needs; none where there is no text."""
+    if not text:
+        return []
+    wide = width()
+    lines = [text] if wide is None else textwrap.wrap(text, max(20, wide - indent))
+    return [" " * indent + line for line in lines]
 
 
 def harmless(text: str) -> str:

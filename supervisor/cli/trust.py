@@ -10,7 +10,7 @@ import click
 from supervisor.cli import common, terminal
 from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
 from supervisor.cli.settings_words import WORDS, summed
-from supervisor.cli.view import clean
+from supervisor.cli.words import clean
 
 Shown = dict[str, Any]
 """What the daemon says of a repository's settings."""

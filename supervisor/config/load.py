@@ -47,7 +47,7 @@ class ConfigError(UsageError):
         lines = "".join(f"\n  {problem.place}: {problem.says}" for problem in found)
         super().__init__(
             f"The configuration has {many}; nothing was started.{lines}\n",
-            way_out="Mend what is named; supervisor/config/README.md lists every key.",
+            way_out="Correct these lines and try again; supervisor/config/README.md lists every key.",
         )
         self.problems = tuple(found)
 

@@ -48,7 +48,7 @@ def explain(error: ErrorDetails, root: type[Section]) -> str:
         case "extra_forbidden" | "invalid_key":
             return unknown(path, root)
         case "missing":
-            return f"{dotted(path[:-1])} lacks {path[-1]!r}"
+            return f"the key {str(path[-1])!r} is missing" + (f" in {dotted(path[:-1])}" if path[:-1] else "")
         case "value_error":
             return f"{name}: {error['msg'].removeprefix('Value error, ')}"
         case kind if kind in EXPECTED:
@@ -91,7 +91,7 @@ def found(value: object, path: Sequence[str | int]) -> str:
 
 def dotted(path: Sequence[str | int]) -> str:
     """Write a path as people do. Example: `rules[2].decision`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the whole"
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the file"
 
 
 def keys(section: type[Section]) -> dict[str, str]:

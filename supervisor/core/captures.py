@@ -12,6 +12,7 @@ from checkpoints.model import Checkpoint, Facts, Health, Position, Reason
 from interventions.contract import GoodMoment
 from monitors.review.tools import in_background
 from monitors.testruns import tally
+from supervisor.core.history import subject_of
 from supervisor.core.reading import only_reads
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Action, Review
@@ -110,7 +111,7 @@ class Captures:
                 self._reviewed(seq, event)
             case CheckpointAwaited():
                 self.awaited[event.request_id] = event
-                what = f"before {event.action.tool}: {event.review.reasoning}"
+                what = f"before {event.action.tool} {subject_of(event.action)}".rstrip()
                 self._want(RISKY + event.request_id, Wanted(Reason.RISKY_ACTION, note=what[:200]))
             case CheckpointRequested():
                 self.due[f"person:{event.id}"] = Wanted(Reason.PERSON, event.name, event.note)
@@ -194,7 +195,9 @@ class Captures:
         """Want what changed captured ahead of the next risky action, now and then: after each change would cost the run."""
         at_rest = not self._running and not self.due and not self.captured
         if at_rest and self.mono - self._wanted_at >= self.rules.spacing_seconds:
-            self._want(f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after the last change, ahead of the next"))
+            self._want(
+                f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after a change, in case the next call is risky")
+            )
 
     def _let_go(self, seq: int, event: ResumeRequested | SayRequested | RedirectRequested) -> None:
         """A person leaves the agent to itself: what that person changed meanwhile is to be in a checkpoint."""

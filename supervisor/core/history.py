@@ -1,12 +1,13 @@
 """The last calls of an agent, what the gate said of each, and how its last test run went."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from monitors.facts import OUTPUT_TOOLS
 from monitors.testruns import Tally, tally
 from supervisor.protocol.actions import Action, Step
 from supervisor.protocol.events import ReviewMade
 from supervisor.protocol.observations import ToolReturned
+from supervisor.protocol.words import Decision
 
 KEPT = 50
 """Calls kept for reviews, reports and `show`: as many last actions as an incident report carries."""
@@ -18,6 +19,21 @@ as many calls."""
 
 LONGEST_SUBJECT = 200
 """Characters of what a call is about that are kept; the journal has all of it."""
+
+
+MOST_RUNNING = 5
+"""Calls under way that are told of at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallUnderWay:
+    """A call that was let through and has not come back."""
+
+    tool: str
+    summary: str
+    """What it is about, shortened."""
+    since: float
+    """When it was let through, in Unix seconds."""
 
 
 class History:
@@ -34,6 +50,15 @@ class History:
     def steps(self) -> tuple[Step, ...]:
         """The last calls, oldest first."""
         return tuple(self._steps.values())
+
+    @property
+    def running(self) -> tuple[CallUnderWay, ...]:
+        """The calls that were let through and have not come back, oldest first, as many as a person looks at."""
+        made = (self._verdicts.get(id_) for id_ in self._under_way if id_)
+        through = [each for each in made if each is not None and each.review.decision is not Decision.BLOCK]
+        return tuple(
+            CallUnderWay(each.action.tool, subject_of(each.action), each.at) for each in through[-MOST_RUNNING:]
+        )
 
     def verdict(self, tool_use_id: str) -> ReviewMade | None:
         """What the gate said of a call; None where it said nothing, or too long ago."""

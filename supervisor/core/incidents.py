@@ -28,6 +28,7 @@ from supervisor.protocol.events import (
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import InterventionKind, Severity
 
 NO_LOGIN = "Please run /login"
@@ -88,7 +89,7 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
             tail = cause.stderr_tail.strip()[-500:]
             what = f"The CLI of agent {agent} ended with {how} before its task did."
-            what += f" It was started again {known.retries.crashes} times." if known.retries.crashes else ""
+            what += f" It was started again {counted(known.retries.crashes, 'time')}." if known.retries.crashes else ""
             what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
         case Retrying(status=401 | 403):
@@ -142,13 +143,23 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
             what = f"The CLI of agent {agent} did not answer its first line in time; its processes were ended."
             return incident("agent_silent", Severity.HIGH, what, "chaperon doctor says whether the CLI works here.")
         case TreeEnded():
-            what = f"{cause.left} processes of agent {agent} could not be ended; the kernel holds them."
+            what = f"{counted(cause.left, 'process', 'processes')} of agent {agent} could not be ended: the kernel holds what is left."
             return incident(
                 "processes_left",
                 Severity.HIGH,
                 what,
                 "They end when what they wait for does; see ps -eo pid,stat,wchan.",
             )
+
+
+_ANSWERED = {
+    InterventionKind.SOFT_CORRECTION: "The model was told so",
+    InterventionKind.CONTEXT_REINFORCEMENT: "The model was told so, with the task said again",
+    InterventionKind.RESOURCE_THROTTLING: "Its limits were lowered",
+    InterventionKind.CHECKPOINT_ROLLBACK: "It goes back to a checkpoint",
+    InterventionKind.EMERGENCY_STOP: "It was stopped at once",
+}
+"""What was done, by the kind of intervention."""
 
 
 def _intervention(
@@ -162,7 +173,7 @@ def _intervention(
         agent=cause.agent,
         type=chosen.kind,
         severity=issue.severity,
-        summary=f"{issue.sentence} Answer: {chosen.reason} Evidence: events {', '.join(map(str, issue.evidence)) or issue.began}.",
+        summary=f"{issue.sentence} {_ANSWERED[chosen.kind]}: {chosen.reason}.",
         way_out=f"chaperon recover {id_}" if stop else _way_out(cause.agent, chosen),
         issue=issue.type,
         seq=seq,

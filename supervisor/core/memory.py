@@ -348,6 +348,7 @@ class Memory:
 
     def _returned(self, call: ToolReturned) -> None:
         self.calls.returned(call)
+        self.summary.calls = self.calls.running
         if self.todo.returned(call):
             self.summary.todo = self.todo.items
         self.foreseen.returned(call.id, failed=call.failed)
@@ -384,7 +385,7 @@ class Memory:
         self.summary.count_review(event.review)
         if event.review.rule == DEADLINE_PASSED:
             self.untold.expired(event)
-        self.summary.recent = self.calls.steps
+        self.summary.recent, self.summary.calls = self.calls.steps, self.calls.running
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:
             self.issues.fresh.append(gate.critical(event.action, event.review, seq))

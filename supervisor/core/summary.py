@@ -6,7 +6,7 @@ from typing import Any
 
 from interventions.approval import DEADLINE_PASSED
 from monitors.judge import Asked
-from supervisor.core.history import subject_of
+from supervisor.core.history import CallUnderWay, subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.actions import Review, Step
 from supervisor.protocol.events import (
@@ -31,6 +31,9 @@ from supervisor.protocol.prices import Spent
 from supervisor.protocol.tasks import Task
 from supervisor.protocol.todo import TodoItem
 from supervisor.protocol.words import AgentState
+
+LONGEST_WORDS = 500
+"""Characters of what the model wrote last that are kept: a paragraph."""
 
 DAY = 86_400
 """Seconds of a day of Unix time."""
@@ -159,6 +162,10 @@ class Summary:
     """The last steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
     """Its own to-do list, as it says; empty where it keeps none."""
+    calls: tuple[CallUnderWay, ...] = ()
+    """The calls that run now, oldest first."""
+    words: str = ""
+    """What the model wrote last, shortened."""
     explained: Mapping[str, Any] = field(default_factory=dict)
     """Why it was answered as it was, and what comes of such answers; see `interventions.controller.Controller.explain`."""
     result: str = ""
@@ -215,7 +222,7 @@ class Summary:
             self._gone()
 
     def _gone(self) -> None:
-        self.api = ""
+        self.api, self.calls = "", ()
         self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
 
     def _sampled(self, seen: ResourcesSeen) -> None:
@@ -255,9 +262,10 @@ class Summary:
         self.context_window = result.context_window(self.model) or self.context_window
 
     def replied(self, reply: messages.Assistant) -> None:
-        """Note how full the agent's own context is."""
+        """Note how full the agent's own context is, and what the model says."""
         if reply.parent_tool_use_id is None:
             self.context_tokens = reply.usage.context
+            self.words = next((text.strip()[:LONGEST_WORDS] for text in reply.texts() if text.strip()), self.words)
 
     def spends(self, total: Spent, at: float) -> None:
         """Note what it has spent so far.

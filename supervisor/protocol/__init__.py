@@ -27,6 +27,7 @@ records        one event as one line of the journal
 export         what an exporter of the audit record is given, and must be
 anyjson        JSON that every reader can read, whatever text and numbers are in it
 plain          text from outside without what a terminal obeys
+wording        how counts, times, sizes and money are written for people
 commands       what the core asks the runtime to do
 metrics        the names of all metrics
 """

@@ -32,8 +32,8 @@ class IllegalStepError(ChaperonError):
 
     def __init__(self, agent: str, state: str, step: str, legal: tuple[str, ...]) -> None:
         """Name the state, the step refused, and the steps that would have been legal."""
-        allowed = ", ".join(legal) if legal else "none: it has ended"
-        super().__init__(f"Agent {agent!r} is {state} and cannot {step}; nothing was changed. Legal now: {allowed}.")
+        allowed = f"What it can do now: {', '.join(legal)}." if legal else "It has ended."
+        super().__init__(f"Agent {agent!r} is {state} and cannot {step}; nothing was changed.", way_out=allowed)
         self.agent, self.state, self.step, self.legal = agent, state, step, legal
 
 

@@ -21,7 +21,7 @@ class Intervention:
     score: float
     """Combined score that chose the kind: severity and escalation."""
     reason: str
-    """Why this and not the next: the sum, in a sentence."""
+    """Why this kind, in a clause for a person; `explain` has the sum. Example: `the mildest answer comes first`."""
     message: str = ""
     """What the agent is told, word for word; empty where it is told nothing."""
     details: Mapping[str, Any] = field(default_factory=dict)

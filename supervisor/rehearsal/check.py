@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from supervisor.protocol.actions import Review
 from supervisor.protocol.interventions import Incident, Intervention
 from supervisor.protocol.issues import Issue
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.expect import DecisionExpected, Expect, FileExpected, InterventionExpected, ToldExpected
 from supervisor.rehearsal.scenario import Scenario
@@ -118,7 +119,7 @@ def _file(expected: FileExpected, content: bytes | None) -> Iterator[str]:
             yield "should be there and is not"
         return
     if not expected.exists:
-        yield f"should not be there and has {len(content)} bytes"
+        yield f"should not be there and has {counted(len(content), 'byte')}"
         return
     text = content.decode(errors="replace")
     if expected.content is not None and content != expected.content.encode():

@@ -330,7 +330,10 @@ class ScenarioError(UsageError):
     def __init__(self, source: str, problems: Sequence[tuple[int, int, str]]) -> None:
         """Say everything that is wrong, a line each, with line and column."""
         lines = "".join(f"\n  {source}:{line}:{column}: {says}" for line, column, says in problems)
-        super().__init__(f"The scenario was refused; nothing was started.{lines}\n", way_out="Mend what is named.")
+        super().__init__(
+            f"The scenario was refused; nothing was started.{lines}\n",
+            way_out="Correct these lines and try again; the scenarios that come with chaperon are examples.",
+        )
         self.problems = tuple(problems)
 
 

@@ -8,8 +8,19 @@ import anyio.to_thread
 
 from supervisor.core.session import Session
 from supervisor.core.taking_over import Found
+from supervisor.protocol.wording import counted
 from supervisor.runtime import shims
 from supervisor.runtime.identity import read_identity
+
+WORDS = {
+    "reattached": "run on",
+    "exited": "had ended meanwhile",
+    "lost": "are gone",
+    "terminal": "had ended before",
+    "launched": "are started now",
+    "silent": "do not answer yet",
+}
+"""What became of agents, by the name of the count."""
 
 BIRTH_SECONDS = 5.0
 """How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
@@ -44,7 +55,9 @@ class Adopted:
 
     def __str__(self) -> str:
         facts = self.counts()
-        return f"adopted {facts.pop('found')}: " + ", ".join(f"{name} {number}" for name, number in facts.items())
+        taken = f"took over {counted(facts.pop('found'), 'agent')} of the daemon before"
+        became = [f"{number} {WORDS[name]}" for name, number in facts.items() if number]
+        return f"{taken}: {', '.join(became)}" if became else taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from supervisor.core.summary import Summary
 from supervisor.protocol.aftermath import MOST_FILES, MOST_LEFTOVERS, Aftermath, Leftover
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.events import AftermathSeen, AnyEvent, ReviewMade
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Decision
 from supervisor.runtime import trees
 from supervisor.runtime.earlier_life import launches
@@ -159,7 +160,7 @@ def _branch(branch: Moved) -> Leftover:
         what = f"the branch {branch.name}, made at {_clock(first.at)}"
         return Leftover("branch", what, f"git log {branch.name}; git branch -D {branch.name}")
     commits = sum(entry.what.startswith("commit") for entry in branch.entries)
-    what = f"the branch {branch.name}, moved {len(branch.entries)} times since {_clock(first.at)} ({commits} commits)"
+    what = f"the branch {branch.name}, moved {counted(len(branch.entries), 'time')} since {_clock(first.at)} ({counted(commits, 'commit')})"
     return Leftover("commits", what, f"git log {first.old[:12]}..{branch.name}; it stood at {first.old}")
 
 

@@ -1,9 +1,10 @@
 """The routes of the socket's API that are about checkpoints."""
 
+from collections import Counter
 from typing import Any
 
 from fastapi import FastAPI, Query, Response
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from checkpoints.model import Difference, RestorePlan
 from checkpoints.records import to_data
@@ -14,6 +15,9 @@ from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Checkpoints
 from supervisor.runtime.reading.reader import Reader
 from supervisor.runtime.submission import Asked
+
+MOST_CHANGES = 500
+"""Paths that are named of what an agent changed; the counts are of all."""
 
 PLAN = TypeAdapter(RestorePlan)
 
@@ -55,12 +59,21 @@ class GoBack(Asked):
     text: str = ""
 
 
+class Changes(BaseModel):
+    """What changed in an agent's workspace since it started, by whatever did it."""
+
+    counts: dict[str, int]
+    """How many paths, by how each changed."""
+    paths: list[Difference]
+    """The first of them."""
+
+
 def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
     """Add the routes."""
 
     @api.get("/v1/checkpoints", response_class=Response)
     async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> Response:
-        """All checkpoints, oldest first, and the stores that cannot be read."""
+        """All checkpoints, each with its project, oldest first, and the stores that cannot be read."""
         await daemon.keeper.stores.replay()
         return AnsweredElsewhere(reader, Checkpoints(agent))
 
@@ -104,6 +117,14 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
     async def write(name: str, whose: Whose | None = None) -> rollbacks.Written:
         """Write a checkpoint into a new workspace. No agent is touched."""
         return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
+
+    @api.get("/v1/agents/{agent}/changes")
+    async def changes(agent: str) -> Changes:
+        """What changed since the agent started, until now or until its last turn ended."""
+        known = daemon.board.summary(agent)
+        live = not known.state.ended
+        found = await daemon.keeper.changes(known.workspace, agent, known.started_at, now=live)
+        return Changes(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
     async def make(agent: str, wanted: Wanted, by: By) -> dict[str, Any]:

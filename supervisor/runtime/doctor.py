@@ -326,17 +326,6 @@ MARKS: Mapping[bool | None, str] = {True: "ok", None: "--", False: "NO"}
 """How a finding is marked in text: words, so that it reads the same without colour."""
 
 
-def as_text(findings: Sequence[Finding]) -> str:
-    """A line a finding, its remedy below it."""
-    lines = []
-    for finding in findings:
-        first, *more = finding.says.splitlines() or [""]
-        lines.append(f"{MARKS[finding.ok]}  {finding.name:<14}{first}")
-        lines += [f"{'':18}{line}" for line in more]
-        lines += [f"{'':18}-> {finding.mend}"] if finding.mend else []
-    return "\n".join(lines) + "\n"
-
-
 def as_json(findings: Sequence[Finding]) -> bytes:
     """One object: `ok`, and the findings as they are."""
     made = {"ok": healthy(findings), "findings": [asdict(finding) for finding in findings]}

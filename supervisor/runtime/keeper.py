@@ -21,7 +21,7 @@ import pygit2
 from checkpoints import repository
 from checkpoints.capture import Capturer, CaptureSettings, ScrubReport
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
-from checkpoints.model import Checkpoint, Context, Facts, Health, Kept, Position, Reason, RestorePlan
+from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
 from checkpoints.notes import NoteQueues
 from checkpoints.plan import compare
 from checkpoints.restore import Restorer
@@ -214,19 +214,33 @@ class Keeper:
         Raises:
             ChaperonError: They cannot be said, and why.
         """
+        return [f"{each.path} ({each.change})" for each in await self.changes(workspace, agent, since, now=True)]
+
+    async def changes(self, workspace: str, agent: str, since: float, *, now: bool) -> tuple[Difference, ...]:
+        """Return what changed since the first checkpoint of an agent; arguments and errors as for `changed_since_start`.
+
+        Args:
+            workspace: Where the agent worked.
+            agent: Whose checkpoints.
+            since: When it started.
+            now: Whether up to the present; otherwise up to the agent's last checkpoint, which the end of each turn makes.
+        """
         place = await self.place(workspace)
 
-        def work() -> list[str]:
+        def work() -> tuple[Difference, ...]:
             with place.at_work() as capturer:
                 store = capturer.store
-                own = (one for one in store.of_workspace(workspace) if one.facts.agent == agent)
-                first = next((one for one in own if one.facts.at >= since), None)
-                if first is None:
+                own = [
+                    one for one in store.of_workspace(workspace) if one.facts.agent == agent and one.facts.at >= since
+                ]
+                if not own:
                     raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
+                if not now:
+                    return compare(store, own[0], own[-1])
                 present = capturer.capture(Facts(Reason.UNDO, self._clock.wall(), agent))
-                changes = compare(store, first, present)
+                changes = compare(store, own[0], present)
                 store.drop([present.name])
-                return [f"{each.path} ({each.change})" for each in changes]
+                return changes
 
         return await self._at(place, work)
 

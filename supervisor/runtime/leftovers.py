@@ -49,7 +49,7 @@ class Cleared:
     def __str__(self) -> str:
         """What was done, as a part of a sentence."""
         what = (
-            f"{len(self.ended)} processes it left were ended, {self.left} could not be"
+            f"of the processes it left {len(self.ended)} were ended and {self.left} could not be"
             if self.found
             else "nobody was left"
         )

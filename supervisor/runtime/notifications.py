@@ -20,6 +20,7 @@ from anyio.abc import TaskGroup
 
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.interventions import Incident
+from supervisor.protocol.wording import counted
 from supervisor.protocol.words import Severity
 from supervisor.runtime.log import log
 from supervisor.runtime.told import Told
@@ -213,7 +214,7 @@ class Notifications:
         if not channel.broken:
             channel.broken = True
             ids = ", ".join(incident.id for incident in incidents[:5])
-            what = f"Channel {settings.name} could not be told of {len(incidents) + more} incidents ({ids}): {problem}"
+            what = f"Channel {settings.name} could not be told of {counted(len(incidents) + more, 'incident')} ({ids}): {problem}"
             self._fault("", FAILED, what)
 
 

@@ -40,6 +40,7 @@ from supervisor.protocol.commands import (
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode, request_id_of
+from supervisor.protocol.wording import size
 from supervisor.protocol.words import Severity
 from supervisor.runtime import shims
 from supervisor.runtime.clock import Clock
@@ -423,7 +424,7 @@ class Runner:
         if isinstance(line, OversizedLine):
             self._tell(events.LinePassedOver, start=line.start, end=line.end, request_id=request_id_of(line.head))
             what = (
-                f"Agent {self.agent} printed a line of {line.end - line.start} bytes, over the cap; it was passed over."
+                f"Agent {self.agent} printed a line of {size(line.end - line.start)}, over the cap; it was passed over."
             )
             self._tools.fault(self.agent, "line_passed_over", what)
             return

@@ -37,6 +37,7 @@ from supervisor.protocol.actions import Context, Reviewer
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import Task
+from supervisor.protocol.wording import size
 from supervisor.runtime.admission import House, most_connections
 from supervisor.runtime.answering import Brought
 from supervisor.runtime.clock import Clock
@@ -335,7 +336,7 @@ async def _begin(
         await daemon.incidents.report(event.incident, report)
     await anyio.to_thread.run_sync(_tell_what_was_not_told, daemon, setup)
     if torn := opened.recovery.torn:
-        what = f"The journal ended in {torn.size} bytes of a record that was not whole; they were set aside in {torn.path}."
+        what = f"The journal ended in {size(torn.size)} of a record that was not whole; they were set aside in {torn.path}."
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
     if opened.problem:
         log.warning("%s", opened.problem)

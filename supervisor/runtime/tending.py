@@ -7,6 +7,7 @@ from checkpoints.retention import RetentionPolicy
 from checkpoints.store import Store
 from checkpoints.upkeep import Upkeep, keep_up
 from supervisor.protocol.errors import ChaperonError
+from supervisor.protocol.wording import counted, size
 from supervisor.protocol.words import Severity
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon import Daemon
@@ -77,7 +78,7 @@ async def _scrub(daemon: Daemon, workspace: str, place: Place) -> None:
         return
     if report.missed:
         shown = ", ".join(report.missed[:5])
-        what = f"{len(report.missed)} files of {workspace} had changed unnoticed since the last checkpoint: {shown}."
+        what = f"{counted(len(report.missed), 'file')} of {workspace} had changed unnoticed since the last checkpoint: {shown}."
         way_out = "The next checkpoint has them; nothing is lost."
         daemon.fault("", "capture_missed", what, Severity.MEDIUM, way_out)
 
@@ -103,5 +104,5 @@ def _tell_of_quota(daemon: Daemon, store: Store, done: Upkeep) -> None:
         daemon.keeper.over_quota.discard(store.folder)
     elif store.folder not in daemon.keeper.over_quota:
         daemon.keeper.over_quota.add(store.folder)
-        what = f"The checkpoints of {store.project} take {done.size_bytes:,} bytes, more than checkpoints.quota_mb allows; those left must stay."
+        what = f"The checkpoints of {store.project} take {size(done.size_bytes)}, more than checkpoints.quota_mb allows; those left must stay."
         daemon.fault("", "checkpoints_over_quota", what, Severity.MEDIUM, "Raise the quota, or free named checkpoints.")

@@ -93,7 +93,7 @@ def test_without_confirmation_nothing_happens(workspace: Path, capturer: Capture
     target = capturer.capture(MOMENT)
     (workspace / "README").write_text("other")
     restorer = Restorer(capturer)
-    with pytest.raises(RestoreRefusedError, match="would change 1 paths"):
+    with pytest.raises(RestoreRefusedError, match="would change 1 path"):
         restorer.restore(restorer.plan(target, MOMENT), confirmed=False)
     assert (workspace / "README").read_text() == "other"
 
@@ -314,7 +314,7 @@ def test_what_cannot_be_put_back_lies_aside_until_it_can(workspace: Path, captur
 
     restorer = Restorer(capturer, step=meddle)
     plan = restorer.plan(target, MOMENT)
-    with pytest.raises(RestoreFailedError, match=r"1 files could not be put back \(zoo\)"):
+    with pytest.raises(RestoreFailedError, match=r"1 file could not be put back \(zoo\)"):
         restorer.restore(plan, confirmed=True)
     assert (workspace / "zoo").read_text() == "written in the middle"
     assert interrupted(capturer.store) == (str(workspace),)

@@ -104,7 +104,7 @@ def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Worksp
 def test_what_is_on_no_branch_is_not_removed(workspaces: Workspaces) -> None:
     folder = Path(workspaces.create("a3").path)
     (folder / "new").write_text("new")
-    with pytest.raises(CheckpointError, match="1 paths are not committed"):
+    with pytest.raises(CheckpointError, match="1 path is not committed"):
         workspaces.remove("a3")
     git(folder, "checkout", "-q", "--detach")
     git(folder, "add", "-A")

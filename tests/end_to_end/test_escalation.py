@@ -81,6 +81,6 @@ async def test_a_run_that_mends_itself_is_answered_more_gently_the_next_time(sta
         helped = [tally for (kind, _), tally in daemon.board.record.tallies.items() if kind == REINFORCE]
     assert chosen(stage) == [SOFT, REINFORCE, SOFT]
     gentler = stage.base.events(events.InterventionChosen)[2].intervention
-    assert "context_reinforcement helped the last time, so one rung down" in gentler.reason
+    assert "context_reinforcement helped the last time, so a milder answer comes now" in gentler.reason
     assert gentler.message in stage.told()
     assert [tally.success for tally in helped] == [1]

@@ -5,6 +5,7 @@ usage: python -m tests.kill.daemon BASE KILL_AT SHARE     (0 never kills; SHARE 
 It submits the task where nobody did, waits until every agent has ended, prints what it adopted, and ends in order.
 """
 
+import json
 import os
 import signal
 import sys
@@ -55,7 +56,7 @@ async def main(base: Path, kill_at: int, share: float) -> None:
         while any(daemon.board.live()):
             n += 1
             await daemon.journal.written(n)
-        sys.stdout.write(f"{daemon.adopted}\n")
+        sys.stdout.write(json.dumps(daemon.adopted.counts()) + "\n")
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ def test_memory_near_its_limit_is_an_issue_that_worsens_at_the_limit_and_closes_
         ("memory", Severity.HIGH, False),
         ("memory", Severity.HIGH, True),
     ]
-    assert "810 of 1000" in issues[0].sentence
+    assert "810 MiB of 1,000 MiB" in issues[0].sentence
 
 
 def test_memory_that_grows_by_the_half_and_more_from_look_to_look_is_a_spiral_before_any_limit() -> None:
     run, detector = Run(), ResourceSpiral(task=task(max_memory_mb=None))
     issues = play(detector, samples(run, [value for value in (300, 540, 1000, 1900) for _ in range(5)]))
     assert [(issue.key, issue.severity) for issue in issues] == [("memory", Severity.HIGH)]
-    assert "6.3 fold" in issues[0].sentence
+    assert "6.3 times" in issues[0].sentence
 
 
 def test_growth_and_a_limit_that_is_near_together_are_critical() -> None:

@@ -53,6 +53,19 @@ def deletes(
     )
 
 
+def _guard_goes(place: Place, shown: str) -> Finding:
+    """What deletes chaperon's own files, by itself or with all that is around them."""
+    why, instead = (
+        f"would delete the guard that watches this agent: {shown}",
+        "Leave chaperon's files alone; ask a person.",
+    )
+    if place is not Place.PROTECTED:
+        whole = ", a whole home, system or repository directory" if place is Place.TOP else ""
+        why = f"would delete {shown}{whole}, and with it the guard that watches this agent"
+        instead = "Name exactly what is to go."
+    return Finding("chaperon.self-protection", 1.0, why, instead, effect=_effect(shown, 1.0), stop=True)
+
+
 def deletes_path(
     scene: Scene,
     path: str,
@@ -71,14 +84,7 @@ def deletes_path(
         return None
     scene.touch(path, "delete", entry=not through)
     if place is Place.PROTECTED or (recursive and scene.places.holds_protected(path)):
-        return Finding(
-            "chaperon.self-protection",
-            1.0,
-            f"would delete the guard that watches this agent: {shown}",
-            "Leave chaperon's files alone; ask a person.",
-            effect=_effect(shown, 1.0),
-            stop=True,
-        )
+        return _guard_goes(place, shown)
     if place is Place.TOP or (
         place is Place.WORKSPACE and path in (scene.places.workspace, scene.places.workspace + "/.git")
     ):

@@ -10,7 +10,7 @@ from supervisor.protocol import anyjson
 
 
 async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:
-    """Yield an object with `checkpoints`, those of each store oldest first, and `problems`, store by store.
+    """Yield an object with `checkpoints`, those of each store oldest first with its project, and `problems`, store by store.
 
     Args:
         folder: The folder that has the stores.
@@ -21,10 +21,19 @@ async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:
     for store in await anyio.to_thread.run_sync(stored.folders, folder):
         made, wrong = await anyio.to_thread.run_sync(stored.recorded, store)
         problems += wrong
-        chosen = [one for one in made if agent in ("", one.get("facts", {}).get("agent"))]
+        project = await anyio.to_thread.run_sync(_project, store)
+        chosen = [{**one, "project": project} for one in made if agent in ("", one.get("facts", {}).get("agent"))]
         if chosen:
             yield between + b",".join(map(anyjson.dumps, chosen))
             between = b","
     if between != b",":
         yield between
     yield b'],"problems":' + anyjson.dumps(problems) + b"}"
+
+
+def _project(store: Path) -> str:
+    """The folder of the main worktree; empty where the store does not say. Blocks."""
+    try:
+        return str(stored.project_named(store))
+    except (OSError, ValueError, KeyError, TypeError):  # what is wrong with a store is told beside the list
+        return ""

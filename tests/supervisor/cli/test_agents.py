@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -24,7 +25,7 @@ async def test_what_ran_is_listed_and_shown_for_people_and_as_data(base: Base) -
         assert "\x1b" not in row
         shown = (await chaperon("show", "a1")).output
         assert "rm -rf /home/somebody" in shown
-        assert "1 allow, 1 block" in shown
+        assert "calls      2, 1 blocked" in shown
         data = json.loads((await chaperon("show", "a1", "--json")).output)
         assert data.keys() >= {"agent", "state", "task", "workspace", "session_id"}
         assert data["task"] == "make\nit \x1b[31mred"
@@ -43,7 +44,7 @@ async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matte
         _, row, matter = (await chaperon("ps")).output.splitlines()
         assert row.split()[:2] == ["a1", "running"]
         assert "nobody watches over it: its session could not be made (ZeroDivisionError" in matter
-        assert "nobody watches over it: its session" in (await chaperon("show", "a1")).output
+        assert "nobody watches over it: its session could not" in (await chaperon("show", "a1")).output
         assert "chaperon stop a1" in (await chaperon("pause", "a1")).stderr
         assert (await chaperon("stop", "a1")).output == "a1 is stopped.\n"
         assert len((await chaperon("ps")).output.splitlines()) == 2
@@ -60,6 +61,44 @@ async def test_an_agent_is_steered_by_name(base: Base) -> None:
         assert (await chaperon("redirect", "a1", "other")).exit_code == 0
         assert (await chaperon("stop", "a1", "--force", "--reason", "enough")).output == "a1 is stopping.\n"
         assert (await ended(daemon)).why.endswith("enough")
+
+
+RUNS = """
+begin()
+say({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "I look at it."}]}})
+call = {"type": "tool_use", "id": "u1", "name": "Bash", "input": {"command": "touch new.txt; sleep 9"}}
+say({"type": "assistant", "message": {"id": "m1", "content": [call]}})
+about = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": call["input"], "tool_use_id": "u1"}
+hook = {"subtype": "hook_callback", "callback_id": "PreToolUse", "input": {**about, "cwd": os.getcwd()}}
+say({"type": "control_request", "request_id": "r1", "request": hook})
+while hear().get("response", {}).get("request_id") != "r1":
+    pass
+open("new.txt", "w").write("x")
+while True:
+    hear()
+"""
+"""A CLI whose model says something, writes a file, and runs a command that takes its time."""
+
+
+async def test_of_a_healthy_agent_is_shown_what_it_does_and_nothing_that_is_not_the_case(base: Base) -> None:
+    base.cli(RUNS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: bool(daemon.board.summary("a1").calls) and (base.repo / "new.txt").exists())
+        shown = (await chaperon("show", "a1")).output
+        facts = {line.split()[0]: line for line in shown.splitlines()}
+        assert facts["agent"].startswith("agent      a1, running for ")
+        assert re.match(r"now        Bash touch new.txt; sleep 9 \(for [0-9.]+ m?s\)", facts["now"])
+        assert facts["said"] == "said       I look at it."
+        assert "new.txt" in facts["files"]
+        assert not {"issues", "answers", "incidents", "learned", "outcomes", "waits"} & facts.keys()
+        assert len(shown.splitlines()) <= 14
+        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await ended(daemon)
+        over = (await chaperon("show", "a1")).output
+        assert re.search(r"^agent      a1, stopped after [0-9.]+ m?s, ", over, re.MULTILINE)
+        assert "CLI 2" not in over.partition("session")[0]
+        assert "now " not in over
 
 
 async def test_every_steering_command_prints_the_agent_as_data(base: Base) -> None:
@@ -140,10 +179,11 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await until(lambda: bool(daemon.board.summary("a1").interventions))
-        shown = (await chaperon("show", "a1")).output
-        assert "why this answer, and not another" in shown
-        assert "soft_correction, because the mildest answer comes first" in shown
-        assert "  not emergency_stop: a score of 0.42 does not reach its band" in shown
+        shown = (await chaperon("show", "a1", "--why")).output
+        assert "the last answer was soft_correction (a1-" in shown
+        assert "  because the mildest answer comes first" in shown
+        assert "  how grave it was: medium 0.5 * confidence 0.7 * (1 + impact 0.2) = 0.42;" in shown
+        assert "  not emergency_stop: a score of 0.42 is too low for it" in shown
         assert "the agent is left alone for" in shown
         assert "whether the last one helps is still being seen" in shown
         last = json.loads((await chaperon("show", "a1", "--json")).output)["explained"]["last"]
@@ -160,10 +200,11 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
         }
         await daemon.wish("a1", events.StopRequested, by="test", force=True)
         await ended(daemon)
-        after = (await chaperon("show", "a1")).output
-        assert "soft_correction, because the mildest answer comes first" in after
+        after = (await chaperon("show", "a1", "--why")).output
+        assert "  because the mildest answer comes first" in after
+        assert "before the next answer" not in after
         assert "what such answers came to, in all runs" in after
         assert "soft_correction for repetitive_errors: helped 0 of 0 times, 1 unclear" in after
     async with served(base) as (another, _):
-        assert (await chaperon("show", "a1")).output == after, "another daemon knows it too"
+        assert (await chaperon("show", "a1", "--why")).output == after, "another daemon knows it too"
         assert [row["unclear"] for row in another.board.record.rows({"repetitive_errors"})] == [1]

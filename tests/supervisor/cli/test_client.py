@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -48,7 +48,8 @@ def answer(listening: socket.socket, answers: list[bytes]) -> None:
             return
         with connection:
             if connection.recv(65536) and answers:  # a look whether somebody listens asks for nothing
-                connection.sendall(answers.pop(0))
+                with suppress(BrokenPipeError):
+                    connection.sendall(answers.pop(0))
 
 
 def http(status: str, body: bytes) -> bytes:
@@ -221,3 +222,13 @@ def test_no_command_speaks_with_another_user_where_a_daemon_would_listen(
     assert done.returncode == 1, said
     assert f"user {NOBODY}" in said
     assert "one answers" not in said
+
+
+def test_what_waiting_raises_is_not_taken_for_the_daemons_end(tmp_path: Path) -> None:
+    def nobody_reads(_connection: socket.socket, _seconds: float | None) -> None:
+        raise BrokenPipeError
+
+    with answering(tmp_path / "s", http("200 OK", b"{}\n")) as path:
+        daemon = connect(path)
+        with pytest.raises(BrokenPipeError):
+            list(daemon.lines("/v1/events", wait=nobody_reads))

@@ -1,5 +1,9 @@
 import json
 
+import pytest
+
+from supervisor.runtime import doctor
+from supervisor.runtime.doctor import Finding
 from tests.daemons import Base
 from tests.supervisor.cli.conftest import command
 
@@ -18,3 +22,16 @@ def test_a_wrong_configuration_is_found(base: Base) -> None:
     shown = command("--config", str(base.root / "wrong.yaml"), "doctor")
     assert shown.exit_code == 1
     assert "revewer" in shown.output
+
+
+def test_a_finding_is_a_line_with_its_remedy_below_it(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        Finding("one", True, "fine"),
+        Finding("two", None, "less\nmuch"),
+        Finding("three", False, "broken", "Mend it."),
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda _: found)
+    assert command("doctor").output == (
+        "ok  one           fine\n--  two           less\n                  much\n"
+        "NO  three         broken\n                  -> Mend it.\n"
+    )

@@ -23,7 +23,7 @@ async def test_outcomes_move_the_thresholds_of_later_tasks_across_restarts_and_a
         (lesson,) = await told("a1", "repetition", "false_alarm", "--note", "it was fine")
         assert (lesson["factor"], lesson["last"]["because"]) == (1.1, "1 of 1 alarms were false")
         shown = (await chaperon("show", "a1")).output
-        assert "repetition false_alarm" in shown
+        assert "outcomes   repetition: false_alarm" in shown
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(name="a2"), by="test")
         assert "repetition times 1.1" in (await chaperon("show", "a2")).output

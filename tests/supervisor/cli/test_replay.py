@@ -78,7 +78,7 @@ def test_a_directory_is_looked_through_and_foreign_lines_are_counted(tmp_path: P
 
 def test_the_table_ends_with_how_many_were_healthy(tmp_path: Path) -> None:
     done = chaperon("--all", str(recording(tmp_path / "plain.jsonl", "plain")), home=tmp_path)
-    assert "1 sessions replayed, 1 of them without an issue." in done.stdout
+    assert "1 session replayed, 1 without an issue." in done.stdout
 
 
 def test_the_worst_session_stands_first_in_the_table_with_what_would_be_done(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_worst_session_stands_first_in_the_table_with_what_would_be_done(tmp
         True,
         True,
     )
-    assert last == "7 sessions replayed, 5 of them without an issue."
+    assert last == "7 sessions replayed, 5 without an issue."
 
 
 def test_a_timeline_has_what_ran_when_and_what_would_have_been_stopped(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_replayed(tmp_path: P
     (folder / "gone.jsonl").symlink_to(folder / "nowhere")
     done = chaperon("--all", str(folder), home=tmp_path)
     assert (done.returncode, "bad.jsonl cannot be read" in done.stderr) == (1, True)
-    assert "1 sessions replayed" in done.stdout
+    assert "1 session replayed" in done.stdout
 
 
 def journal(folder: Path, agents: int) -> Path:

@@ -86,6 +86,21 @@ async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
         assert json.loads((await chaperon("incidents", "--json")).output)["type"] == "agent_failed"
 
 
+async def test_one_incident_is_told_by_its_id_and_an_unknown_one_fails(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        daemon.fault("", "old", "It was long ago.")
+        daemon.fault("", "new", "It is now.")
+        ids = [json.loads(line)["id"] for line in (await chaperon("incidents", "--json")).output.splitlines()]
+        told = (await chaperon("incidents", ids[0])).output
+        assert "It was long ago." in told
+        assert "It is now." not in told
+        assert "chaperon tail --after" in told
+        assert json.loads((await chaperon("incidents", ids[1], "--json")).output)["summary"] == "It is now."
+        unknown = await chaperon("incidents", "i-nobody")
+        assert (unknown.exit_code, "'i-nobody'" in unknown.output) == (1, True)
+        assert (await chaperon("incidents", ids[0], "-n", "1")).exit_code == 2
+
+
 async def test_one_bad_name_of_a_file_hides_nothing_that_comes_behind_it(base: Base) -> None:
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")

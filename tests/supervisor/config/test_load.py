@@ -183,7 +183,7 @@ def test_a_name_near_to_none_is_answered_with_all_that_there_are(tmp_path: Path)
         ("x: \x01", "c.yaml:1:4: the character U+0001 is not allowed in YAML"),
         ("x: *nope", "c.yaml:1:4: invalid YAML: found undefined alias 'nope'"),
         ("x: !!python/object:os.system 1", "c.yaml:1:4: invalid YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object:os.system'"),
-        ("- a", "c.yaml:1:1: the whole: expected a section (a mapping of keys), found a list"),
+        ("- a", "c.yaml:1:1: the file: expected a section (a mapping of keys), found a list"),
         ("1: 2", "c.yaml:1:1: unknown key '1'; known here: "),
         (b"reviewer:\n  x: \xff", "c.yaml: is not UTF-8: byte 0xff in line 2"),
         ("[" * 5000, "c.yaml:1:1: nested deeper than 50 levels"),

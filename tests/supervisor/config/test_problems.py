@@ -35,7 +35,7 @@ def test_the_nearest_name_is_found_whatever_its_case_and_none_where_none_is_near
 
 def test_a_path_is_written_as_people_do() -> None:
     assert dotted(("rules", 2, "decision")) == "rules[2].decision"
-    assert dotted(()) == "the whole"
+    assert dotted(()) == "the file"
 
 
 def test_a_path_leads_to_its_section_through_lists_and_aliases() -> None:
@@ -48,7 +48,7 @@ def test_what_is_missing_is_named_with_what_lacks_it() -> None:
     with pytest.raises(ValidationError) as caught:
         Config.model_validate({"rules": [{"name": "a", "decision": "warn"}]})
     (error,) = caught.value.errors()
-    assert explain(error, Config) == "rules[0] lacks 'reason'"
+    assert explain(error, Config) == "the key 'reason' is missing in rules[0]"
 
 
 def test_an_error_without_a_sentence_of_ours_keeps_pydantics() -> None:

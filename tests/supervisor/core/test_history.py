@@ -1,10 +1,13 @@
 """The last calls: bounded, shortened, and marked where they failed."""
 
-from supervisor.core.history import KEPT, MAX_UNDER_WAY, History
+from dataclasses import replace
+
+from supervisor.core.history import KEPT, MAX_UNDER_WAY, MOST_RUNNING, History
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action
 from supervisor.protocol.observations import ToolReturned
-from tests.play import ALLOW
+from supervisor.protocol.words import Decision
+from tests.play import ALLOW, verdict
 
 
 def made(number: int, **given: object) -> events.ReviewMade:
@@ -60,3 +63,16 @@ def test_the_last_test_run_stays_known_whatever_is_printed_after_it() -> None:
         history.returned(came_back("u1", text=text))
     history.returned(came_back("u2", tool="Read", text="9 passed in 0.1s"))
     assert history.tests == ("pytest", 5, 1)
+
+
+def test_a_call_is_under_way_from_its_review_until_it_comes_back_unless_it_was_blocked() -> None:
+    history = History()
+    for number in range(MOST_RUNNING + 2):
+        history.reviewed(made(number))
+    history.reviewed(replace(made(99), review=verdict(Decision.BLOCK)))
+    history.returned(came_back(f"u{MOST_RUNNING + 1}"))
+    through = [f"echo {number}" for number in range(1, MOST_RUNNING + 1)]
+    assert [call.summary for call in history.running] == through
+    for number in range(MOST_RUNNING + 1):
+        history.returned(came_back(f"u{number}"))
+    assert history.running == ()

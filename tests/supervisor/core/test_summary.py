@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from supervisor.core.summary import Summary
+from supervisor.core.summary import LONGEST_WORDS, Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
 from supervisor.protocol.prices import Spent
@@ -102,3 +102,27 @@ def test_file_operations_never_fall() -> None:
     for operations in (7, 0):
         made.remember(events.ResourcesSeen(**play.stamp(), **figures, file_operations=operations))  # type: ignore[arg-type]
     assert made.file_operations == 7
+
+
+def test_what_the_model_wrote_last_is_kept_shortened_until_it_writes_again() -> None:
+    made = summary()
+
+    def wrote(text: str, parent: str | None = None) -> None:
+        content = [{"type": "text", "text": text}]
+        frame = {
+            "type": "assistant",
+            "uuid": "u",
+            "parent_tool_use_id": parent,
+            "message": {"id": text, "content": content},
+        }
+        message = parse_frame(frame)
+        assert isinstance(message, Assistant)
+        made.replied(message)
+
+    wrote("First. " * 1_000)
+    assert made.words == ("First. " * 1_000)[:LONGEST_WORDS]
+    wrote(" \n")
+    wrote("a subagent's", parent="toolu_1")
+    assert made.words.startswith("First.")
+    wrote("Second.")
+    assert made.words == "Second."

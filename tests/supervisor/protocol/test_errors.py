@@ -15,11 +15,11 @@ def test_what_is_not_found_is_the_callers_mistake() -> None:
 
 
 @pytest.mark.parametrize(
-    ("legal", "says"), [(("be paused", "finish"), "be paused, finish"), ((), "none: it has ended")]
+    ("legal", "says"), [(("be paused", "finish"), "What it can do now: be paused, finish."), ((), "It has ended.")]
 )
 def test_an_illegal_step_names_agent_state_step_and_what_is_legal(legal: tuple[str, ...], says: str) -> None:
     error = IllegalStepError("a1", "running", "be resumed", legal)
-    assert str(error) == (f"Agent 'a1' is running and cannot be resumed; nothing was changed. Legal now: {says}.")
+    assert str(error) == (f"Agent 'a1' is running and cannot be resumed; nothing was changed. {says}")
     assert (error.agent, error.state, error.step, error.legal) == ("a1", "running", "be resumed", legal)
 
 

@@ -30,7 +30,7 @@ def test_the_counts_are_printed_and_add_up() -> None:
     adopted = Adopted(found=3)
     for outcome in ("reattached", "lost", "reattached"):
         adopted.count(outcome)
-    assert str(adopted) == "adopted 3: reattached 2, exited 0, lost 1, terminal 0, launched 0, silent 0"
+    assert str(adopted) == "took over 3 agents of the daemon before: 2 run on, 1 are gone"
     counts = adopted.counts()
     assert counts.pop("found") == sum(counts.values())
 

@@ -310,7 +310,7 @@ async def test_a_step_that_the_state_does_not_know_is_refused_with_those_that_it
         answer = await client.post("/v1/agents/a1/resume")
         assert answer.status_code == 409
         assert "is running and cannot be resumed" in answer.json()["what"]
-        assert "be paused" in answer.json()["what"]
+        assert "be paused" in answer.json()["way_out"]
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop"])

@@ -169,7 +169,7 @@ async def test_wishes_for_agents_that_are_not_there_are_told_apart(base: Base) -
             await daemon.wish("nobody", events.PauseRequested, by="test")
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
-        with pytest.raises(IllegalStepError, match="it has ended"):
+        with pytest.raises(IllegalStepError, match="It has ended"):
             await daemon.wish("a1", events.SayRequested, id="1", text="hello", by="test")
 
 

@@ -15,7 +15,7 @@ from supervisor import __version__
 from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime import doctor
-from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, as_text, examine, healthy
+from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, examine, healthy
 
 
 def script(path: Path, body: str) -> Path:
@@ -41,7 +41,7 @@ def test_here_everything_that_must_work_works(around: Surroundings, tmp_path: Pa
     script(tmp_path / "bin/claude", 'echo "2.1.400 (Claude Code)"')
     findings = examine(around)
     assert [finding.name for finding in findings] == list(CHECKS)
-    assert healthy(findings), as_text(findings)
+    assert healthy(findings), findings
 
 
 def test_nothing_is_made_by_looking(around: Surroundings, tmp_path: Path) -> None:
@@ -270,16 +270,7 @@ def test_a_check_that_fails_is_a_finding_and_the_next_one_runs(around: Surroundi
     assert not healthy(findings)
 
 
-def test_text_and_json_say_the_same() -> None:
-    findings = [
-        Finding("one", True, "fine"),
-        Finding("two", None, "less\nmuch"),
-        Finding("three", False, "broken", "Mend it."),
-    ]
-    assert as_text(findings) == (
-        "ok  one           fine\n--  two           less\n                  much\n"
-        "NO  three         broken\n                  -> Mend it.\n"
-    )
-    said = orjson.loads(as_json(findings))
+def test_data_has_the_findings_as_they_are() -> None:
+    said = orjson.loads(as_json([Finding("one", True, "fine"), Finding("three", False, "broken", "Mend it.")]))
     assert said["ok"] is False
-    assert said["findings"][2] == {"name": "three", "ok": False, "says": "broken", "mend": "Mend it."}
+    assert said["findings"][1] == {"name": "three", "ok": False, "says": "broken", "mend": "Mend it."}

@@ -125,7 +125,7 @@ async def test_a_program_that_kills_the_shim_and_hides_is_ended_with_the_agent(
         summary = await ended(daemon)
         assert nobody_lives(base, summary, pid)
     assert summary.state is AgentState.LOST
-    assert re.search("[12] processes it left were ended, 0 could not be", summary.why), (
+    assert re.search("of the processes it left [12] were ended and 0 could not be", summary.why), (
         "the CLI may still be on its way out"
     )
 
@@ -151,7 +151,7 @@ async def test_a_program_that_kills_the_shim_while_no_daemon_is_there_is_ended_b
         (
             SAY_THAT_IT_ENDED,
             "processes_left",
-            "was said to have ended, with nobody left. A look showed otherwise: [1-9]",
+            "was said to have ended, with nobody left. A look showed otherwise: of the processes it left [1-9]",
         ),
     ],
     ids=["its socket taken over", "its socket removed", "an end written for it"],

@@ -235,3 +235,20 @@ async def test_two_workspaces_are_captured_at_once(keeper: Keeper, repo: Path, t
         with anyio.fail_after(20):
             made = await keeper.capture("a2", wanted(tmp_path / "second"))
     assert made.workspace == str(tmp_path / "second")
+
+
+async def test_what_an_agent_changed_is_told_up_to_the_present_or_up_to_its_last_checkpoint(
+    keeper: Keeper, repo: Path
+) -> None:
+    await keeper.capture("a1", replace(wanted(repo), key="start", reason=Reason.START))
+    (repo / "a.txt").write_text("other\n")
+    await keeper.capture("a1", wanted(repo))
+    (repo / "b.txt").write_text("a person's\n")
+
+    async def paths(agent: str = "a1", *, now: bool) -> list[str]:
+        return [each.path for each in await keeper.changes(str(repo), agent, 0.0, now=now)]
+
+    assert await paths(now=False) == ["a.txt"]
+    assert await paths(now=True) == ["a.txt", "b.txt"]
+    with pytest.raises(ChaperonError):
+        await paths("a2", now=True)

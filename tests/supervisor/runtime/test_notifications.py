@@ -139,7 +139,7 @@ async def test_a_channel_that_stays_broken_is_one_incident_that_it_is_not_told_o
     await office.tell(incident(), until=lambda: bool(office.faults))
     ((agent, type_, what),) = office.faults
     assert (agent, type_) == ("", "notification_failed")
-    assert what == "Channel mail could not be told of 1 incidents (i-1): not now"
+    assert what == "Channel mail could not be told of 1 incident (i-1): not now"
     told_again = Incident("i-9", 1.0, "", type_, Severity.HIGH, what)
     assert not channel(post).wants(told_again)
     assert channel(post, "slack").wants(told_again)

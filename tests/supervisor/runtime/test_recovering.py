@@ -105,7 +105,7 @@ async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_n
         beside = Path((await made.daemon.worktrees.create("a1", str(made.workspace), "HEAD")).path)
         in_another(str(beside))
         (beside / "work.txt").write_text("not committed")
-        assert "1 paths are not committed" in (await recovering.carry_out(incident, "abort", "ann")).says
+        assert "1 path is not committed" in (await recovering.carry_out(incident, "abort", "ann")).says
         (beside / "work.txt").unlink()
         assert "was removed" in (await recovering.carry_out(incident, "abort", "ann")).says
         assert not beside.exists()

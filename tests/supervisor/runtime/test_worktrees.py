@@ -69,7 +69,7 @@ async def test_committed_work_stays_on_its_branch_and_the_workspace_goes(base: B
 
 async def test_work_that_is_not_committed_keeps_the_workspace_and_that_is_told(base: Base) -> None:
     summary = await run(base)
-    assert summary.workspace_closed == "kept: 1 paths are not committed."
+    assert summary.workspace_closed == "kept: 1 path is not committed."
     assert (Path(summary.workspace) / "made.txt").read_text() == "made"
     assert not (base.repo / "made.txt").exists()
     (told,) = base.events(events.WorkspaceClosed)

@@ -37,6 +37,9 @@ async def test_it_has_those_of_all_projects_or_of_one_agent_and_what_is_wrong(tm
     (stores / "1" / "ledger.jsonl").unlink()
     found = await read(stores)
     assert [one["workspace"] for one in found["checkpoints"]] == [f"{tmp_path}/project0", f"{tmp_path}/project2"]
+    assert [one["project"] for one in found["checkpoints"]] == [f"{tmp_path}/project0", f"{tmp_path}/project2"]
     assert len(found["problems"]) == 1
+    (stores / "0" / "project.json").write_bytes(b"[]")
+    assert [one["project"] for one in (await read(stores))["checkpoints"]] == ["", f"{tmp_path}/project2"]
     assert len((await read(stores, MOMENT.agent))["checkpoints"]) == 2
     assert (await read(stores, "nobody"))["checkpoints"] == []

@@ -1,0 +1,308 @@
+"""What is known of an agent, for people: a row of a list, a portrait, why it was answered as it was, how a run ended."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from supervisor.cli import terminal
+from supervisor.cli.tables import Column
+from supervisor.cli.words import clean, local, when
+from supervisor.protocol.wording import counted, dollars, duration
+
+COLUMNS = (
+    Column("AGENT"),
+    Column("STATE"),
+    Column("STARTED", spare=7),
+    Column("ACTIONS", right=True, spare=6),
+    Column("BLOCKED", right=True, spare=5),
+    Column("INCIDENTS", right=True, spare=8),
+    Column("COST", right=True, spare=9),
+    Column("MEM", right=True, spare=3),
+    Column("CPU", right=True, spare=2),
+    Column("PROCS", right=True, spare=1),
+    Column("TASK", most=60),
+)
+
+SENTENCE = 1_000
+"""Characters of a sentence that are shown."""
+
+LABEL = 11
+"""Characters of the words at the left."""
+
+MOST_WAITING = 3
+"""Actions of one agent that wait for a person that a list shows; the rest is a number."""
+
+MOST_STEPS = 10
+"""Of the last steps, those that are shown: what was done in the last minutes. `--json` has more."""
+
+MOST_NEXT = 3
+"""Entries of the agent's own list that are shown as next."""
+
+ANSWERED = {"allow": "allowed", "warn": "warned", "modify": "changed", "block": "blocked"}
+
+CHANGED = {
+    "added": "added",
+    "modified": "changed",
+    "deleted": "deleted",
+    "type_changed": "of another type",
+    "mode_changed": "of another mode",
+}
+
+Agent = Mapping[str, Any]
+
+
+def row(agent: Agent, now: float) -> list[str]:
+    """A row of the list."""
+    reviews, over = agent["reviews"], agent["ended_at"] is not None
+    return [
+        agent["agent"],
+        _short_state(agent),
+        when(agent["started_at"], now),
+        f"{sum(reviews.values()):,}",
+        f"{reviews.get('block', 0):,}",
+        f"{len(agent['incidents']):,}",
+        "-" if agent["cost_usd"] is None else dollars(agent["cost_usd"]),
+        "-" if over else f"{agent['memory_mb']:,.0f} MiB",
+        "-" if not agent["cpu_seconds"] else duration(agent["cpu_seconds"]),
+        "-" if over else f"{agent['processes']:,}",
+        agent["task"]["prompt"],
+    ]
+
+
+def below_row(agent: Agent, now: float) -> Iterator[str]:
+    """What a person should know of an agent at once."""
+    if agent["unwatched"]:
+        yield f"nobody watches over it: {clean(agent['why'], SENTENCE)}"
+    if agent.get("api"):
+        yield clean(agent["api"], SENTENCE)
+    yield from (clean(line, SENTENCE) for line in _waiting(agent, now))
+
+
+def _short_state(agent: Agent) -> str:
+    return f"{agent['state']}, asks" if agent.get("waiting") else str(agent["state"])
+
+
+def portrait(agent: Agent, changes: Mapping[str, Any] | None, now: float) -> list[str]:
+    """All that matters of an agent, what is not the case left out.
+
+    Args:
+        agent: What the daemon knows of it.
+        changes: What changed in its workspace; None where that is not known.
+        now: Unix time, in seconds.
+    """
+    facts = {
+        "agent": f"{agent['agent']}, {_state(agent, now)}",
+        "task": agent["task"]["prompt"],
+        "workspace": _workspace(agent),
+        "watched": _watched(agent),
+        "waiting": "; ".join(_waiting(agent, now)),
+        "now": "; ".join(_running(each, now) for each in agent.get("calls") or ()),
+        "said": agent["result"] if agent["ended_at"] is not None and agent["result"] else agent.get("words", ""),
+        "to-do": _todo(agent.get("todo") or ()),
+        "files": _changes(changes),
+        "calls": _calls(agent["reviews"]),
+        "expired": _expired(agent),
+        "cost": _cost(agent),
+        "issues": _counts(agent["issues"]),
+        "answers": _answers(agent),
+        "incidents": ", ".join(agent["incidents"]),
+        "outcomes": ", ".join(f"{name}: {became}" for name, became in agent["said"].items()),
+        "learned": ", ".join(f"{name} times {factor:g}" for name, factor in agent["factors"].items()),
+        "session": _session(agent),
+        "processes": _processes(agent),
+    }
+    lines = [line for name, value in facts.items() for line in _labelled(name, clean(value, SENTENCE))]
+    steps = list(agent["recent"])[-MOST_STEPS:]
+    return [*lines, *(["last steps", *map(_step, steps)] if steps else [])]
+
+
+def _labelled(name: str, value: str) -> Iterator[str]:
+    for number, line in enumerate(terminal.wrapped(value, LABEL)):
+        yield f"{'' if number else name:<{LABEL}}{line.strip()}"
+
+
+def _state(agent: Agent, now: float) -> str:
+    ended = agent["ended_at"]
+    lasted = duration(max(0.0, (ended or now) - agent["started_at"]))
+    since = f"{'after' if ended else 'for'} {lasted}, since {when(agent['started_at'], now)}"
+    if ended is not None:
+        since = f"after {lasted}, {when(agent['started_at'], now)} to {when(ended, now)}"
+    unwatched = "; nobody watches over it" if agent["unwatched"] else ""
+    return f"{agent['state']} {since}{unwatched}: {agent.get('api') or agent['why']}"
+
+
+def _workspace(agent: Agent) -> str:
+    branch = f" on branch {agent['branch']}" if agent["branch"] else ""
+    closed = f" ({agent['workspace_closed']})" if agent["workspace_closed"] else ""
+    return f"{agent['workspace']}{branch}{closed}"
+
+
+def _watched(agent: Agent) -> str:
+    level = agent["task"].get("monitoring_level", "normal")
+    return "" if level == "normal" else f"closely ({level})"
+
+
+def _todo(items: Sequence[Mapping[str, Any]]) -> str:
+    """What is done of the agent's own list, and what is next on it."""
+    left = [str(item["text"]) for item in items if item["state"] != "completed"]
+    following = f"; next: {'; '.join(left[:MOST_NEXT])}" if left else ""
+    return f"{len(items) - len(left):,} of {len(items):,} done, by its own list{following}" if items else ""
+
+
+def _expired(agent: Agent) -> str:
+    number = agent.get("expired") or 0
+    return f"{counted(number, 'action was', 'actions were')} not run, for nobody answered in time" if number else ""
+
+
+def _waiting(agent: Agent, now: float) -> Iterator[str]:
+    """What of the agent waits for a person, and how to answer."""
+    waiting = agent.get("waiting") or ()  # older daemons say nothing of these
+    yield from (_waits(each, now) for each in waiting[:MOST_WAITING])
+    if len(waiting) > MOST_WAITING:
+        yield f"and {len(waiting) - MOST_WAITING:,} more: chaperon approvals"
+    if waiting:
+        every = " --all" if len(waiting) > 1 else ""
+        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny"
+
+
+def _waits(each: Mapping[str, Any], now: float) -> str:
+    left = duration(max(0.0, float(each["until"]) - now))
+    times = f"since {local(each['asked_at'])}, denied at {local(each['until'])}, in {left}"
+    return clean(f"waits for approval ({times}): {each['tool']} {each['summary']}: {each['why']}", 300)
+
+
+def _running(each: Mapping[str, Any], now: float) -> str:
+    return clean(f"{each['tool']} {each['summary']} (for {duration(max(0.0, now - float(each['since'])))})", 200)
+
+
+def _changes(changes: Mapping[str, Any] | None) -> str:
+    if changes is None:
+        return ""
+    counts = {str(name): int(number) for name, number in changes["counts"].items()}
+    paths = [clean(each["path"], 80) for each in changes["paths"][:3]]
+    total = sum(counts.values())
+    if not total:
+        return "none changed"
+    how = ", ".join(f"{number:,} {CHANGED.get(name, name)}" for name, number in counts.items())
+    more = f" and {total - len(paths):,} more" if total > len(paths) else ""
+    return f"{how}: {', '.join(paths)}{more}"
+
+
+def _calls(reviews: Mapping[str, int]) -> str:
+    total = sum(reviews.values())
+    unlike = [
+        f"{number:,} {ANSWERED.get(name, name)}" for name, number in reviews.items() if name != "allow" and number
+    ]
+    return (f"{total:,}" + (f", {', '.join(unlike)}" if unlike else "")) if total else ""
+
+
+def _cost(agent: Agent) -> str:
+    limit = agent["task"].get("limits", {}).get("max_cost_usd")
+    of = f" of {dollars(limit)}" if isinstance(limit, int | float) else ""
+    used, window = agent["context_tokens"], agent["context_window"]
+    tokens = agent["input_tokens"] + agent["cached_tokens"] + agent["output_tokens"]
+    parts = [
+        f"{dollars(agent['cost_usd'])}{of}" if agent["cost_usd"] is not None else "",
+        f"{agent['input_tokens']:,} tokens in, {agent['cached_tokens']:,} from cache, {agent['output_tokens']:,} out"
+        if tokens
+        else "",
+        f"context {used / window:.0%} of {window:,}" if window and used else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _answers(agent: Agent) -> str:
+    given = _counts(agent["interventions"])
+    came = _counts(agent["outcomes"])
+    return f"{given}{came and f' (came to: {came})'}" if given else ""
+
+
+def _session(agent: Agent) -> str:
+    about = ", ".join(filter(None, (agent["model"], agent["cli_version"] and f"CLI {agent['cli_version']}")))
+    return f"{agent['session_id']}{about and f' ({about})'}"
+
+
+def _processes(agent: Agent) -> str:
+    used = f"{duration(agent['cpu_seconds'])} of CPU, {agent['peak_memory_mb']:,.0f} MiB at most"
+    if agent["ended_at"] is not None:
+        return used if agent["peak_memory_mb"] else ""
+    held = f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}"
+    disk = f", {agent['disk_mb']:,.0f} MiB in the workspace" if agent["disk_mb"] else ""
+    now = f"{counted(agent['processes'], 'process', 'processes')}, {agent['memory_mb']:,.0f} MiB"
+    return f"{now}, {counted(agent['open_files'], 'open file')}{disk}; {used}; {held}"
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    failed = "failed" if step["failed"] else ""
+    return f"  {clean(step['decision'], 7):<7} {failed:<7} {clean(step['tool'], 40)} {clean(step['summary'], 100)}"
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
+
+
+# ── why ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def why(explained: Mapping[str, Any], *, over: bool) -> list[str]:
+    """Why the last answer was given and no other, what holds the next one back, and what such answers came to.
+
+    Args:
+        explained: What the controller says of it.
+        over: Whether the agent has ended, so that nothing comes next.
+    """
+    lines: list[str] = []
+    if last := explained.get("last"):
+        score = last.get("score") or {}
+        lines += [
+            f"the last answer was {last['kind']} ({last['id']})",
+            *_below(f"because {last['reason']}"),
+            *_below(f"how grave it was: {score['sum']}; in proportion is at most {last['ceiling']}" if score else ""),
+            *(line for kind, because in last.get("not", {}).items() for line in _below(f"not {kind}: {because}")),
+        ]
+    if not over and (holds := list(_held_back(explained))):
+        lines += ["before the next answer", *(line for hold in holds for line in _below(hold))]
+    if record := explained.get("record"):
+        lines += ["what such answers came to, in all runs", *(line for each in record for line in _below(_worth(each)))]
+    return lines or ["nothing was answered in this run"]
+
+
+def _below(text: str) -> list[str]:
+    return terminal.wrapped(clean(text, SENTENCE), 2)
+
+
+def _held_back(explained: Mapping[str, Any]) -> Iterator[str]:
+    if explained.get("last"):
+        yield f"{explained['used']} of {counted(explained['most'], 'answer')} of this run were given"
+    if rests := explained.get("rests_for_seconds"):
+        yield f"the agent is left alone for {duration(rests)} more"
+    if explained.get("under_watch"):
+        yield "whether the last one helps is still being seen"
+    if explained.get("throttled"):
+        yield "its limits are lowered"
+    yield from (f"waits for an answer: {sentence}" for sentence in explained.get("waiting", ()))
+    yield from (f"a person was asked: {need}" for need in explained.get("asked_a_person", ()))
+
+
+def _worth(found: Mapping[str, Any]) -> str:
+    """One line of the record. Example: `soft_correction for repetition: helped 2 of 3 times (21 to 94 %), 1 unclear`."""
+    clear = found["success"] + found["failure"]
+    span = f" ({100 * found['low']:.0f} to {100 * found['high']:.0f} %)" if clear else ""
+    unclear = f", {found['unclear']} unclear" if found["unclear"] else ""
+    return f"{found['kind']} for {found['issue']}: helped {found['success']} of {counted(clear, 'time')}{span}{unclear}"
+
+
+# ── the end of a run ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ending(agent: Agent, changes: Mapping[str, Any] | None) -> str:
+    """How a run ended, in a line. Example: `a1: done after 12.3 s: 2 files changed, 5 calls (1 blocked), $0.02`."""
+    lasted = duration(max(0.0, (agent["ended_at"] or agent["started_at"]) - agent["started_at"]))
+    total = sum(changes["counts"].values()) if changes is not None else None
+    calls, blocked = sum(agent["reviews"].values()), agent["reviews"].get("block", 0)
+    parts = [
+        "" if total is None else f"{counted(total, 'file')} changed",
+        counted(calls, "call") + (f" ({blocked:,} blocked)" if blocked else ""),
+        dollars(agent["cost_usd"]) if agent["cost_usd"] is not None else "",
+        counted(len(agent["incidents"]), "incident") if agent["incidents"] else "",
+    ]
+    return clean(f"{agent['agent']}: {agent['state']} after {lasted}: {', '.join(filter(None, parts))}", SENTENCE)

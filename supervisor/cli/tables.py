@@ -1,0 +1,64 @@
+"""Tables that fit their contents and the terminal."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from supervisor.cli import terminal
+from supervisor.cli.words import clean
+
+UNBOUNDED = 10_000
+"""Characters of a line where nothing but a program reads it."""
+
+LEAST = 12
+"""Characters that the last column keeps before others are left out."""
+
+
+class Column(NamedTuple):
+    """One column."""
+
+    title: str
+    right: bool = False
+    """Whether its values end at the same place, as numbers do."""
+    spare: int = 0
+    """From 1: how soon it is left out where there is no room, the lowest first; 0 stays."""
+    most: int = UNBOUNDED
+    """Characters that its values have at most."""
+
+
+def width_of_output() -> int:
+    """Characters that a line may have: the terminal's; as many as there are in a pipe."""
+    return terminal.width() or UNBOUNDED
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """The rows under a head, one a line: each column as wide as its longest value, the last one cut to what is left.
+
+    Args:
+        columns: From left to right.
+        rows: A value for each column.
+        width: Characters that a line may have; those of the output where it is not said.
+    """
+    width = width_of_output() if width is None else width
+    bounds = [column.most for column in columns]
+    titles = [column.title for column in columns]
+    cells = [titles, *([clean(value, most) for value, most in zip(row, bounds, strict=True)] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    kept = list(range(len(columns)))
+    for place in sorted((p for p in kept if columns[p].spare), key=lambda place: columns[place].spare):
+        if _needed(kept, widths) > width:
+            kept.remove(place)
+    widths[-1] = min(widths[-1], max(LEAST, width - sum(widths[place] + 2 for place in kept[:-1])))
+    return [_line(columns, row, kept, widths) for row in cells]
+
+
+def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:
+    """Characters that the columns need with the last one at its least."""
+    return sum(widths[place] + 2 for place in kept[:-1]) + min(LEAST, widths[kept[-1]])
+
+
+def _line(columns: Sequence[Column], row: Sequence[str], kept: Sequence[int], widths: Sequence[int]) -> str:
+    made = []
+    for place in kept:
+        value = clean(row[place], max(1, widths[place]))
+        made.append(value.rjust(widths[place]) if columns[place].right else value.ljust(widths[place]))
+    return "  ".join(made).rstrip()

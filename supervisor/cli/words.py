@@ -1,0 +1,45 @@
+"""Text of others as commands show it: in one line, bounded, with times of the wall here. Pure but for the time zone."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from supervisor.protocol.actions import subject_of
+
+WIDTH = 160
+"""Characters of what an agent says or does that are shown; the journal has all of it."""
+
+COLOURS = {
+    "allow": "green", "warn": "yellow", "modify": "cyan", "block": "red",
+    "low": "white", "medium": "yellow", "high": "red", "critical": "bright_red",
+}  # fmt: skip
+
+
+def clean(text: object, width: int = WIDTH) -> str:
+    """The text in one line, without control characters, shortened."""
+    whole = str(text)
+    line = " ".join("".join(c if c.isprintable() else " " for c in whole[: 4 * width + 100]).split())
+    return line if len(line) <= width and len(whole) <= 4 * width + 100 else line[: width - 1] + "…"
+
+
+def local(at: float, form: str = "%H:%M:%S") -> str:
+    """A Unix time as a clock on the wall here shows it; one that no clock can show as it is."""
+    try:
+        return datetime.fromtimestamp(at, UTC).astimezone().strftime(form)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return clean(at, 20)
+
+
+def when(at: float, now: float) -> str:
+    """The same with the date, where it is not today's. Examples: `08:15:30`, `11-21 08:15`, `2025-11-21`."""
+    age = abs(now - at)
+    if local(at, "%Y-%m-%d") == local(now, "%Y-%m-%d"):
+        return local(at)
+    return local(at, "%m-%d %H:%M" if age < timedelta(days=300).total_seconds() else "%Y-%m-%d")
+
+
+def what(given: Any) -> str:
+    """What a tool's input is about: its command, file, pattern, address or prompt."""
+    if not isinstance(given, Mapping):
+        return ""
+    return clean(subject_of(given) or given or "")
