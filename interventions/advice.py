@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interventions.choosing import ASKED_A_PERSON
-from interventions.contract import Usage
+from interventions.contract import ASKED_A_PERSON, Usage
 from interventions.ladders import ladder_of
 from supervisor.protocol.interventions import Intervention
 from supervisor.protocol.issues import Issue

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from interventions import resource_throttling
 from interventions.checkpoint_rollback import FRESH
-from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
+from interventions.contract import ASKED_A_PERSON, MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
 from interventions.episodes import Episodes
 from interventions.scoring import Score, score
 from interventions.settings import InterventionSettings
@@ -33,9 +33,6 @@ from supervisor.protocol.words import InterventionKind
 SOFT, STOP = InterventionKind.SOFT_CORRECTION, InterventionKind.EMERGENCY_STOP
 ROLLBACK = InterventionKind.CHECKPOINT_ROLLBACK
 SPEAKING = frozenset({SOFT, InterventionKind.CONTEXT_REINFORCEMENT})
-
-ASKED_A_PERSON = "a person decides about rollbacks here, and was asked"
-"""Why a rollback that was due is not done where `auto_rollback` is off."""
 
 SPENT = frozenset(
     {

@@ -92,6 +92,10 @@ class NoFacts:
         return ""
 
 
+ASKED_A_PERSON = "a person decides about rollbacks here, and was asked"
+"""Why a rollback that was due is not done if `auto_rollback` is off."""
+
+
 @dataclass(frozen=True, slots=True)
 class GoodMoment:
     """A checkpoint that a rollback may go to."""

@@ -1,7 +1,7 @@
 """The controller: when something is done about a run, what, and when it is left alone.
 
-It keeps what a run's interventions were and what came of them, as a fold over events (`remember`, `observed`), so that a
-restart rebuilds it; `next` only looks, and says which single decision is due: a judgement of the last intervention, a new
+It keeps what a run's interventions were and what came of them, as a fold over what it is told of the run, so that a restart
+rebuilds it; `next` only looks, and says which single decision is due: a judgement of the last intervention, a new
 one, the end of a throttling, or that a person is needed. By which rule one is chosen is in `interventions.choosing`.
 
 A stop waits for no cooldown and is never counted out. Everything else is left alone for the cooldown; what was raised
@@ -31,18 +31,7 @@ from interventions.stop_report import Moment
 from interventions.strategies import strategy_of
 from interventions.texts import OPENING
 from interventions.window import Pace, Window
-from supervisor.protocol.events import (
-    AnyEvent,
-    CheckpointMade,
-    Event,
-    InterventionChosen,
-    InterventionJudged,
-    IssueSeen,
-    LimitsEased,
-    PersonNeeded,
-    RestoreFailed,
-    ReviewMade,
-)
+from supervisor.protocol.actions import Review
 from supervisor.protocol.interventions import Intervention, Judgement, LimitsInForce, PersonNeed, PersonReason
 from supervisor.protocol.issues import Issue
 from supervisor.protocol.observations import ContextCompacted, Observation, ToolReturned
@@ -55,6 +44,18 @@ TIMELINE = 100
 
 EASED = f"{OPENING}Your use has calmed down, so your limits are back as they were at the start."
 """What the agent is told when a throttling ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When something happened."""
+
+    seq: int
+    """The journal's number of it."""
+    at: float
+    """Unix time, in seconds."""
+    mono: float
+    """Seconds of a clock that never goes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +126,64 @@ class Controller:
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def remember(self, seq: int, event: AnyEvent) -> None:
-        """Take in an event of the run, now or before a restart; those that do not bear on interventions change nothing."""
-        match event:
-            case IssueSeen():
-                self._saw(seq, event)
-            case InterventionChosen():
-                self._chose(seq, event)
-            case InterventionJudged():
-                self._window = None
-                self._episodes.judged(event.judgement)
-                self._note(seq, event, event.judgement.sentence)
-            case PersonNeeded():
-                self._asked_for(seq, event)
-            case LimitsEased():
-                self._limits, self._throttled, self._calm_since = event.limits, None, None
-                self._note(seq, event, "limits were eased")
-            case RestoreFailed():
-                self._episodes.restore_failed(event.intervention, event.error)
-                self._note(seq, event, f"the rollback to {event.checkpoint} failed: {event.error}")
-            case ReviewMade() if event.review.decision in (Decision.BLOCK, Decision.WARN):
-                self._refused = (event.review.risk, event.mono)
-            case CheckpointMade():
-                pass  # one may go back to it
-            case _:
-                return
-        self._in_vain = None
-        self._due = self._episodes.due()
+    def issue_seen(self, when: Stamp, issue: Issue) -> None:
+        """Take in an issue that was raised, raised again, or closed."""
+        self._episodes.saw(issue)
+        if self._window is not None:
+            self._window.saw_issue(issue)
+        if self._throttled is not None and self._throttled.issue.type == issue.type:
+            self._calm_since = when.mono if issue.closed else None
+        ended, raised = f"{issue.type} ended", f"{issue.type} ({issue.severity}): {issue.sentence}"
+        self._note(when, ended if issue.closed else raised)
+
+    def intervention_chosen(self, when: Stamp, chosen: Intervention) -> None:
+        """Take in an intervention, now or before a restart: it is being carried out."""
+        known = self._episodes.open_types()
+        self._episodes.chose(chosen, when.mono)
+        self._window = Window(chosen, when.mono, self._pace.share(), known)
+        self._chosen += 1
+        self._last = (when.mono, chosen)
+        self._said.add(chosen.message)
+        self._off |= frozenset(chosen.details.get("plugins_failed", ()))
+        if chosen.kind is InterventionKind.CONTEXT_REINFORCEMENT:
+            self._reinforced, self._renewed = chosen, self._compactions
+        if chosen.kind is InterventionKind.RESOURCE_THROTTLING:
+            self._throttled, self._calm_since = chosen, None
+            self._limits = resource_throttling.from_json(chosen.details["limits"], self._limits)
+        self._note(when, f"{chosen.kind}: {chosen.reason}")
+
+    def intervention_judged(self, when: Stamp, judgement: Judgement) -> None:
+        """Take in whether the last intervention helped."""
+        self._window = None
+        self._episodes.judged(judgement)
+        self._note(when, judgement.sentence)
+
+    def person_asked(self, when: Stamp, need: PersonNeed) -> None:
+        """Take in that a person was asked."""
+        self._asked.add((need.reason, *_of_run(need.reason, need.issue)))
+        if need.reason not in (PersonReason.ROLLBACK_PROPOSED, PersonReason.BLOCKED):
+            self._episodes.answer_all()
+        self._note(when, f"a person was asked: {need.sentence}")
+
+    def limits_eased(self, when: Stamp, limits: LimitsInForce) -> None:
+        """Take in the limits that hold now that a throttling ended."""
+        self._limits, self._throttled, self._calm_since = limits, None, None
+        self._note(when, "limits were eased")
+
+    def restore_failed(self, when: Stamp, intervention: str, checkpoint: str, error: str) -> None:
+        """Take in that a rollback failed, and left the workspace as it was."""
+        self._episodes.restore_failed(intervention, error)
+        self._note(when, f"the rollback to {checkpoint} failed: {error}")
+
+    def review_made(self, when: Stamp, review: Review) -> None:
+        """Take in how risky the last call was that was blocked or warned of; other reviews change nothing."""
+        if review.decision in (Decision.BLOCK, Decision.WARN):
+            self._refused = (review.risk, when.mono)
+            self._changed()
+
+    def checkpoint_made(self) -> None:
+        """Take in that there is one more moment to go back to."""
+        self._changed()
 
     def observed(self, observation: Observation) -> None:
         """Take in one observation of the run."""
@@ -169,43 +201,14 @@ class Controller:
             case _:
                 pass
 
-    def _saw(self, seq: int, event: IssueSeen) -> None:
-        issue = event.issue
-        self._episodes.saw(issue)
-        if self._window is not None:
-            self._window.saw_issue(issue)
-        throttled = self._throttled is not None and self._throttled.issue.type == issue.type
-        if throttled:
-            self._calm_since = event.mono if issue.closed else None
-        self._note(
-            seq, event, f"{issue.type} ended" if issue.closed else f"{issue.type} ({issue.severity}): {issue.sentence}"
-        )
+    def _note(self, when: Stamp, what: str) -> None:
+        self._timeline.append(Moment(when.at, when.seq, what))
+        self._changed()
 
-    def _chose(self, seq: int, event: InterventionChosen) -> None:
-        chosen = event.intervention
-        known = self._episodes.open_types()
-        self._episodes.chose(chosen, event.mono)
-        self._window = Window(chosen, event.mono, self._pace.share(), known)
-        self._chosen += 1
-        self._last = (event.mono, chosen)
-        self._said.add(chosen.message)
-        self._off |= frozenset(chosen.details.get("plugins_failed", ()))
-        if chosen.kind is InterventionKind.CONTEXT_REINFORCEMENT:
-            self._reinforced, self._renewed = chosen, self._compactions
-        if chosen.kind is InterventionKind.RESOURCE_THROTTLING:
-            self._throttled, self._calm_since = chosen, None
-            self._limits = resource_throttling.from_json(chosen.details["limits"], self._limits)
-        self._note(seq, event, f"{chosen.kind}: {chosen.reason}")
-
-    def _asked_for(self, seq: int, event: PersonNeeded) -> None:
-        need = event.need
-        self._asked.add((need.reason, *_of_run(need.reason, need.issue)))
-        if need.reason not in (PersonReason.ROLLBACK_PROPOSED, PersonReason.BLOCKED):
-            self._episodes.answer_all()
-        self._note(seq, event, f"a person was asked: {need.sentence}")
-
-    def _note(self, seq: int, event: Event, what: str) -> None:
-        self._timeline.append(Moment(event.at, seq, what))
+    def _changed(self) -> None:
+        """Look again at what is due: what was in vain before need not be now."""
+        self._in_vain = None
+        self._due = self._episodes.due()
 
     # ── what is due ───────────────────────────────────────────────────────────────────────────────────────────────
 

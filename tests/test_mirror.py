@@ -45,6 +45,7 @@ WITHOUT = {
     # Tested by the module that is its whole use.
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/test_captures.py makes and reads them",
     "supervisor/core/wishes.py": "tests/supervisor/core/test_session.py wishes what each state refuses",
+    "supervisor/core/controller_events.py": "tests/interventions/test_controller.py plays whole runs through it",
     "supervisor/core/timers.py": "names; tests/supervisor/core/test_session.py starts and stops each",
     "supervisor/core/going_back.py": "a part of the fold: tests/supervisor/core/test_captures.py",
     "supervisor/runtime/allowance_api.py": "tests/end_to_end/test_reviews.py asks every route, and an agent is turned away",

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from interventions.contract import Situation
-from interventions.controller import Controller
+from interventions.controller import Controller, Stamp
 from monitors.review import NoFacts
 from supervisor.cli import common, terminal
 from supervisor.cli.tables import Column, table
@@ -180,7 +180,7 @@ class _Replayer:
         """What the controller would choose for the issue alone, with nothing tried before."""
         plugins, strategy = self._brought.answers(task), self._brought.strategy(task)
         controller = Controller(self._settings, task, None, plugins, strategy)
-        controller.remember(1, events.IssueSeen(agent="replay", at=0.0, mono=0.0, issue=issue))
+        controller.issue_seen(Stamp(seq=1, at=0.0, mono=0.0), issue)
         due = controller.next(Situation(agent="replay", task=task, id="replay-1", mono=0.0))
         return due.kind if isinstance(due, Intervention) else None
 

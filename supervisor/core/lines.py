@@ -1,11 +1,22 @@
 """A line of the CLI: the message in it, or what is known of one that cannot be read."""
 
-from supervisor.core.requests import Unread
+from dataclasses import dataclass
+
 from supervisor.protocol import messages
 from supervisor.protocol.errors import FrameError
 from supervisor.protocol.events import LinePassedOver, LineReceived
 
 TOO_LARGE = "This call is too large to be reviewed, so it was not run. Do it in smaller steps."
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line that cannot be read, with the request that waits for an answer to it, where it is one."""
+
+    problem: str
+    request_id: str | None
+    permission: bool = False
+    """Whether the request is a `can_use_tool`, which is answered in another form than a hook."""
 
 
 def read(event: LineReceived | LinePassedOver) -> messages.Message | Unread | None:

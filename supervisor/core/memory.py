@@ -16,17 +16,18 @@ from monitors.review.decide import may_hurry
 from supervisor.core import bypass, gate
 from supervisor.core.allowing import Allowances
 from supervisor.core.captures import CaptureRules, Captures
+from supervisor.core.controller_events import tell_controller
 from supervisor.core.foreseen import Foreseen
 from supervisor.core.going_back import GoingBack, Phase
 from supervisor.core.history import History
 from supervisor.core.issues import Issues
 from supervisor.core.limits import LIMITED, share
-from supervisor.core.lines import read
+from supervisor.core.lines import Unread, read
 from supervisor.core.observe import Observer, erred, sampled
 from supervisor.core.outage import Outage
 from supervisor.core.outbox import Outbox, message_id
 from supervisor.core.processes import Processes
-from supervisor.core.requests import Requests, Unread
+from supervisor.core.requests import Requests
 from supervisor.core.retries import Retries
 from supervisor.core.spending import NEAR, Questions, Spending
 from supervisor.core.stopping import Stopping
@@ -182,7 +183,7 @@ class Memory:
             case InputAccepted():
                 self.outbox.accepted(event.key)
             case ReviewMade():
-                self.controller.remember(seq, event)
+                tell_controller(self.controller, seq, event)
                 self.captures.remember(seq, event)
                 self._review(seq, event)
             case _:
@@ -192,7 +193,7 @@ class Memory:
 
     def _step(self, seq: int, event: AnyEvent) -> None:
         """Hand an event on to each part, and fold in what concerns several of them."""
-        self.controller.remember(seq, event)
+        tell_controller(self.controller, seq, event)
         self.captures.remember(seq, event)
         for part in (self.processes, self.stopping, self.requests, self.retries, self.untold, self.summary):
             part.remember(event)

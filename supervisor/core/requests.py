@@ -3,18 +3,9 @@
 from dataclasses import dataclass, field
 
 from supervisor.core.gate import Request
+from supervisor.core.lines import Unread
 from supervisor.core.timers import APPROVAL
 from supervisor.protocol.events import AnyEvent, ApprovalAsked, ApprovalGiven, TimerFired
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A line that cannot be read, with the request that waits for an answer to it, where it is one."""
-
-    problem: str
-    request_id: str | None
-    permission: bool = False
-    """Whether the request is a `can_use_tool`, which is answered in another form than a hook."""
 
 
 @dataclass(slots=True)

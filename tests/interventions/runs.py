@@ -7,6 +7,7 @@ from interventions.contract import Answer, Situation, Strategy
 from interventions.controller import Controller, Due, Easing
 from interventions.effectiveness import Record
 from interventions.settings import InterventionSettings
+from supervisor.core.controller_events import tell_controller
 from supervisor.protocol import events
 from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
 from supervisor.protocol.issues import Issue
@@ -46,7 +47,7 @@ class Run:
     def happened(self, event: events.AnyEvent) -> None:
         self.seq += 1
         self.journal.append((self.seq, event))
-        self.controller.remember(self.seq, event)
+        tell_controller(self.controller, self.seq, event)
 
     def saw(self, seen: Issue) -> None:
         self.happened(events.IssueSeen(**self.stamp(), issue=seen))

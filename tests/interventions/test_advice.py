@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from interventions.advice import COMBINED, SENSITIVE, Suggestion, suggestions
-from interventions.choosing import ASKED_A_PERSON
-from interventions.contract import Usage
+from interventions.contract import ASKED_A_PERSON, Usage
 from interventions.ladders import LADDERS
 from supervisor.config.model import Config
 from supervisor.protocol.interventions import Intervention

@@ -19,6 +19,7 @@ from interventions.settings import (
     SoftCorrectionSettings,
     StrategySettings,
 )
+from supervisor.core.controller_events import tell_controller
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action, Review
 from supervisor.protocol.errors import UsageError
@@ -459,7 +460,7 @@ def test_whatever_happens_limits_hold_and_the_journal_rebuilds_the_same_controll
         if isinstance(event, Observation):
             rebuilt.observed(event)
         else:
-            rebuilt.remember(seq, event)
+            tell_controller(rebuilt, seq, event)
     assert rebuilt.explain(run.now) == run.controller.explain(run.now)
     assert rebuilt.timeline == run.controller.timeline
 

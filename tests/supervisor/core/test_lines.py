@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.core.lines import TOO_LARGE, read
-from supervisor.core.requests import Unread
+from supervisor.core.lines import TOO_LARGE, Unread, read
 from supervisor.protocol import events, messages
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}

@@ -1,6 +1,7 @@
 """A request waits until it was answered or withdrawn, with all that it waits for."""
 
-from supervisor.core.requests import Requests, Unread
+from supervisor.core.lines import Unread
+from supervisor.core.requests import Requests
 from supervisor.protocol import events
 from supervisor.protocol.actions import Action
 from supervisor.protocol.messages import CanUseTool
