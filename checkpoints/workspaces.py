@@ -148,8 +148,9 @@ class Workspaces:
         try:
             return self._git.revparse_single(base).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError) as error:
+            because = "" if isinstance(error, KeyError) else f": {error}"  # a missing key is the name once more
             raise UsageError(
-                f"{base!r} names no commit of {self.project}: {error}.",
+                f"{base!r} names no commit of {self.project}{because}.",
                 way_out="Make a first commit, or name a branch or commit that is there.",
             ) from error
 

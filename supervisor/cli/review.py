@@ -21,6 +21,7 @@ from supervisor.cli.words import COLOURS, clean
 from supervisor.config.model import Config, Rule
 from supervisor.config.paths import home
 from supervisor.protocol.actions import Action, Context
+from supervisor.protocol.wording import MICRO, duration
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.review_settings import protected_paths
 from supervisor.runtime.reviewing import make_gate_reviewer, make_step_reviewer, own_rules
@@ -194,7 +195,7 @@ def _as_text(answer: bytes) -> str:
 
 def _explained(found: Explanation) -> Iterator[str]:
     for stage in found.stages:
-        yield f"{click.style(stage.name, bold=True)} ({stage.micros:.0f} µs)"
+        yield f"{click.style(stage.name, bold=True)} ({duration(stage.micros * MICRO)})"
         yield from (f"  {line}" for line in stage.lines)
     review = found.review
     yield f"{click.style(review.decision, fg=COLOURS[review.decision], bold=True)} risk {review.risk:.2f}, severity {review.severity}"

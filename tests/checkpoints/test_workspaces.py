@@ -22,6 +22,12 @@ def workspaces(workspace: Path, tmp_path: Path) -> Workspaces:
     return Workspaces(workspace, tmp_path / "agents")
 
 
+def test_a_base_that_is_not_there_is_named_once(workspaces: Workspaces) -> None:
+    with pytest.raises(UsageError) as refused:
+        workspaces.create("a3", "nowhere")
+    assert str(refused.value).count("nowhere") == 1
+
+
 def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: Workspaces, workspace: Path) -> None:
     made = workspaces.create("a3")
     assert git(Path(made.path), "branch", "--show-current").strip() == "chaperon/a3"

@@ -60,7 +60,7 @@ def test_a_rule_of_the_configuration_decides_as_it_does_at_the_gate(tmp_path: Pa
 
 def test_an_explanation_names_the_stages_and_ends_with_the_decision(tmp_path: Path) -> None:
     done = chaperon("explain", "rm -rf /etc", home=tmp_path)
-    stages = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("µs)")]
+    stages = [line.split()[0] for line in done.stdout.splitlines() if line.endswith(" ms)")]
     assert stages[:2] == ["read", "judge"]
     assert "block risk" in done.stdout
 
