@@ -77,6 +77,12 @@ async def states(daemon: Client) -> list[str]:
     return [agent["state"] for agent in await anyio.to_thread.run_sync(daemon.get, "/v1/agents")]
 
 
+async def over(daemon: Client) -> None:
+    """Wait until all have ended: a daemon that ends leaves those that work to the next one."""
+    while any(state not in ("done", "failed", "stopped", "lost") for state in await states(daemon)):
+        await anyio.sleep(0.5)
+
+
 async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> tuple[float, float, float]:
     """Start all, let them go at once, wait for all: seconds to start, the most megabytes, seconds of processor a second."""
     most = 0.0
@@ -92,8 +98,7 @@ async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> 
             most = max(most, resident_megabytes(pid))
             await anyio.sleep(1.0)
         busy = (sum(process.cpu_times()[:2]) - used) / (perf_counter() - began)
-        while any(state not in ("done", "failed", "stopped", "lost") for state in await states(daemon)):
-            await anyio.sleep(0.5)
+        await over(daemon)
     return started, most, busy
 
 

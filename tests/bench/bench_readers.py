@@ -17,7 +17,7 @@ import anyio
 import psutil
 
 from supervisor.cli.client import connect
-from tests.bench.bench_fleet import decisions, prepare, start
+from tests.bench.bench_fleet import decisions, over, prepare, start
 from tests.bench.bench_start import serving
 from tests.bench.figures import Figure, middle, percentile
 
@@ -109,8 +109,7 @@ async def play(
             await anyio.sleep(READ_SECONDS)
             phases.append((kind, began, perf_counter()))
             answers[kind] = await anyio.to_thread.run_sync(readers.end)
-        while not all((repository / "taken.json").exists() for repository in repositories):
-            await anyio.sleep(0.5)
+        await over(daemon)
     return phases, answers
 
 
