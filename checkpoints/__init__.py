@@ -1,4 +1,4 @@
-"""Effects on git and disk: capture a workspace, go back to it, and keep only what is worth keeping.
+"""Checkpoints of a workspace, kept in a git object store of our own.
 
 What a checkpoint holds of a workspace, and what going back does with the rest:
 
@@ -16,4 +16,16 @@ What a checkpoint holds of a workspace, and what going back does with the rest:
 | what a sparse checkout leaves out | left out, and not written by going back |
 | no commit yet, a detached HEAD, a rebase or merge under way | noted; files go back, the repository's state stays |
 | owners, extended attributes, hard links, times | left out |
+
+git/        Git's formats, read and written without running a program of the repository's choosing
+restore/    going back
+store/      the store of one project
+workspace/  a workspace as it is now
+choose      which checkpoint to go back to when a run went wrong
+durable     writing so that it is still there after the power went
+errors      what can go wrong with checkpoints, as types
+model       what a checkpoint is, what differs between two, and what going back does
+paths       names of files as text
+retention   which checkpoints to keep
+worktrees   a git worktree per agent
 """

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from checkpoints.model import Checkpoint, Reason
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.wording import counted
+from monitors.contract.issues import Issue
+from monitors.contract.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

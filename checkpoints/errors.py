@@ -1,6 +1,6 @@
 """What can go wrong with checkpoints, as types."""
 
-from supervisor.protocol.errors import ChaperonError
+from monitors.contract.errors import ChaperonError
 
 
 class CheckpointError(ChaperonError):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from supervisor.protocol.tasks import Limits
+from monitors.contract.tasks import Limits
 
 
 class Reason(StrEnum):

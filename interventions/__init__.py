@@ -1,1 +1,20 @@
-"""Pure: the five interventions, the controller that chooses among them, and recovery."""
+"""Pure: an issue in, an intervention out. Detectors and their issues come from `monitors`.
+
+choice/           which intervention is chosen, when, and whether it helped
+kinds/            the five kinds of interventions, weakest first, and the stages in which features are given up
+recovery/         going on after an agent ended before its task was done
+texts/            what agents are told
+advice            what to set otherwise after an emergency stop
+aftermath         what an agent left behind that was stopped, as it was looked for once its processes had gone
+approval          approval mode
+contract          what an intervention and a strategy are shown, and what they answer
+decisions         what is done about an issue, whether it helped, and the incident that tells of it
+effectiveness     whether interventions help
+goals             which goals of a task the agent's own to-do list says are done
+ladders           which kinds answer which pattern, weakest first
+recovery_options  the ways back from an emergency stop
+sanitise          take secrets out of what is kept for people to read
+settings          what the user may decide about interventions
+stop_report       the full report of an emergency stop, as the incident's file holds it
+words             the kinds of interventions, weakest first
+"""

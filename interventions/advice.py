@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from interventions.contract import ASKED_A_PERSON, Usage
+from interventions.decisions import Intervention
 from interventions.ladders import ladder_of
-from supervisor.protocol.interventions import Intervention
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits
 
 
 @dataclass(frozen=True, slots=True)

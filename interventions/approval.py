@@ -6,10 +6,10 @@ forbids. The agent cannot answer its own: `refuse_agent` is what every way of an
 
 from dataclasses import dataclass, replace
 
-from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.effects import ASK_FOR, is_one_of
-from supervisor.protocol.errors import UsageError
-from supervisor.protocol.words import Decision
+from monitors.contract.actions import Action, Review
+from monitors.contract.effects import ASK_FOR, is_one_of
+from monitors.contract.errors import UsageError
+from monitors.contract.words import Decision
 
 DENIED_BY_PERSON = "chaperon.denied-by-person"
 DEADLINE_PASSED = "chaperon.approval-deadline"
@@ -22,7 +22,7 @@ class ApprovalSettings:
     mode: str = "off"
     """`off`: never. `risky`: for what the reviewer warns of. `ask`: for each action with a side effect of the listed types."""
     require_approval_for: tuple[str, ...] = ASK_FOR
-    """Types of side effects, their groups and families; see `supervisor.protocol.effects`."""
+    """Types of side effects, their groups and families; see `monitors.contract.effects`."""
     auto_approve: tuple[str, ...] = ("Read", "Glob", "Grep", "LS", "TodoWrite")
     """Tools that never wait."""
     tools: tuple[str, ...] = ()

@@ -23,13 +23,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from interventions.decisions import LimitsInForce, Outcome
 from interventions.effectiveness import Record
-from supervisor.protocol.actions import Step
-from supervisor.protocol.interventions import LimitsInForce, Outcome
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Limits, Task
-from supervisor.protocol.todo import TodoItem
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
+from monitors.contract.actions import Step
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits, Task
+from monitors.contract.todo import TodoItem
 
 MAX_MESSAGE = 4_000
 """Longest message to the agent, in characters: about a thousand tokens, half a percent of the model's context. What is

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from supervisor.protocol.interventions import Judgement, Outcome
-from supervisor.protocol.words import InterventionKind
+from interventions.decisions import Judgement, Outcome
+from interventions.words import InterventionKind
 
 Z = 1.96
 """Standard deviations of a 95 % interval."""

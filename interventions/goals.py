@@ -7,8 +7,8 @@ agent's claim and a guess at words: it orders what is said again, and decides no
 import math
 from collections.abc import Sequence
 
-from interventions.words import words_of
-from supervisor.protocol.todo import TodoItem
+from interventions.texts.wording import words_of
+from monitors.contract.todo import TodoItem
 
 SHARE = 0.6
 """Share of a goal's words that an item must have: of three words two, of five three."""

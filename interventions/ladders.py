@@ -4,7 +4,7 @@ A kind that does not bear on a pattern is not on its ladder: tighter memory does
 does not bring a password. An emergency stop stands behind each ladder unless the type is listed as `NOT_STOPPED`.
 """
 
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
 
 SOFT, REINFORCE, THROTTLE, ROLLBACK, STOP = InterventionKind
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from interventions.approval import ApprovalSettings
 from interventions.contract import Usage
-from interventions.texts import OPENING
-from supervisor.protocol.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS
-from supervisor.protocol.errors import UsageError
-from supervisor.protocol.tasks import Limits, Task
-from supervisor.protocol.words import MonitoringLevel
+from interventions.texts.fields import OPENING
+from monitors.contract.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS
+from monitors.contract.errors import UsageError
+from monitors.contract.tasks import Limits, Task
+from monitors.contract.words import MonitoringLevel
 
 RESUME, ROLLBACK, APPROVE, ABORT = "resume_with_limits", "rollback_and_retry", "manual_approval", "abort"
 OPTIONS = (RESUME, ROLLBACK, APPROVE, ABORT)

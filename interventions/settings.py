@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class InterventionSettings:
     emergency_stop: EmergencyStopSettings = field(default_factory=EmergencyStopSettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     custom_prompts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Texts of the user's by issue type, one for each attempt, as `interventions.texts.load` checked them."""
+    """Texts of the user's by issue type, one for each attempt, as `interventions.texts.fields.load` checked them."""
 
     def allows(self, kind: InterventionKind) -> bool:
         """Whether the kind may be used at all."""

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from interventions import advice, recovery_options, sanitise
+from interventions.aftermath import Aftermath
 from interventions.contract import Usage
-from supervisor.protocol.actions import CHANGING_TOOLS, Step
-from supervisor.protocol.aftermath import Aftermath
-from supervisor.protocol.interventions import Intervention
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Task
+from interventions.decisions import Intervention
+from monitors.contract.actions import CHANGING_TOOLS, Step
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Task
 
 LAST_ACTIONS = 50
 """How many actions a report carries: what led to a stop is seldom older, and a person reads it in one sitting."""

@@ -1,10 +1,26 @@
-"""The words of a sentence that say what it is about."""
+"""The kinds of interventions, weakest first."""
 
-STOP_WORDS = frozenset({"with", "that", "this", "your", "from"})
-"""Words of more than three letters that two sentences share by chance; shorter ones are left out anyhow."""
+from enum import StrEnum
 
 
-def words_of(text: str) -> set[str]:
-    """Return its words of more than three letters, in lower case, without those that say nothing."""
-    words = (word.strip(".,:;!?\"'`()*").lower() for word in text.replace("_", " ").split())
-    return {word for word in words if len(word) > 3} - STOP_WORDS
+class InterventionKind(StrEnum):
+    """The five answers to an issue, weakest first."""
+
+    SOFT_CORRECTION = "soft_correction"
+    """A word in the agent's ear: a message into the running turn."""
+    CONTEXT_REINFORCEMENT = "context_reinforcement"
+    """The request, constraints and goals said again, with what matters now emphasised."""
+    RESOURCE_THROTTLING = "resource_throttling"
+    """Tighter limits on processes, tokens and rate, and the agent is told."""
+    CHECKPOINT_ROLLBACK = "checkpoint_rollback"
+    """Files and conversation go back to a good moment."""
+    EMERGENCY_STOP = "emergency_stop"
+    """Frozen, saved, ended: the whole process tree."""
+
+    @property
+    def rank(self) -> int:
+        """Place in the order, 0 for soft correction to 4 for emergency stop."""
+        return _KIND_RANKS[self]
+
+
+_KIND_RANKS = {kind: rank for rank, kind in enumerate(InterventionKind)}

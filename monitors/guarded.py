@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import Observation
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import Observation
 
 EVERYTHING: frozenset[type] = frozenset(get_args(Observation))
 """What a detector is shown that does not say what it watches."""

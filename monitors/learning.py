@@ -8,7 +8,7 @@ here is done by itself: the state is a value, and a new state is returned.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from supervisor.protocol.learning import Adjustment, IssueOutcome
+from monitors.contract.learning import Adjustment, IssueOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from supervisor.protocol.words import Severity
+from monitors.contract.words import Severity
 
 
 class Sensitivity(StrEnum):

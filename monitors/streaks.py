@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from supervisor.protocol.issues import Issue
+from monitors.contract.issues import Issue
 
 MAX_EVIDENCE = 20
 """Most events that an issue names, as the protocol promises."""

@@ -9,27 +9,27 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     # A kernel file in memory, once at the start.
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
-    ("supervisor/runtime/facts.py", frozenset({"_repository", "ignored", "kind", "real", "stamp", "text"})),
+    ("supervisor/runtime/filesystem.py", frozenset({"_repository", "ignored", "kind", "real", "stamp", "text"})),
     # What both ask of git: the path up to the worktree, and its configuration.
-    ("checkpoints/repository.py", frozenset({"open_worktree"})),
+    ("checkpoints/workspace/repository.py", frozenset({"open_worktree"})),
     # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.
-    ("supervisor/runtime/lookups.py", frozenset({"_entries", "_node", "_python", "moved_to", "owner_and_mode"})),
+    ("supervisor/runtime/assembly/workspace_facts.py", frozenset({"_entries", "_node", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
     ("tests/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),
-    ("tests/supervisor/runtime/test_metrics.py", frozenset({
+    ("tests/supervisor/runtime/daemon/test_metrics.py", frozenset({
         "test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port",
     })),
     ("tests/daemons.py", frozenset({"incidents", "records", "kinds", "events", "setup"})),
-    ("tests/supervisor/runtime/test_shim_loop.py", frozenset({
+    ("tests/supervisor/runtime/shim/test_loop.py", frozenset({
         "cpu_ticks", "test_a_shim_that_fails_ends_the_agent_and_writes_down_why",
         "test_frozen_processes_stand_still_and_go_on_when_thawed",
     })),
-    ("tests/supervisor/runtime/test_shims.py", frozenset({
+    ("tests/supervisor/runtime/processes/test_shim_client.py", frozenset({
         "test_an_agent_that_ended_alone_left_all_it_said", "test_an_agent_speaks_is_spoken_to_and_ends_with_a_record",
         "test_a_launch_that_nobody_waited_for_leaves_no_agent", "test_what_cannot_be_started_says_why",
     })),
-    ("tests/supervisor/runtime/test_leftovers.py", frozenset({
+    ("tests/supervisor/runtime/processes/test_leftovers.py", frozenset({
         "lose", "test_while_the_shim_lives_nothing_is_left_over", "test_a_lost_agent_has_no_record_and_nobody_listens",
         "test_a_process_with_another_nonce_is_nobody_of_ours",
         "test_those_that_cleared_their_environment_are_found_with_a_cgroup_and_without",

@@ -19,15 +19,15 @@ import orjson
 
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
-from supervisor.core.summary import Summary
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol.records import Record
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.exposition import exposition
-from supervisor.runtime.gathering import gather
-from supervisor.runtime.segments import read_records
+from supervisor.runtime.api.gathering import gather
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.exposition import exposition
+from supervisor.runtime.daemon.submission import Submission
+from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 
 STAND_IN = Path(__file__).parent / "kill" / "stand_in.py"
 

@@ -9,13 +9,15 @@ from typing import Any, cast, get_args
 
 import click
 
+from monitors.contract import effects
 from supervisor.cli.__main__ import COMMANDS, SAYS, main
-from supervisor.core import states, taking_over
-from supervisor.protocol import effects, events
-from supervisor.runtime.api import make_api
-from supervisor.runtime.metrics_api import metrics_routes
-from supervisor.runtime.outcome_api import outcome_routes
-from supervisor.runtime.recovery_api import recovery_routes
+from supervisor.core import states
+from supervisor.core.decisions import adoption
+from supervisor.protocol import events
+from supervisor.runtime.api.app import make_api
+from supervisor.runtime.api.metrics import metrics_routes
+from supervisor.runtime.api.outcomes import outcome_routes
+from supervisor.runtime.api.recovery import recovery_routes
 
 ROOT = Path(__file__).parent.parent
 
@@ -63,7 +65,7 @@ def states_as_mermaid() -> str:
 
 def taking_over_as_table() -> str:
     """What is due for an agent that a daemon takes over, by its state and by what was found of it."""
-    return taking_over.draw()
+    return adoption.draw()
 
 
 def commands_as_table() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from supervisor.runtime.disk import RealDisk
+from supervisor.runtime.journal.disk import RealDisk
 
 Mode = Literal["once", "dead"]
 

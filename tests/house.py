@@ -13,21 +13,22 @@ from typing import Any, TypeVar
 import anyio
 import psutil
 
-from interventions.resource_throttling import as_json
+from interventions.decisions import Intervention, LimitsInForce
+from interventions.kinds.resource_throttling import as_json
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
-from supervisor.core.summary import Summary
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.interventions import Intervention, LimitsInForce
-from supervisor.protocol.issues import Issue
 from supervisor.protocol.records import decode
-from supervisor.protocol.words import InterventionKind, Severity
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Use
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 from tests.support import kill_tree, real_claude_path
 
 SECONDS = 60.0

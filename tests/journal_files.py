@@ -4,7 +4,7 @@ from pathlib import Path
 
 from supervisor.protocol import records
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.segments import segment_path
+from supervisor.runtime.journal.reader import segment_path
 
 
 def write_journal(directory: Path, *sizes: int) -> list[bytes]:

@@ -19,9 +19,9 @@ from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Use
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 from tests.support import cli_environment, kill_tree, real_claude_path
 
 E = TypeVar("E", bound=events.Event)

@@ -7,16 +7,16 @@ from typing import Any, Self
 
 import orjson
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
-from supervisor.core.decide import SessionSettings
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.issues import Detector
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision, Severity
+from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.commands import Command, Record, SendLine
-from supervisor.protocol.issues import Detector
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision, Severity
 
 
 def verdict(decision: Decision, reasoning: str = "because", **more: Any) -> Review:

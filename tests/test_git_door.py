@@ -12,17 +12,17 @@ from tests.daemons import Base, ended, served
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints")
 
-DOOR = "checkpoints/gitrun.py"
+DOOR = "checkpoints/git/git_command.py"
 
 STARTERS = {
     DOOR: "git, on repositories of chaperon's own",
     "supervisor/runtime/doctor.py": "systemctl, by its path",
-    "supervisor/runtime/find_cli.py": "the CLI, for its version",
-    "supervisor/runtime/judging.py": "the CLI, as a judge",
+    "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
+    "supervisor/runtime/services/judging.py": "the CLI, as a judge",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
-    "supervisor/runtime/programs.py": "programs that the user's configuration names",
-    "supervisor/runtime/shims.py": "shims",
-    "supervisor/runtime/spawn.py": "the CLI",
+    "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
+    "supervisor/runtime/processes/shim_client.py": "shims",
+    "supervisor/runtime/shim/spawn.py": "the CLI",
 }
 """Modules that start programs, and which."""
 

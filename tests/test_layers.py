@@ -1,32 +1,32 @@
-"""Knowledge runs one way: protocol, then the pure packages, then core, then runtime, then the command line."""
+"""Knowledge runs one way: monitors, then interventions and checkpoints, then protocol, core, runtime, the command line."""
 
 import ast
+import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 
+PARTS = ("monitors", "interventions", "checkpoints")
+
 LAYERS = {
-    "supervisor.protocol": (),
-    "monitors": ("supervisor.protocol", "monitors"),
-    "interventions": ("supervisor.protocol", "interventions"),
-    "checkpoints": ("supervisor.protocol", "checkpoints"),
-    "supervisor.core": ("supervisor.protocol", "monitors", "interventions", "checkpoints"),
-    "supervisor.config": ("supervisor.protocol", "monitors", "interventions", "checkpoints"),
-    "supervisor.runtime": (
-        "supervisor.protocol", "monitors", "interventions", "checkpoints", "supervisor.core", "supervisor.config",
-    ),
-    "supervisor.testing": ("supervisor.protocol", "monitors", "interventions", "checkpoints"),
-    "supervisor.rehearsal": (
-        "supervisor.protocol", "monitors", "interventions", "checkpoints", "supervisor.core", "supervisor.config",
-        "supervisor.runtime",
-    ),
+    "monitors": (),
+    "interventions": ("monitors",),
+    "checkpoints": ("monitors",),
+    "supervisor.protocol": PARTS,
+    "supervisor.core": (*PARTS, "supervisor.protocol"),
+    "supervisor.config": (*PARTS, "supervisor.protocol"),
+    "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config"),
+    "supervisor.testing": (*PARTS, "supervisor.protocol"),
+    "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
+    "supervisor.runtime.shim": (),
 }  # fmt: skip
 """Each package, and the packages of ours that it may import beside itself."""
 
-PURE = ("supervisor.protocol", "supervisor.core", "monitors", "interventions")
+PURE = ("monitors", "interventions", "supervisor.protocol", "supervisor.core")
 """Packages that never touch files, clocks, processes or randomness."""
 
 IMPURE_MODULES = frozenset(
@@ -96,3 +96,53 @@ def test_a_forbidden_import_would_be_found(tmp_path: Path) -> None:
     path = tmp_path / "bad.py"
     path.write_text("def f():\n    import time\n    from os import path\n")
     assert set(imports(path)) == {"time", "os"}
+
+
+def packages() -> list[Path]:
+    return sorted(path.parent for top in OURS for path in (ROOT / top).rglob("__init__.py"))
+
+
+def arrows(package: Path) -> dict[str, set[str]]:
+    """Which folders and modules right in a package import which others there."""
+    prefix = ".".join(package.relative_to(ROOT).parts)
+    graph: dict[str, set[str]] = {}
+    for path in package.rglob("*.py"):
+        if path.parent == package and path.name == "__init__.py":
+            continue
+        here = path.relative_to(package).parts[0].removesuffix(".py")
+        for name in imported_modules(path):
+            if name.startswith(prefix + "."):
+                there = name.removeprefix(prefix + ".").split(".")[0]
+                if there != here:
+                    graph.setdefault(here, set()).add(there)
+    return graph
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Yield what a file imports, by the names of modules: `from package import module` is that module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                full = ROOT / node.module.replace(".", "/") / alias.name
+                is_module = full.with_suffix(".py").is_file() or (full / "__init__.py").is_file()
+                yield f"{node.module}.{alias.name}" if is_module else node.module
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_arrow_runs_back_up_within_a_package(package: Path) -> None:
+    """Folders and modules of one package can be put in an order in which each imports only what stands before it."""
+    try:
+        list(TopologicalSorter(arrows(package)).static_order())
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_no_detector_imports_another() -> None:
+    assert arrows(ROOT / "monitors/patterns") == {}
+
+
+def test_the_shim_imports_the_standard_library_alone() -> None:
+    known = sys.stdlib_module_names | {"supervisor"}
+    assert {name.split(".")[0] for path in sources("supervisor.runtime.shim") for name in imports(path)} <= known

@@ -8,36 +8,37 @@ from typing import Any
 
 import pytest
 
-from interventions import limit_guard
 from interventions.approval import ApprovalSettings
+from interventions.choice import limit_guard
 from interventions.contract import Usage
+from interventions.decisions import LimitsInForce
 from interventions.ladders import LADDERS
 from interventions.recovery_options import LEAST, STRICT_TOOLS, strict_limits
-from monitors.defaults import DetectorSettings, make_detectors
+from monitors.contract.actions import AGENT_TOOLS, CHANGING_TOOLS, SHELL_TOOLS, WEB_TOOLS
+from monitors.contract.tasks import Limits, Task
+from monitors.contract.words import Decision, Severity
+from monitors.detectors import DetectorSettings, make_detectors
 from monitors.review.catalogue import RISKS
-from monitors.review.own import RISKS as RISKS_OF_DECISIONS
 from monitors.review.tools import is_known
+from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from supervisor.cli.__main__ import COMMANDS, SAYS
-from supervisor.cli.view import _SHOWN
+from supervisor.cli.commands.view import _SHOWN
 from supervisor.cli.words import COLOURS
 from supervisor.config import model, patterns
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
 from supervisor.core import timers
+from supervisor.core.decisions.adoption import TABLE as TAKING_OVER
 from supervisor.core.limits import LIMITED
-from supervisor.core.reading import READERS
+from supervisor.core.observing.read_only import READERS
 from supervisor.core.states import TABLE as STEPS
-from supervisor.core.taking_over import TABLE as TAKING_OVER
 from supervisor.protocol import events
-from supervisor.protocol.actions import AGENT_TOOLS, CHANGING_TOOLS, SHELL_TOOLS, WEB_TOOLS
 from supervisor.protocol.commands import Launch
-from supervisor.protocol.interventions import LimitsInForce
-from supervisor.protocol.tasks import Limits, Task
-from supervisor.protocol.words import AgentState, Decision, Severity
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import check
 from supervisor.rehearsal.expect import Expect
-from supervisor.runtime import notifications
-from supervisor.runtime.launcher import arguments
-from supervisor.runtime.plugins import KINDS
+from supervisor.runtime.assembly.plugins import KINDS
+from supervisor.runtime.incidents import notifications
+from supervisor.runtime.processes.launcher import arguments
 
 
 def listed(annotation: Any) -> set[str]:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from interventions.decisions import EndCause
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt, context
-from interventions.recovery.known_errors import ErrorKind, recognise
 from interventions.recovery.usage_limits import Offset, wait_seconds
-from interventions.texts import OPENING
-from supervisor.protocol.interventions import EndCause
-from supervisor.protocol.wording import counted
+from interventions.texts.fields import OPENING
+from interventions.texts.known_errors import ErrorKind, recognise
+from monitors.contract.wording import counted
 
 
 class Follow(StrEnum):

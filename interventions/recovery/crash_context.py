@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interventions import texts
-from supervisor.protocol.actions import Step
+from interventions.texts import fields
+from monitors.contract.actions import Step
 
 MOST_FILES = 12
 """Files and items that are named; the rest is counted. The workspace has the truth, and git status shows it."""
@@ -44,8 +44,8 @@ class LastAttempt:
 def context(prompt: str, last: LastAttempt) -> str:
     """The message with which the next attempt begins."""
     lines = [
-        f"{texts.OPENING}This task was under way before and its agent ended early ({last.how}).",
-        *([] if last.same_session else [f"What was asked: {texts.cut(prompt, 4_000)}"]),
+        f"{fields.OPENING}This task was under way before and its agent ended early ({last.how}).",
+        *([] if last.same_session else [f"What was asked: {fields.cut(prompt, 4_000)}"]),
         f"Attempts before this one: {last.number}.",
         *_workspace(last),
         *_log(last),
@@ -68,7 +68,7 @@ def _log(last: LastAttempt) -> list[str]:
         ("Still open", _files(last.still_open)),
         ("Tests", last.tests),
         ("Last commit", last.last_commit),
-        ("Last actions", "; ".join(f"{step.tool} {texts.cut(step.summary, 100)}" for step in list(last.history)[-3:])),
+        ("Last actions", "; ".join(f"{step.tool} {fields.cut(step.summary, 100)}" for step in list(last.history)[-3:])),
     )
     found = [f"- {name}: {value}" for name, value in rows if value]
     return ["What is known of the last attempt:", *found] if found else []

@@ -2,10 +2,31 @@
 
 reviewer = make_reviewer(ReviewSettings(profile="strict"))
 reviewer.review(Action("Bash", {"command": "rm -rf ~"}), Context()).decision
+
+checks/       checks that hold for every program
+knowledge/    what programs do, as tables by family
+languages/    code given to interpreters
+programs/     programs whose effect depends on which paths they are given, a module for each kind of doing
+rules/        the language of rules
+scene/        where an action would run
+shell/        bash as the reviewer reads it
+verdict/      from findings to one decision with its reasons
+allowances    allowances
+as_json       `chaperon review --jsonl`
+catalogue     the rules as people see them
+chain         reviewers behind one another, and what counts where one of them raises
+commands      what a call hands to a shell
+explain       a review stage by stage, with the time that each took
+prediction    after execution
+reviewer      the reviewer
+script_files  script files as programs of their own
+settings      what a person may set about reviews
+tools         the tools that are not a shell
+user_rules    the user's own rules
 """
 
-from monitors.review.facts import Facts, NoFacts
 from monitors.review.reviewer import StepReviewer, make_reviewer
+from monitors.review.scene.lookups import Facts, NoFacts
 from monitors.review.settings import ReviewSettings
 
 __all__ = ["Facts", "NoFacts", "ReviewSettings", "StepReviewer", "make_reviewer"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.words import Decision
+from monitors.contract.actions import Action, Review
+from monitors.contract.words import Decision
 
 NEVER = ("chaperon.", "process.kill-guard", "reviewer.failed")
 """How the rules begin that nobody is excused from: an allowance could be had by an agent that talks a person into it, and

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from monitors.review import levels
+from monitors.contract.effects import EffectType, as_effect_type
 from monitors.review.knowledge.book import PROGRAMS, RULES
 from monitors.review.languages.interpreters import code_uses
-from monitors.review.patterns import PatternError, compiled
-from monitors.review.rules import Rule, RuleBook
+from monitors.review.rules import levels
+from monitors.review.rules.patterns import PatternError, compiled
+from monitors.review.rules.rules import Rule, RuleBook
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.walk import Walk
-from supervisor.protocol.effects import EffectType, as_effect_type
 
 RISKS = {
     "reads": levels.READS,

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 
-from monitors.review import definitions, grounds, levels
+from monitors.contract.actions import Context
 from monitors.review.checks.lookalikes import hidden_text
-from monitors.review.findings import Finding, effect
-from monitors.review.judge import judge
 from monitors.review.languages.interpreters import code_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
-from monitors.review.places import TMPDIR
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene import agent_definitions
+from monitors.review.scene.places import TMPDIR
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.walk import Walk
-from supervisor.protocol.actions import Context
+from monitors.review.verdict import grounds
+from monitors.review.verdict.assess import judge
 
 Seen = tuple[Finding, Invocation]
 """A finding and the command in which it was found."""
@@ -43,7 +45,7 @@ def command_findings(
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    defined = [found for path, text in walk.files.items() for found in definitions.written(scene, path, text)]
+    defined = [found for path, text in walk.files.items() for found in agent_definitions.written(scene, path, text)]
     whole = [found for found in (*_understood(walk), hidden_text(command), *defined) if found is not None]
     return [*(finding for finding, _ in seen), *whole], seen
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from monitors.contract.actions import Action, Context, Review
 from monitors.review.reviewer import StepReviewer
-from supervisor.protocol.actions import Action, Context, Review
 
 
 @dataclass(frozen=True, slots=True)

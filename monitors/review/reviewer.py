@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from monitors.contract.actions import Action, Context, Factor, Review
+from monitors.contract.words import Decision, MonitoringLevel, Severity
 from monitors.review import tools
 from monitors.review.commands import Seen, command_findings
-from monitors.review.decide import decision, watched_at
-from monitors.review.facts import Facts, NoFacts
-from monitors.review.findings import Finding, severity_of
 from monitors.review.knowledge.book import PROGRAMS, RULES
-from monitors.review.places import Places
-from monitors.review.rationality import Rationality, rationality
-from monitors.review.rewrites import masked_input, rewritten
-from monitors.review.risk import Risk, RiskCalculator, StandardRisk
-from monitors.review.rules import RuleBook
-from monitors.review.scene import Scene
+from monitors.review.rules.findings import Finding, severity_of
+from monitors.review.rules.rules import RuleBook
+from monitors.review.scene.lookups import Facts, NoFacts
+from monitors.review.scene.places import Places
+from monitors.review.scene.scene import Scene
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.launch import LAUNCHER_NAMES
-from supervisor.protocol.actions import Action, Context, Factor, Review
-from supervisor.protocol.words import Decision, MonitoringLevel, Severity
+from monitors.review.verdict.decision import decision, watched_at
+from monitors.review.verdict.rationality import Rationality, rationality
+from monitors.review.verdict.rewrites import masked_input, rewritten
+from monitors.review.verdict.risk import Risk, RiskCalculator, StandardRisk
 
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
@@ -35,7 +35,7 @@ def make_reviewer(
 
     Args:
         settings: what a person has set; the defaults where None.
-        facts: the file system and git, as `supervisor.runtime.facts` looks them up; nothing is known where None.
+        facts: the file system and git, as `supervisor.runtime.filesystem` looks them up; nothing is known where None.
         risk: another way to weigh findings, from a plugin.
     """
     return StepReviewer(settings or ReviewSettings(), facts or NoFacts(), risk or StandardRisk())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitors.review.rules import Rule
+from monitors.review.rules.rules import Rule
 
 Profile = Literal["standard", "strict", "container"]
 """Where an action is judged."""

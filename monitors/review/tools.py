@@ -7,12 +7,14 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from monitors.review import definitions, grounds, levels
-from monitors.review.after import masked
-from monitors.review.findings import Finding, effect
+from monitors.contract.actions import SHELL_TOOLS
+from monitors.review.prediction import masked
 from monitors.review.programs.writing import writes_path
-from monitors.review.scene import Scene
-from supervisor.protocol.actions import SHELL_TOOLS
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene import agent_definitions
+from monitors.review.scene.scene import Scene
+from monitors.review.verdict import grounds
 
 MAX_TEXT = 100_000
 """Most characters looked at of one text in a tool's input."""
@@ -93,7 +95,7 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     grounds.of_target(scene, absolute)
     yield writes_path(scene, absolute)
     for name in ("content", "new_string", "new_source"):
-        yield from definitions.written(scene, absolute, text(given, name))
+        yield from agent_definitions.written(scene, absolute, text(given, name))
     written = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(written) != written:
         yield Finding(
@@ -240,7 +242,7 @@ def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None
         "",
         effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
     )
-    yield from definitions.subagent_used(scene, text(given, "subagent_type")[:500])
+    yield from agent_definitions.subagent_used(scene, text(given, "subagent_type")[:500])
 
 
 def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -250,7 +252,7 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 
 
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    yield from definitions.skill_used(scene, text(given, "skill", "command").lstrip("/")[:500])
+    yield from agent_definitions.skill_used(scene, text(given, "skill", "command").lstrip("/")[:500])
 
 
 def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

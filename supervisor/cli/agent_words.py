@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from monitors.contract.wording import counted, dollars, duration
 from supervisor.cli import terminal
 from supervisor.cli.tables import Column
 from supervisor.cli.words import clean, local, when
-from supervisor.protocol.wording import counted, dollars, duration
 
 COLUMNS = (
     Column("AGENT"),

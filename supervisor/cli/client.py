@@ -15,12 +15,12 @@ from urllib.parse import urlencode
 
 import h11
 
+from monitors.contract import anyjson
+from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.config.paths import hosts
-from supervisor.protocol import anyjson
-from supervisor.protocol.errors import ChaperonError, UsageError
 from supervisor.protocol.lines import LineSplitter, OversizedLine
 from supervisor.protocol.words import VERSION_HEADER
-from supervisor.runtime.credentials import stranger
+from supervisor.runtime.shim.credentials import stranger
 
 CONNECT_SECONDS = 5.0
 """How long a daemon may take to accept: it does so at once, unless it has just been started."""

@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import click
 
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
 from supervisor.config.paths import Places, places, sockets_to_try
-from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from supervisor.config.load import Loaded

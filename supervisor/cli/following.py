@@ -10,9 +10,9 @@ from contextlib import suppress
 from io import UnsupportedOperation
 from typing import Any, NamedTuple
 
+from monitors.contract import anyjson
 from supervisor.cli import common, terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, Wait
-from supervisor.protocol import anyjson
 
 RETRY_SECONDS = 0.2
 """Between two looks for a daemon that went away: a restart takes seconds, and a look microseconds."""

@@ -5,16 +5,16 @@ from typing import Any
 
 import click
 
+from monitors.contract import anyjson
+from monitors.contract.errors import NotFoundError
 from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
-from supervisor.cli.export import INCIDENTS, JOURNAL, Export
+from supervisor.cli.commands.export import INCIDENTS, JOURNAL, Export
+from supervisor.cli.commands.view import View
 from supervisor.cli.following import Lines, Output, Told, events, follow_events, follow_incidents, last_lines, told
 from supervisor.cli.incident_words import portrait
 from supervisor.cli.times import Moment
-from supervisor.cli.view import View
 from supervisor.cli.words import COLOURS, clean, local
-from supervisor.protocol import anyjson
-from supervisor.protocol.errors import NotFoundError
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from supervisor.protocol import anyjson
+from monitors.contract import anyjson
 from supervisor.protocol.plain import ACTS, spelled
 
 _OURS = r"\x1b\[(?:[0-2]|22|3[1-7]|9[1-7])m"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from supervisor.protocol.actions import subject_of
+from monitors.contract.actions import subject_of
 
 WIDTH = 160
 """Characters of what an agent says or does that are shown; the journal has all of it."""

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import orjson
 
-from monitors.review import definitions
-from monitors.review.after import masked
-from monitors.review.secret_names import names_secret
+from monitors.review.prediction import masked
+from monitors.review.scene import agent_definitions
+from monitors.review.scene.secret_names import names_secret
 from supervisor.protocol.settings import Brought
 
 HELPERS = (
@@ -114,7 +114,7 @@ def _of(file: SettingsFile) -> Iterator[_Thing]:
         yield Brought("unread", file.path, file.path, file.problem), file.problem
         return
     if file.role == "definition":
-        if brings := definitions.brings(file.text.decode(errors="replace")):
+        if brings := agent_definitions.brings(file.text.decode(errors="replace")):
             yield Brought("definition", file.path, file.path, " and ".join(brings)), file.text.hex()
         return
     given = read_object(file.text)

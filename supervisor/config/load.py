@@ -14,12 +14,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from monitors.contract.errors import UsageError
 from supervisor.config import problems
 from supervisor.config.base import Section
 from supervisor.config.model import Config
 from supervisor.config.paths import config_home, home
 from supervisor.config.yaml_tree import Document, YamlError, parse
-from supervisor.protocol.errors import UsageError
 
 FILE_NAME = "chaperon.yaml"
 

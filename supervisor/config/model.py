@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from monitors.contract.effects import ASK_FOR, as_effect_type, check_names
+from monitors.contract.tasks import Limits
+from monitors.contract.words import Decision
 from supervisor.config.base import (
     AbsolutePath,
     Count,
@@ -25,9 +28,6 @@ from supervisor.config.base import (
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import Patterns, Progress
-from supervisor.protocol.effects import ASK_FOR, as_effect_type, check_names
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import Decision
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -166,7 +166,7 @@ def _effect(value: str) -> str:
 class KnownRule(Section):
     """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called.
 
-    `monitors/review/patterns.py` describes the language; `chaperon rules` lists the built-in ones.
+    `monitors/review/rules/patterns.py` describes the language; `chaperon rules` lists the built-in ones.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -339,7 +339,7 @@ class Channel(Section):
     """A way to tell people of incidents."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    """What `interventions.emergency_stop.notification_channels` and incidents call it: lower case letters, digits,
+    """What `interventions.kinds.emergency_stop.notification_channels` and incidents call it: lower case letters, digits,
     hyphens and underscores."""
     url: Annotated[str, AfterValidator(_address)] = Field(repr=False)
     """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
@@ -374,7 +374,7 @@ class Audit(Section):
     """What the daemon says on standard error, and all that is worse."""
     retain_days: Days | None = None
     """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
-    reports, for which `interventions.emergency_stop` says how long. The journal and the incident log stay: every
+    reports, for which `interventions.kinds.emergency_stop` says how long. The journal and the incident log stay: every
     start may have to be rebuilt from them."""
     exporters: Annotated[tuple[ExporterSettings, ...], Field(strict=False)] = ()
     """Systems to which what happens is sent; those of plugins are named by `plugins.exporters`."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from supervisor.protocol.errors import ChaperonError
+from monitors.contract.errors import ChaperonError
 
 SOCKET_NAME = "chaperon.sock"
 

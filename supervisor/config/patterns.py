@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from monitors.defaults import DetectorSettings
+from monitors.detectors import DetectorSettings
 from supervisor.config.base import Count, Expression, Seconds, Section, Share, Switchable, Texts
 
 _DEFAULT = DetectorSettings()

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from interventions.effectiveness import Record
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.costs import Costs
-from supervisor.core.lessons import Lessons
+from supervisor.core.fold.summary import Summary
+from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
-from supervisor.core.summary import Summary
 from supervisor.core.trusts import Trusts
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
-from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.events import (
     AftermathSeen,
     AgentAdopted,

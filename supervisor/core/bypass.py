@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from monitors.contract.issues import Issue
+from monitors.contract.observations import ToolReturned
+from monitors.contract.words import Decision, Severity
 from supervisor.core.gate import Request
 from supervisor.protocol.events import ReviewMade
-from supervisor.protocol.issues import Issue
 from supervisor.protocol.messages import HookCallback
-from supervisor.protocol.observations import ToolReturned
-from supervisor.protocol.words import Decision, Severity
 
 TYPE = "gate_bypassed"
 """The issue's type; its key is the call's id."""

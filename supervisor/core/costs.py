@@ -1,6 +1,6 @@
 """What all agents have spent together, kept up with their summaries: in all, and by day."""
 
-from supervisor.core.summary import Summary
+from supervisor.core.fold.summary import Summary
 
 
 class Costs:

@@ -6,11 +6,11 @@ answer would make the CLI run the tool, so there is none.
 
 from collections.abc import Mapping
 
+from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision, Severity
 from supervisor.protocol import control
-from supervisor.protocol.actions import Action, Context, Review, Reviewer
-from supervisor.protocol.issues import Issue
 from supervisor.protocol.messages import CanUseTool, HookCallback
-from supervisor.protocol.words import Decision, Severity
 
 Request = HookCallback | CanUseTool
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from interventions.contract import Usage
-from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.effects import EffectType
-from supervisor.protocol.issues import Issue
+from monitors.contract.actions import Action, Review
+from monitors.contract.effects import EffectType
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits
+from monitors.contract.words import Decision, Severity
 from supervisor.protocol.prices import Spent
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import Decision, Severity
 
 LIMIT_REACHED = "limit_reached"
 """The issue's type; its key is the limit's name."""

@@ -7,14 +7,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
+from interventions.decisions import LimitsInForce
+from interventions.words import InterventionKind
+from monitors.contract.actions import Reviewer
+from monitors.contract.issues import Detector
 from monitors.review.allowances import Allowance
-from supervisor.core import wishes
-from supervisor.core.decide import Decider, SessionSettings, Surroundings
-from supervisor.core.going_back import Phase
-from supervisor.core.memory import Memory
-from supervisor.core.summary import Summary
-from supervisor.core.taking_over import TABLE, Found, Todo
+from supervisor.core.decisions import validation
+from supervisor.core.decisions.adoption import TABLE, Found, Todo
+from supervisor.core.decisions.decide import Decider, SessionSettings, Surroundings
+from supervisor.core.fold.memory import Memory
+from supervisor.core.fold.rollback import Phase
+from supervisor.core.fold.summary import Summary
 from supervisor.core.timers import (
     APPROVAL,
     COMMANDS,
@@ -27,7 +31,6 @@ from supervisor.core.timers import (
     SETTLE,
     STANDSTILL,
 )
-from supervisor.protocol.actions import Reviewer
 from supervisor.protocol.commands import (
     ApplyLimits,
     Capture,
@@ -63,9 +66,7 @@ from supervisor.protocol.events import (
     TaskSubmitted,
 )
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.interventions import LimitsInForce
-from supervisor.protocol.issues import Detector
-from supervisor.protocol.words import AgentState, InterventionKind, Rung
+from supervisor.protocol.words import AgentState, Rung
 
 
 class Session:
@@ -176,7 +177,7 @@ class Session:
 
     def check(self, wish: AnyEvent) -> None:
         """Refuse a person's wish that cannot be, before it is journalled; raises like `wishes.check`."""
-        wishes.check(self._known, wish)
+        validation.check(self._known, wish)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is known, deciding nothing."""

@@ -6,7 +6,7 @@ steps that would have been legal.
 
 from enum import StrEnum
 
-from supervisor.protocol.errors import IllegalStepError
+from monitors.contract.errors import IllegalStepError
 from supervisor.protocol.words import AgentState
 
 

@@ -1,4 +1,4 @@
-"""What the core asks the runtime to do. `supervisor.runtime.runner` is the only place that performs them.
+"""What the core asks the runtime to do. `supervisor.runtime.daemon.runner` is the only place that performs them.
 
 A command says what, never how. Each can be asked for twice and has its effect once: lines carry a key that the shim
 remembers, and freezing, ending and closing are what they are however often they are done.
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from supervisor.protocol.actions import Review
+from interventions.decisions import Incident, LimitsInForce
+from monitors.contract.actions import Review
+from monitors.contract.tasks import Task
 from supervisor.protocol.events import AnyEvent
-from supervisor.protocol.interventions import Incident, LimitsInForce
 from supervisor.protocol.moments import RunMoment
-from supervisor.protocol.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from supervisor.protocol.actions import Action, Review
-from supervisor.protocol.aftermath import Aftermath
+from interventions.aftermath import Aftermath
+from interventions.decisions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
+from monitors.contract.actions import Action, Review
+from monitors.contract.issues import Issue
+from monitors.contract.learning import Adjustment, IssueOutcome
+from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.interventions import Incident, Intervention, Judgement, LimitsInForce, PersonNeed, Recovery
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.learning import Adjustment, IssueOutcome
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.settings import Brought
-from supervisor.protocol.tasks import Task
 from supervisor.protocol.words import AgentState, Rung
 
 
@@ -242,7 +242,7 @@ class TreeEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesSeen(Event):
-    """A look at the agent's process tree that told something new; see `supervisor.runtime.sampling` for how often."""
+    """A look at the agent's process tree that told something new; see `supervisor.runtime.services.sampling` for how often."""
 
     memory_mb: float
     """Resident memory of the tree, in MiB."""
@@ -261,7 +261,7 @@ class ResourcesSeen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswered(Event):
-    """A model was asked whether the agent is stuck; see `supervisor.runtime.judging`."""
+    """A model was asked whether the agent is stuck; see `supervisor.runtime.services.judging`."""
 
     step: int
     """How many steps the agent had made."""

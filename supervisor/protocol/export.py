@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from supervisor.protocol.words import Severity
+from monitors.contract.words import Severity
 
 Wanted = Literal["journal", "incidents"]
 """All records of the journal, or its incidents alone."""

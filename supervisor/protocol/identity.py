@@ -21,4 +21,4 @@ class Identity:
     started_at: float
     """Unix time."""
     mark: int = 0
-    """The hard limit that every process of the launch has inherited (`supervisor.runtime.marks`); 0 if they carry none."""
+    """The hard limit that every process of the launch has inherited (`supervisor.runtime.shim.marks`); 0 if they carry none."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AliasPath, Field, InstanceOf, TypeAdapter, ValidationError
 
-from supervisor.protocol.errors import FrameError
+from monitors.contract.errors import FrameError
 from supervisor.protocol.retrying import Retrying
 
 Json = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 import re
 
-from supervisor.protocol.anyjson import ACTING
+from monitors.contract.anyjson import ACTING
 
 ACTS = rf"[\x00-\x08\x0b-\x1f\ud800-\udfff{ACTING}]"
 """A character that a terminal or a reader of lines obeys, or that cannot be written at all; line breaks and tabs are none."""

@@ -26,8 +26,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from supervisor.protocol import anyjson
-from supervisor.protocol.errors import ChaperonError
+from monitors.contract import anyjson
+from monitors.contract.errors import ChaperonError
 from supervisor.protocol.events import AnyEvent, Event, TaggedEvent
 
 FORMAT = 1

@@ -3,68 +3,6 @@
 from enum import StrEnum
 
 
-class Decision(StrEnum):
-    """The reviewer's answer to an action."""
-
-    ALLOW = "allow"
-    """It runs as asked."""
-    WARN = "warn"
-    """It runs, and the model is told what to mind."""
-    BLOCK = "block"
-    """It does not run, and the model is told why and what to do instead."""
-    MODIFY = "modify"
-    """It runs with a changed input; both forms are journalled and the model is told."""
-
-
-class Severity(StrEnum):
-    """How much harm a side effect, an issue or an incident means, least first."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
-
-    @property
-    def rank(self) -> int:
-        """Place in the order, 0 for low to 3 for critical; severities are compared by it, never by their text."""
-        return _RANKS[self]
-
-
-_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
-
-
-class MonitoringLevel(StrEnum):
-    """How closely one agent is watched, beside what the configuration says for all."""
-
-    NORMAL = "normal"
-    """As configured."""
-    STRICT = "strict"
-    """Detectors speak as early as at high sensitivity, and a call is blocked from the risk on from which it is usually warned of."""
-
-
-class InterventionKind(StrEnum):
-    """The five answers to an issue, weakest first."""
-
-    SOFT_CORRECTION = "soft_correction"
-    """A word in the agent's ear: a message into the running turn."""
-    CONTEXT_REINFORCEMENT = "context_reinforcement"
-    """The request, constraints and goals said again, with what matters now emphasised."""
-    RESOURCE_THROTTLING = "resource_throttling"
-    """Tighter limits on processes, tokens and rate, and the agent is told."""
-    CHECKPOINT_ROLLBACK = "checkpoint_rollback"
-    """Files and conversation go back to a good moment."""
-    EMERGENCY_STOP = "emergency_stop"
-    """Frozen, saved, ended: the whole process tree."""
-
-    @property
-    def rank(self) -> int:
-        """Place in the order, 0 for soft correction to 4 for emergency stop."""
-        return _KIND_RANKS[self]
-
-
-_KIND_RANKS = {kind: rank for rank, kind in enumerate(InterventionKind)}
-
-
 class AgentState(StrEnum):
     """Where an agent is in its life. The legal steps are the table in `supervisor.core.states`."""
 
@@ -105,7 +43,7 @@ VERSION_HEADER = "chaperon-version"
 
 
 class Rung(StrEnum):
-    """The rungs of the stop ladder, gentlest first. What each waits for is in `supervisor.core.ladder`."""
+    """The rungs of the stop ladder, gentlest first. What each waits for is in `supervisor.core.decisions.stop_ladder`."""
 
     INTERRUPT = "interrupt"
     """The running tool and turn end; the CLI lives."""

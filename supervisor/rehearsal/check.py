@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from supervisor.protocol.actions import Review
-from supervisor.protocol.interventions import Incident, Intervention
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.wording import counted
+from interventions.decisions import Incident, Intervention
+from monitors.contract.actions import Review
+from monitors.contract.issues import Issue
+from monitors.contract.wording import counted
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.expect import DecisionExpected, Expect, FileExpected, InterventionExpected, ToldExpected
 from supervisor.rehearsal.scenario import Scenario

@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from interventions.words import InterventionKind
+from monitors.contract.words import Decision, Severity
 from supervisor.config.base import Section
-from supervisor.protocol.words import AgentState, Decision, InterventionKind, Severity
+from supervisor.protocol.words import AgentState
 
 
 def one_or_many(value: Any) -> Any:

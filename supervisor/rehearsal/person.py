@@ -5,14 +5,14 @@ from functools import partial
 
 import anyio
 
+from monitors.contract.errors import ChaperonError
 from supervisor.protocol import events
-from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.records import decode
 from supervisor.rehearsal.check import Finding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
-from supervisor.runtime import rollbacks
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.services import rollbacks
 
 NAME = "rehearsal"
 """Who the person is, in the journal."""

@@ -10,14 +10,14 @@ import anyio
 import anyio.to_thread
 from pydantic import ValidationError
 
+from interventions.decisions import Incident, Intervention
+from monitors.contract.actions import Review
+from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.issues import Issue
 from supervisor.config import paths
 from supervisor.config.model import Config
 from supervisor.config.problems import explain
 from supervisor.protocol import events
-from supervisor.protocol.actions import Review
-from supervisor.protocol.errors import ChaperonError, UsageError
-from supervisor.protocol.interventions import Incident, Intervention
-from supervisor.protocol.issues import Issue
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scratch
@@ -25,8 +25,8 @@ from supervisor.rehearsal.check import Finding, Outcome, check
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.person import Person
 from supervisor.rehearsal.scenario import Places, Scenario, policy_of
+from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 
 AGENT = "rehearsal"
 

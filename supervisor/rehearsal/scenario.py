@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.config.base import Pause, Section, truth_value
 from supervisor.config.model import Config, PermissionMode
 from supervisor.config.problems import explain, nearest
 from supervisor.config.yaml_tree import Document, YamlError, parse
-from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.rehearsal import script as scripts
 from supervisor.rehearsal.expect import Expect, Texts, one_or_many
 

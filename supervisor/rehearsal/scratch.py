@@ -10,9 +10,9 @@ import anyio
 import anyio.to_thread
 
 from checkpoints.errors import CheckpointError
-from checkpoints.gitrun import run_git
+from checkpoints.git.git_command import run_git
+from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import LONGEST_SOCKET_PATH, SOCKET_NAME
-from supervisor.protocol.errors import ChaperonError
 from supervisor.rehearsal.scenario import File, Places, Scenario
 
 IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "commit.gpgsign": "false"}

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import orjson
 
-from checkpoints import gitrun
-from checkpoints.notes import try_watching
+from checkpoints.git import git_command
+from checkpoints.workspace.notes import try_watching
+from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
-from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import VERSION_HEADER
-from supervisor.runtime.containment import CONTROLLERS, is_delegated, own_group
-from supervisor.runtime.credentials import stranger
-from supervisor.runtime.find_cli import MEASURED, find_cli
 from supervisor.runtime.preflight import try_out
+from supervisor.runtime.processes.cgroups import CONTROLLERS, is_delegated, own_group
+from supervisor.runtime.processes.find_cli import MEASURED, find_cli
+from supervisor.runtime.shim.credentials import stranger
 
 OLDEST_PYTHON = (3, 11)
 """As in pyproject.toml."""
@@ -137,7 +137,7 @@ def claude(around: Surroundings) -> Finding:
 
 def git(around: Surroundings) -> Finding:
     """Whether there is a git for workspaces and checkpoints."""
-    path, answer = gitrun.version(around.environ.get("PATH", os.defpath))
+    path, answer = git_command.version(around.environ.get("PATH", os.defpath))
     found = re.search(r"(\d+)\.(\d+)\S*", answer)
     mend = f"Install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer."
     if path is None or found is None:

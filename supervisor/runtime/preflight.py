@@ -12,18 +12,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from interventions.strategies import strategy_of
+from interventions.choice.strategies import strategy_of
+from monitors.contract.errors import ChaperonError
+from monitors.contract.tasks import Task
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded
 from supervisor.config.model import Config
-from supervisor.protocol.errors import ChaperonError
-from supervisor.protocol.tasks import Task
-from supervisor.runtime import plugins
-from supervisor.runtime.answering import Brought
+from supervisor.runtime.assembly import plugins
+from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.review_settings import review_settings
+from supervisor.runtime.assembly.settings import controller_settings, detector_settings
 from supervisor.runtime.exporters import make_exporters
-from supervisor.runtime.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
-from supervisor.runtime.review_settings import review_settings
-from supervisor.runtime.settings import controller_settings, detector_settings
+from supervisor.runtime.incidents.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _channels(config: Config) -> Iterator[Flaw]:
     known = {channel.name for channel in channels}
     unknown = [name for name in stop.notification_channels if name not in known]
     if unknown and (channels or "notification_channels" in stop.model_fields_set):
-        says = f"interventions.emergency_stop.notification_channels: no channel is named {', '.join(unknown)}"
+        says = f"interventions.kinds.emergency_stop.notification_channels: no channel is named {', '.join(unknown)}"
         yield Flaw(f"{says}; there are: {', '.join(sorted(known)) or 'none'}.", "They are passed over.", harmless=True)
 
 

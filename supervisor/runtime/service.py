@@ -19,52 +19,29 @@ import anyio.abc
 import anyio.to_thread
 from pydantic import TypeAdapter
 
-from checkpoints.capture import CaptureSettings
+from checkpoints.workspace.capture import CaptureSettings
 from interventions.approval import ApprovalSettings
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
+from interventions.choice.strategies import strategy_of
 from interventions.effectiveness import Record
-from interventions.strategies import strategy_of
+from monitors.contract.actions import Context, Reviewer
+from monitors.contract.tasks import Task
+from monitors.contract.wording import size
 from supervisor import __version__
 from supervisor.config.model import Config
 from supervisor.config.paths import Places, prepare
 from supervisor.core.board import Board, MakeSession
-from supervisor.core.decide import Surroundings
-from supervisor.core.lessons import Lessons
+from supervisor.core.decisions.decide import Surroundings
+from supervisor.core.fold.summary import Summary
+from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
-from supervisor.core.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.actions import Context, Reviewer
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.wording import size
-from supervisor.runtime.admission import House, most_connections
-from supervisor.runtime.answering import Brought
-from supervisor.runtime.clock import Clock
-from supervisor.runtime.containment import Containment, Uncontained
-from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.descriptors import allowed, raised
-from supervisor.runtime.detecting import MakeDetectors
-from supervisor.runtime.disk import REAL_DISK, Disk
-from supervisor.runtime.earlier_life import living
-from supervisor.runtime.exporters import make_exporters
-from supervisor.runtime.exporting import Exporting, Positions
-from supervisor.runtime.hooks import Hooks
-from supervisor.runtime.incident_feed import IncidentFeed
-from supervisor.runtime.incidents import IncidentLog, latest
-from supervisor.runtime.journal import Journal, JournalState, Recovery
-from supervisor.runtime.judging import CliJudge, Judging
-from supervisor.runtime.keeper import Keeper
-from supervisor.runtime.launcher import ProcessLauncher
-from supervisor.runtime.listening import listen, listen_for_metrics
-from supervisor.runtime.log import log
-from supervisor.runtime.lookups import Lookups
-from supervisor.runtime.metrics import Metrics
-from supervisor.runtime.recovering import Recovering
-from supervisor.runtime.retention import forget_what_is_old
-from supervisor.runtime.reviewing import make_gate_reviewer, own_rule_names
-from supervisor.runtime.sampling import Sampling
-from supervisor.runtime.settings import (
+from supervisor.runtime.assembly.detectors import MakeDetectors
+from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.reviewer import make_gate_reviewer, own_rule_names
+from supervisor.runtime.assembly.settings import (
     channels,
     controller_settings,
     detector_settings,
@@ -74,18 +51,47 @@ from supervisor.runtime.settings import (
     session_settings,
     worktree_rules,
 )
-from supervisor.runtime.snapshots import NoSnapshot, discard_snapshot, read_snapshot, unless_ahead, write_snapshot
-from supervisor.runtime.state_directory import take_state_directory
-from supervisor.runtime.submission import Defaults
-from supervisor.runtime.tending import close_left, tend
-from supervisor.runtime.told import Told
-from supervisor.runtime.worktrees import Worktrees
+from supervisor.runtime.assembly.workspace_facts import Lookups
+from supervisor.runtime.checkpointing.keeper import Keeper
+from supervisor.runtime.checkpointing.worktrees import Worktrees
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.hooks import Hooks
+from supervisor.runtime.daemon.metrics import Metrics
+from supervisor.runtime.daemon.submission import Defaults
+from supervisor.runtime.descriptors import allowed, raised
+from supervisor.runtime.exporters import make_exporters
+from supervisor.runtime.exporters.delivery import Exporting, Positions
+from supervisor.runtime.incidents.delivered import Told
+from supervisor.runtime.incidents.feed import IncidentFeed
+from supervisor.runtime.incidents.log import IncidentLog, latest
+from supervisor.runtime.journal.disk import REAL_DISK, Disk
+from supervisor.runtime.journal.journal import Journal, JournalState, Recovery
+from supervisor.runtime.journal.lock import take_state_directory
+from supervisor.runtime.journal.snapshots import (
+    NoSnapshot,
+    discard_snapshot,
+    read_snapshot,
+    unless_ahead,
+    write_snapshot,
+)
+from supervisor.runtime.log import log
+from supervisor.runtime.processes.cgroups import Containment, Uncontained
+from supervisor.runtime.processes.earlier_life import living
+from supervisor.runtime.processes.launcher import ProcessLauncher
+from supervisor.runtime.services.checkpoint_upkeep import close_left, tend
+from supervisor.runtime.services.judging import CliJudge, Judging
+from supervisor.runtime.services.recovery import Recovering
+from supervisor.runtime.services.retention import forget_what_is_old
+from supervisor.runtime.services.sampling import Sampling
+from supervisor.runtime.socket.admission import House, most_connections
+from supervisor.runtime.socket.listening import listen, listen_for_metrics
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from supervisor.runtime.api.turnstile import Turnstile
     from supervisor.runtime.reading.reader import Reader
-    from supervisor.runtime.turnstile import Turnstile
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -385,12 +391,12 @@ async def _serve(
     """
     reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
     daemon.incidents.on_growth = reader.incident
-    from supervisor.runtime.turnstile import Turnstile
+    from supervisor.runtime.api.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup)
-    from supervisor.runtime.metrics_api import serve_metrics
-    from supervisor.runtime.server import serve
+    from supervisor.runtime.api.metrics import serve_metrics
+    from supervisor.runtime.api.server import serve
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
@@ -421,11 +427,11 @@ def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
 
 def _make_api(daemon: Daemon, reader: "Reader", turnstile: "Turnstile", setup: Setup) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
-    from supervisor.runtime import rollbacks
-    from supervisor.runtime.api import make_api
-    from supervisor.runtime.metrics_api import metrics_routes
-    from supervisor.runtime.outcome_api import outcome_routes
-    from supervisor.runtime.recovery_api import recovery_routes
+    from supervisor.runtime.api.app import make_api
+    from supervisor.runtime.api.metrics import metrics_routes
+    from supervisor.runtime.api.outcomes import outcome_routes
+    from supervisor.runtime.api.recovery import recovery_routes
+    from supervisor.runtime.services import rollbacks
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)

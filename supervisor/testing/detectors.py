@@ -18,10 +18,10 @@ from typing import Any
 
 import orjson
 
-from supervisor.protocol.actions import Review, Touch
-from supervisor.protocol.error_lines import ErrorLevel
-from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import (
+from monitors.contract.actions import Review, Touch
+from monitors.contract.error_lines import ErrorLevel
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import (
     AgentSpoke,
     ContextCompacted,
     ErrorLineSeen,
@@ -34,7 +34,7 @@ from supervisor.protocol.observations import (
     UsageSeen,
     UserSpoke,
 )
-from supervisor.protocol.words import Decision, Severity
+from monitors.contract.words import Decision, Severity
 from supervisor.testing.memory import held_by
 
 Make = Callable[[], Detector]

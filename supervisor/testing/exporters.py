@@ -8,9 +8,9 @@ import copy
 import re
 from collections.abc import Callable, Sequence
 
-from supervisor.protocol import anyjson
+from monitors.contract import anyjson
+from monitors.contract.words import Severity
 from supervisor.protocol.export import Exporter, ExportRecord
-from supervisor.protocol.words import Severity
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 

@@ -12,11 +12,12 @@ from typing import Any
 import orjson
 
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Situation, Strategy, Tried, Unfit
+from interventions.decisions import Outcome
 from interventions.effectiveness import Record
 from interventions.ladders import LADDERS
-from supervisor.protocol.interventions import Outcome
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import InterventionKind, Severity
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
 from supervisor.testing.samples import TASK, Moments, issue, step
 
 ODD: tuple[dict[str, Any], ...] = (

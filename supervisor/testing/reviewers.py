@@ -8,14 +8,14 @@ tool, input or context, however odd, makes it raise. A risk calculator: the same
 import copy
 from collections.abc import Sequence
 
-from monitors.review import levels
+from monitors.contract.actions import Action, Context, Reviewer, Step
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision
 from monitors.review.catalogue import failures
-from monitors.review.findings import Finding
-from monitors.review.risk import RiskCalculator
-from monitors.review.rules import Rule
-from supervisor.protocol.actions import Action, Context, Reviewer, Step
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding
+from monitors.review.rules.rules import Rule
+from monitors.review.verdict.risk import RiskCalculator
 
 ACTIONS = [
     Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"}), Action("Bash", {"command": "git push --force"}, "/w", "/w"), Action("Bash", {}), Action("Bash", {"command": "$(" * 5_000}),

@@ -3,10 +3,10 @@
 from typing import Any
 
 from interventions.contract import GoodMoment
-from supervisor.protocol.actions import Step
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision, Severity
+from monitors.contract.actions import Step
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision, Severity
 
 TASK = Task(
     "t-1",

@@ -22,9 +22,9 @@ from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.run import rehearse
 from supervisor.rehearsal.scenario import Places, Scenario
-from supervisor.runtime.launcher import WIRE
-from supervisor.runtime.runner import Runner
-from supervisor.runtime.shims import Shim
+from supervisor.runtime.daemon.runner import Runner
+from supervisor.runtime.processes.launcher import WIRE
+from supervisor.runtime.processes.shim_client import Shim
 from tests.bench.figures import Figure, middle, percentile
 from tests.support import real_claude_path
 

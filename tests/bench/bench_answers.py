@@ -14,9 +14,9 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from interventions.words import InterventionKind
 from supervisor.protocol import events
-from supervisor.protocol.words import InterventionKind
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.daemon.daemon import Daemon
 from tests.bench.figures import Figure, middle
 from tests.daemons import Base, served
 

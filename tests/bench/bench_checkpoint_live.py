@@ -20,8 +20,8 @@ from supervisor.config.model import Agent, Checkpoints, Config
 from supervisor.config.paths import Places
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
+from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 from tests.bench.figures import Figure, middle, table
 
 ASKER = Path(__file__).with_name("asker.py")

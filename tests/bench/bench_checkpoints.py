@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from checkpoints.capture import Capturer
 from checkpoints.model import Checkpoint, Facts, Reason
-from checkpoints.restore import Restorer
-from checkpoints.store import Store
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
 from tests.bench.figures import Figure, middle, percentile, table
 
 DEFAULT_FILES = (1_000, 50_000)

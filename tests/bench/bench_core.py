@@ -10,20 +10,20 @@ from typing import Any
 
 import orjson
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
+from monitors.contract.actions import Action, Context
+from monitors.contract.tasks import Task
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
 from supervisor.config.paths import Places
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.actions import Action, Context
 from supervisor.protocol.commands import Capture, Record, SendLine
 from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
-from supervisor.protocol.tasks import Task
-from supervisor.runtime.detecting import MakeDetectors
-from supervisor.runtime.review_settings import review_settings
-from supervisor.runtime.settings import controller_settings, session_settings
+from supervisor.runtime.assembly.detectors import MakeDetectors
+from supervisor.runtime.assembly.review_settings import review_settings
+from supervisor.runtime.assembly.settings import controller_settings, session_settings
 from tests.bench.bench_wire import CONTENT, READ_BYTES
 from tests.bench.figures import Figure, middle
 from tests.eval.sessions import CWD, PROMPT, healthy

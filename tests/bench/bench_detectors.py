@@ -9,11 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from monitors.defaults import DetectorSettings, make_detectors
+from monitors.contract.observations import Observation
+from monitors.contract.tasks import Task
+from monitors.detectors import DetectorSettings, make_detectors
 from monitors.guarded import Watchers
-from supervisor.core.replay import recorded_task, replay
-from supervisor.protocol.observations import Observation
-from supervisor.protocol.tasks import Task
+from supervisor.core.replay.transcript_replay import recorded_task, replay
 from supervisor.testing.memory import held_by
 from tests.eval.sessions import healthy, stored
 

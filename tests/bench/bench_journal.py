@@ -14,8 +14,8 @@ from queue import SimpleQueue
 
 from supervisor.protocol import records
 from supervisor.protocol.events import LineReceived
-from supervisor.runtime.journal import Journal
-from supervisor.runtime.segments import read_lines, read_records
+from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.journal.reader import read_lines, read_records
 from tests.bench.figures import Figure, middle, percentile
 
 RECORDS = 20_000

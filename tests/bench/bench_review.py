@@ -4,9 +4,9 @@ import subprocess
 import sys
 import time
 
+from monitors.contract.actions import Action, Context
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.reviewer import StepReviewer
-from supervisor.protocol.actions import Action, Context
 from tests.bench.figures import Figure, percentile
 from tests.eval.hostile import HOSTILE
 

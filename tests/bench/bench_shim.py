@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 
-from supervisor.runtime import containment
-from supervisor.runtime.shims import Ended, Frozen, Output, Shim, ShimEvent, ShimSpec
+from supervisor.runtime.processes import cgroups
+from supervisor.runtime.processes.shim_client import Ended, Frozen, Output, Shim, ShimEvent, ShimSpec
 from tests.bench.figures import Figure
 
 ROUND_TRIPS = 2_000
@@ -74,7 +74,7 @@ async def flood(directory: Path) -> None:
     print(f"output through the shim  {got / 1e6 / (time.perf_counter() - started):8.0f} MB/s")
 
 
-async def tree(root: Path, groups: containment.Containment | None) -> list[Figure]:
+async def tree(root: Path, groups: cgroups.Containment | None) -> list[Figure]:
     """Freeze and end a tree of twenty processes with sessions of their own, timed from the word to the shim's answer."""
     frozen, ended = [], []
     for number in range(REPEATS):
@@ -93,7 +93,7 @@ async def tree(root: Path, groups: containment.Containment | None) -> list[Figur
         await end(shim)
         ended.append((time.perf_counter() - began) * 1e3)
         if group:
-            containment.remove(group)
+            cgroups.remove(group)
     label = "control group" if groups else "fallback walk"
     return [
         Figure(f"stop decided to all {TREE_SIZE} processes frozen, {label}, median", statistics.median(frozen), "ms", 5),
@@ -104,15 +104,15 @@ async def tree(root: Path, groups: containment.Containment | None) -> list[Figur
 
 async def run() -> list[Figure]:
     """Measure all, in turn."""
-    groups = containment.Containment.find(f"bench-{os.getpid()}")
+    groups = cgroups.Containment.find(f"bench-{os.getpid()}")
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
         root = Path(place)
         found = await echo(root / "echo")
         await flood(root / "flood")
         found += await tree(root, None)
-        if isinstance(groups, containment.Containment):
+        if isinstance(groups, cgroups.Containment):
             found += await tree(root, groups)
-            containment.remove(groups.agents.parent)
+            cgroups.remove(groups.agents.parent)
         else:
             print(groups.reason)
     return found

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints.capture import Capturer, CaptureSettings
-from checkpoints.store import Store
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer, CaptureSettings
 from tests.checkpoints.support import git
 
 

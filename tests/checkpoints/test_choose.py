@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from checkpoints.choose import Choice, SafeCriteria, choose, why_unsafe
 from checkpoints.model import Checkpoint, Facts, Health, Reason
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import Severity
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
 
 ISSUE = Issue("repetitive_errors", Severity.HIGH, 0.9, 0.5, began=100, sentence="The same error came five times.")
 

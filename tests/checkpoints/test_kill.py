@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from checkpoints.capture import Capturer
-from checkpoints.store import Store
-from checkpoints.trees import files_in
+from checkpoints.git.trees import files_in
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT
 
 ROOT = Path(__file__).parent.parent.parent

@@ -23,12 +23,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from checkpoints.capture import Capturer, CaptureSettings
+from checkpoints.git.trees import files_in
 from checkpoints.model import Checkpoint
 from checkpoints.paths import bytes_of, is_within
-from checkpoints.restore import Restorer
-from checkpoints.store import Store
-from checkpoints.trees import files_in
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer, CaptureSettings
 from tests.checkpoints.support import MOMENT
 
 EXAMPLES = int(os.environ.get("CHECKPOINT_EXAMPLES", "12"))

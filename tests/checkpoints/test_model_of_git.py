@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints.capture import Capturer, CaptureSettings
+from checkpoints.git.trees import files_in
 from checkpoints.model import Checkpoint
 from checkpoints.paths import bytes_of, is_within
-from checkpoints.restore import Restorer
-from checkpoints.store import Store
-from checkpoints.trees import files_in
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer, CaptureSettings
 from tests.checkpoints.support import MOMENT
 
 HISTORIES = int(os.environ.get("CHECKPOINT_HISTORIES", "6"))

@@ -9,13 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoints import repository, trees
+from checkpoints.git import trees
+from checkpoints.git.objects import (
+    EMPTY_TREE,
+    EXECUTABLE,
+    FILE,
+    FOLDER,
+    Entry,
+    Kind,
+    encode_tree,
+    object_id,
+    parse_tree,
+)
+from checkpoints.git.pack import NothingWritten, PackWriter, put_pack
 from checkpoints.model import Checkpoint, Context, Health, Nested, Position, Repository, Skipped, Why
-from checkpoints.objects import EMPTY_TREE, EXECUTABLE, FILE, FOLDER, Entry, Kind, encode_tree, object_id, parse_tree
-from checkpoints.pack import NothingWritten, PackWriter, put_pack
 from checkpoints.paths import bytes_of, is_within, self_and_above, text_of
-from checkpoints.records import from_data, from_message, message_of, to_data
-from supervisor.protocol.tasks import Limits
+from checkpoints.store.records import from_data, from_message, message_of, to_data
+from checkpoints.workspace import repository
+from monitors.contract.tasks import Limits
 from tests.checkpoints.support import MOMENT, git
 
 NAMES = st.binary(min_size=1, max_size=6).filter(lambda name: not set(name) & {0, 0x2F})

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import restore as restoring
-from checkpoints.capture import Capturer
-from checkpoints.health import examine
-from checkpoints.packing import pack
-from checkpoints.restore import Restorer
-from checkpoints.store import Store
+from checkpoints.restore import restore as restoring
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.health import examine
+from checkpoints.store.packing import pack
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT, shape
 
 

@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from checkpoints.capture import Capturer
 from checkpoints.errors import CheckpointError, RestoreFailedError, RestoreRefusedError, StoreFullError
-from checkpoints.health import examine
-from checkpoints.ignore import Rules
-from checkpoints.packing import pack
-from checkpoints.restore import Restorer
-from checkpoints.restore_journal import interrupted
-from checkpoints.scan import Scanner
-from checkpoints.store import Store
-from checkpoints.trees import files_in
+from checkpoints.git.trees import files_in
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.health import examine
+from checkpoints.store.packing import pack
+from checkpoints.store.restore_journal import interrupted
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
+from checkpoints.workspace.ignore import Rules
+from checkpoints.workspace.scan import Scanner
+from tests.checkpoints.restore.test_restore import go_back
 from tests.checkpoints.support import MOMENT, git, shape
-from tests.checkpoints.test_restore import go_back
 
 Capturing = Callable[..., Capturer]
 Opening = Callable[[Path, Path], Store]
@@ -262,9 +262,9 @@ def test_a_real_limit_on_file_size_is_told_and_survived(tmp_path: Path) -> None:
     script = """
 import os, resource, signal, sys
 from pathlib import Path
-from checkpoints.capture import Capturer
+from checkpoints.workspace.capture import Capturer
 from checkpoints.errors import StoreFullError
-from checkpoints.store import Store
+from checkpoints.store.store import Store
 from tests.checkpoints.support import MOMENT
 base = Path(sys.argv[1])
 (base / "work").mkdir()
@@ -468,9 +468,9 @@ def test_a_file_that_the_daemon_may_not_read_is_named_and_not_touched() -> None:
     script = """
 import json, os, sys
 from pathlib import Path
-from checkpoints.capture import Capturer
-from checkpoints.store import Store
-from checkpoints.restore import Restorer
+from checkpoints.workspace.capture import Capturer
+from checkpoints.store.store import Store
+from checkpoints.restore.restore import Restorer
 from tests.checkpoints.support import MOMENT
 base = Path(sys.argv[1])
 if os.getuid() == 0:

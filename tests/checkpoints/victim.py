@@ -19,16 +19,17 @@ from typing import Any
 
 import pytest
 
-from checkpoints import apply, moves
-from checkpoints import restore as restoring
-from checkpoints.capture import Capturer
 from checkpoints.errors import CheckpointError, RestoreFailedError
-from checkpoints.packing import pack
-from checkpoints.restore import Restorer
-from checkpoints.restore_journal import interrupted
-from checkpoints.store import Store
-from checkpoints.wal import SIZES
-from checkpoints.workspaces import Workspaces
+from checkpoints.restore import apply
+from checkpoints.restore import restore as restoring
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.packing import pack
+from checkpoints.store.restore_journal import interrupted
+from checkpoints.store.store import Store
+from checkpoints.store.wal import SIZES
+from checkpoints.workspace import rename_noreplace
+from checkpoints.workspace.capture import Capturer
+from checkpoints.worktrees import Workspaces
 from tests.checkpoints.support import MOMENT, git, shape
 
 
@@ -91,7 +92,7 @@ class Killer:
             "open",
             lambda path, flags, *how, **more: (create if flags & os.O_CREAT else open_)(path, flags, *how, **more),
         )
-        PATCH.setattr(apply, "move", self._before(moves.move))
+        PATCH.setattr(apply, "move", self._before(rename_noreplace.move))
         PATCH.setattr(restoring, "sync_filesystem", self._before(lambda _: None))
 
     def _before(self, act: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,14 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from monitors.contract.tasks import Task
 from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent_environment, gate_arguments
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
-from supervisor.protocol.tasks import Task
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Use
-from supervisor.runtime.containment import Uncontained
-from supervisor.runtime.launcher import ProcessLauncher
+from supervisor.runtime.processes.cgroups import Uncontained
+from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -142,7 +142,7 @@ async def test_the_gates_arguments_keep_a_skills_shell_lines_and_hooks_from_runn
 
 
 async def test_where_hooks_of_settings_are_let_run_those_of_a_skill_run_too(tmp_path: Path) -> None:
-    """So using a skill that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    """So using a skill that has some is what the reviewer blocks (`monitors.review.scene.agent_definitions`)."""
     assert await left_by_a_skill(tmp_path, *gate_arguments(hooks=True)) == {"by-hook.txt"}
 
 
@@ -172,7 +172,7 @@ You tidy up.
 async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_only_where_these_are_let_run(
     tmp_path: Path, arguments: tuple[str, ...], left: set[str]
 ) -> None:
-    """Nobody is asked, so starting a subagent that has some is what the reviewer blocks (`monitors.review.definitions`)."""
+    """Nobody is asked, so starting a subagent that has some is what the reviewer blocks (`monitors.review.scene.agent_definitions`)."""
     definition = tmp_path / "workspace/.claude/agents/tidy.md"
     definition.parent.mkdir(parents=True)
     definition.write_text(SUBAGENT)

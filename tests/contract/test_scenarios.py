@@ -11,8 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from supervisor.protocol.actions import Review
-from supervisor.protocol.words import AgentState, Decision, Severity
+from monitors.contract.actions import Review
+from monitors.contract.words import Decision, Severity
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.check import Outcome, check

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from monitors.contract.todo import TodoItem, TodoState
 from supervisor.protocol import events
-from supervisor.protocol.todo import TodoItem, TodoState
 from supervisor.rehearsal.script import Say, Use
 from tests.live import live, make_repository
 

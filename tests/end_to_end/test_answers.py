@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
 from supervisor.protocol import events
-from supervisor.protocol.actions import Action, Context, Review
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say, Script, Step, Use
 from supervisor.runtime import service
-from supervisor.runtime.reviewing import WatchedReviewer
+from supervisor.runtime.assembly.reviewer import WatchedReviewer
 from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in

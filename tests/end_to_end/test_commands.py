@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 
 from supervisor.rehearsal.scenario import shipped
-from supervisor.runtime.state_directory import take_state_directory
+from supervisor.runtime.journal.lock import take_state_directory
 from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in, processes_in

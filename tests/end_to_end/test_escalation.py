@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from interventions.decisions import Outcome
+from interventions.words import InterventionKind
 from supervisor.protocol import events
-from supervisor.protocol.interventions import Outcome
-from supervisor.protocol.words import AgentState, InterventionKind
+from supervisor.protocol.words import AgentState
 from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
 from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP

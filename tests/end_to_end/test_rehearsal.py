@@ -6,7 +6,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from supervisor.protocol.errors import UsageError
+from monitors.contract.errors import UsageError
 from supervisor.rehearsal import run
 from supervisor.rehearsal.run import RehearsalError, rehearse
 from supervisor.rehearsal.scenario import Scenario

@@ -10,9 +10,10 @@ import anyio.to_thread
 import orjson
 import pytest
 
+from monitors.contract.actions import Review
+from monitors.contract.words import Decision
 from supervisor.protocol import events
-from supervisor.protocol.actions import Review
-from supervisor.protocol.words import AgentState, Decision
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Step, Use
 from tests.house import House, bash, house, make_workspace, say
 

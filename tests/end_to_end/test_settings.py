@@ -11,7 +11,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Script
-from supervisor.runtime.daemon import Daemon
+from supervisor.runtime.daemon.daemon import Daemon
 from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
 

@@ -10,7 +10,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
 from tests.daemons import metrics_of
 from tests.house import House, house
-from tests.supervisor.runtime.test_metrics import samples
+from tests.supervisor.runtime.daemon.test_metrics import samples
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 

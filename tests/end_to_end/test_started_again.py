@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
+from interventions.decisions import EndCause
 from supervisor.protocol import events
-from supervisor.protocol.interventions import EndCause
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ApiError, Say, Step
 from supervisor.runtime.clock import Clock

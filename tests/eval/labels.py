@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
 from tests.eval.corpus import Row
 
 STOPPED = frozenset({Decision.BLOCK, Decision.MODIFY})

@@ -4,9 +4,9 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from monitors.contract.actions import Action, Context, Reviewer
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Reviewer
-from supervisor.protocol.words import Decision
 from tests.eval.corpus import Row
 from tests.eval.hostile import HOSTILE
 from tests.eval.labels import STOPPED

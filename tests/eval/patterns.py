@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from monitors.defaults import DetectorSettings, make_detectors
-from supervisor.core.replay import Replay, recorded_task, replay
-from supervisor.protocol.observations import Observation
+from monitors.contract.observations import Observation
+from monitors.detectors import DetectorSettings, make_detectors
+from supervisor.core.replay.transcript_replay import Replay, recorded_task, replay
 from tests.eval.inject import EPISODES, Injected, inject
 from tests.eval.peers import RULES, Peers
 from tests.eval.sessions import healthy, stored

@@ -6,8 +6,8 @@ Each is the rule alone, without the guards that some of them put around it.
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 
-from monitors.facts import Facts, Fingerprint
-from supervisor.protocol.observations import Observation, ToolReturned
+from monitors.contract.observations import Observation, ToolReturned
+from monitors.signals.shared import Facts, Fingerprint
 
 History = Sequence[tuple[ToolReturned, Fingerprint]]
 Rule = Callable[[History], bool]

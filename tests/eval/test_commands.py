@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
 from tests.eval.labels import STOPPED
 
 

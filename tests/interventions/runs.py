@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from interventions.choice.controller import Controller, Due, Easing
 from interventions.contract import Answer, Situation, Strategy
-from interventions.controller import Controller, Due, Easing
+from interventions.decisions import Intervention, Judgement, PersonNeed
 from interventions.effectiveness import Record
 from interventions.settings import InterventionSettings
-from supervisor.core.controller_events import tell_controller
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.observations import ContextCompacted, ToolReturned
+from supervisor.core.fold.controller_events import tell_controller
 from supervisor.protocol import events
-from supervisor.protocol.interventions import Intervention, Judgement, PersonNeed
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import ContextCompacted, ToolReturned
-from supervisor.protocol.words import InterventionKind
 from supervisor.testing.samples import TASK, Moments
 
 SOFT, REINFORCE, THROTTLE, ROLLBACK, STOP = InterventionKind

@@ -6,12 +6,13 @@ import pytest
 
 from interventions.advice import COMBINED, SENSITIVE, Suggestion, suggestions
 from interventions.contract import ASKED_A_PERSON, Usage
+from interventions.decisions import Intervention
 from interventions.ladders import LADDERS
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits
+from monitors.contract.words import Severity
 from supervisor.config.model import Config
-from supervisor.protocol.interventions import Intervention
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import InterventionKind, Severity
 
 USED = Usage(tokens=5_000_000, seconds=3_456.0, cost_usd=12.34, memory_mb=5_000.0, file_operations=1_234)
 

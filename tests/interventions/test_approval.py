@@ -4,11 +4,11 @@ import pytest
 
 from interventions import approval
 from interventions.approval import ApprovalSettings, needs_person
+from monitors.contract.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS, Action, Context, Review, SideEffect
+from monitors.contract.errors import UsageError
+from monitors.contract.words import Decision, Severity
 from monitors.review import make_reviewer
 from monitors.review.tools import is_known
-from supervisor.protocol.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS, Action, Context, Review, SideEffect
-from supervisor.protocol.errors import UsageError
-from supervisor.protocol.words import Decision, Severity
 
 ASK = ApprovalSettings(mode="ask")
 ONLY_NETWORK = ApprovalSettings(mode="ask", require_approval_for=("network",))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interventions.decisions import Fate, Judgement, Outcome
 from interventions.effectiveness import Record, Tally, wilson
-from supervisor.protocol.interventions import Fate, Judgement, Outcome
 from tests.interventions.runs import REINFORCE, SOFT
 
 

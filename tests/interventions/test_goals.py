@@ -1,7 +1,7 @@
 """Goals that the agent's own list says are done."""
 
 from interventions.goals import is_done, ordered
-from supervisor.protocol.todo import TodoItem, TodoState
+from monitors.contract.todo import TodoItem, TodoState
 
 DONE = TodoState.COMPLETED
 

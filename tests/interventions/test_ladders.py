@@ -3,7 +3,7 @@
 import pytest
 
 from interventions.ladders import DEFAULT, LADDERS, ladder_of
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
 from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE
 
 

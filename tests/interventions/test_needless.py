@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from interventions.choosing import SPENT
+from interventions.choice.chooser import SPENT
 from interventions.ladders import CALLED_BACK, LADDERS
 from interventions.settings import InterventionSettings
-from monitors.meters import KINDS
+from monitors.contract.words import Severity
+from monitors.signals.meters import KINDS
 from supervisor.core.limits import LIMITED
-from supervisor.protocol.words import Severity
 from supervisor.testing.samples import MOMENT, Moments, issue
 from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP, THROTTLE, Run, needs
 

@@ -7,9 +7,9 @@ import pytest
 
 from interventions.contract import Usage
 from interventions.recovery_options import LEAST, OPTIONS, carry_out, options, strict_limits
-from supervisor.protocol.errors import UsageError
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import MonitoringLevel
+from monitors.contract.errors import UsageError
+from monitors.contract.tasks import Limits
+from monitors.contract.words import MonitoringLevel
 from supervisor.testing.samples import TASK
 from tests.interventions.test_stop_report import made
 

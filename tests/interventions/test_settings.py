@@ -5,10 +5,10 @@ from dataclasses import fields
 import pytest
 
 from interventions.settings import InterventionSettings
+from interventions.words import InterventionKind
 from supervisor.config.interventions import Interventions
 from supervisor.config.model import Config
-from supervisor.protocol.words import InterventionKind
-from supervisor.runtime.settings import controller_settings
+from supervisor.runtime.assembly.settings import controller_settings
 
 
 def test_the_configurations_defaults_are_the_settings_defaults() -> None:

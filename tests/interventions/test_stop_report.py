@@ -5,12 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
+from interventions.aftermath import Aftermath, Leftover
 from interventions.contract import Usage
+from interventions.decisions import Intervention
 from interventions.stop_report import LAST_ACTIONS, Moment, StopFacts, completed, report
-from supervisor.protocol.actions import Step
-from supervisor.protocol.aftermath import Aftermath, Leftover
-from supervisor.protocol.interventions import Intervention
-from supervisor.protocol.words import Decision, InterventionKind, Severity
+from interventions.words import InterventionKind
+from monitors.contract.actions import Step
+from monitors.contract.words import Decision, Severity
 from supervisor.testing.samples import TASK, issue, step
 
 

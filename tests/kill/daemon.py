@@ -15,9 +15,9 @@ import anyio
 
 from supervisor.config.model import Agent, Config
 from supervisor.config.paths import Places
-from supervisor.runtime.disk import RealDisk
+from supervisor.runtime.daemon.submission import Submission
+from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 

@@ -15,18 +15,18 @@ from typing import TypeVar
 
 import anyio
 
-from checkpoints.restore import Restorer
+from checkpoints.restore.restore import Restorer
 from supervisor.config.model import Agent, Config
 from supervisor.config.paths import Places
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import keeper
-from supervisor.runtime.daemon import Daemon
-from supervisor.runtime.disk import RealDisk
-from supervisor.runtime.rollbacks import Going, roll_back
+from supervisor.runtime.checkpointing import keeper
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Submission
+from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.submission import Submission
+from supervisor.runtime.services.rollbacks import Going, roll_back
 
 E = TypeVar("E", bound=events.Event)
 

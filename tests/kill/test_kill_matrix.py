@@ -11,10 +11,11 @@ import orjson
 import psutil
 import pytest
 
+from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.records import Record
-from supervisor.protocol.words import AgentState, Decision
-from supervisor.runtime.segments import read_records
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.journal.reader import read_records
 from tests.kill.daemon import STAND_IN
 
 PLAN = ["ls", "rm -rf /home/somebody", "git push --force origin main", "echo fine"]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from supervisor.protocol import events
-from supervisor.runtime.segments import read_records
+from supervisor.runtime.journal.reader import read_records
 from tests.kill.rollback_daemon import STAND_IN
 from tests.live import files_of, make_repository
 

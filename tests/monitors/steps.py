@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from supervisor.protocol.actions import Review, Touch
-from supervisor.protocol.error_lines import read_error_line
-from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import AgentSpoke, ErrorLineSeen, Observation, ToolCalled, ToolReturned, UserSpoke
-from supervisor.protocol.words import Decision, Severity
+from monitors.contract.actions import Review, Touch
+from monitors.contract.error_lines import read_error_line
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import AgentSpoke, ErrorLineSeen, Observation, ToolCalled, ToolReturned, UserSpoke
+from monitors.contract.words import Decision, Severity
 
 _ACCESS = {"Read": "read", "Write": "write", "Edit": "write"}
 

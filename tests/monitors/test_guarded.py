@@ -1,10 +1,10 @@
 from collections.abc import Sequence
 
+from monitors.contract.issues import Issue
+from monitors.contract.observations import Observation, ToolReturned, UserSpoke
+from monitors.contract.words import Severity
 from monitors.guarded import Guarded, OpenIssues, Watchers
-from monitors.repetition import Repetition
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import Observation, ToolReturned, UserSpoke
-from supervisor.protocol.words import Severity
+from monitors.patterns.repetition import Repetition
 from tests.monitors.steps import Run, play
 
 

@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.learning import Learned, LearningSettings, adjusted, counted, due, undoing
-from supervisor.protocol.learning import Adjustment, IssueOutcome
 
 ON = LearningSettings(enabled=True)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from monitors.defaults import DetectorSettings, make_detectors
-from supervisor.protocol.observations import Observation
-from supervisor.protocol.tasks import Task
+from monitors.contract.observations import Observation
+from monitors.contract.tasks import Task
+from monitors.detectors import DetectorSettings, make_detectors
 from tests.monitors.steps import Run
 
 Steps = list[list[Observation]]

@@ -9,19 +9,19 @@ from typing import Any
 import anyio
 import pytest
 
-from monitors.defaults import DetectorSettings, make_detectors
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits, Task
+from monitors.detectors import DetectorSettings, make_detectors
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
-from supervisor.core.replay import Replay, replay
-from supervisor.core.rerun import rerun
+from supervisor.core.replay.journal_replay import rerun
+from supervisor.core.replay.transcript_replay import Replay, replay
 from supervisor.protocol import events
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Limits, Task
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
-from supervisor.runtime.detecting import MakeDetectors
-from supervisor.runtime.segments import read_records
+from supervisor.runtime.assembly.detectors import MakeDetectors
+from supervisor.runtime.journal.reader import read_records
 from tests.live import live, make_repository
 from tests.support import cli_environment, kill_tree, real_claude_path
 

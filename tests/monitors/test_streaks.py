@@ -1,6 +1,6 @@
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
 from monitors.streaks import Streaks
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import Severity
 
 
 def issue(key: str = "", began: int = 1) -> Issue:

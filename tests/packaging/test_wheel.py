@@ -80,7 +80,7 @@ def test_the_checks_for_authors_of_plugins_come_with_it_and_need_no_test_framewo
     chaperon: Path, tmp_path: Path
 ) -> None:
     code = (
-        "import sys; from supervisor import testing; from monitors.defaults import *; from supervisor.protocol.tasks import Task;"
+        "import sys; from supervisor import testing; from monitors.detectors import *; from monitors.contract.tasks import Task;"
         "testing.check_detector(lambda: make_detectors(DetectorSettings(), Task('t', 'mend', '/w'))[0]);"
         "print(testing.__file__, {'pytest', 'hypothesis', 'tests'} & set(sys.modules))"
     )

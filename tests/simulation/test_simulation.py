@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from interventions.decisions import EndCause, PersonReason
+from interventions.words import InterventionKind
+from monitors.contract.words import Decision
 from supervisor.core.board import Board
 from supervisor.protocol import events
-from supervisor.protocol.interventions import EndCause, PersonReason
-from supervisor.protocol.words import AgentState, Decision, InterventionKind
+from supervisor.protocol.words import AgentState
 from tests.simulation.world import World
 
 STOP = InterventionKind.EMERGENCY_STOP

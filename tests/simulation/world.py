@@ -11,20 +11,20 @@ from random import Random
 from typing import Any
 
 from interventions.approval import ApprovalSettings
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings, StrategySettings
-from monitors.defaults import DetectorSettings, make_detectors
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import Observation, ToolReturned
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision, Severity
+from monitors.detectors import DetectorSettings, make_detectors
 from supervisor.core.board import Board
-from supervisor.core.decide import SessionSettings, Surroundings
+from supervisor.core.decisions.adoption import Found
+from supervisor.core.decisions.decide import SessionSettings, Surroundings
 from supervisor.core.session import Session
-from supervisor.core.taking_over import Found
 from supervisor.protocol import commands as do
 from supervisor.protocol import events
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import Observation, ToolReturned
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision, Severity
 from supervisor.testing.samples import MOMENT, Moments
 from tests.simulation.cli import Cli
 from tests.simulation.minds import Mind

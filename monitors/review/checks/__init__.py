@@ -1,1 +1,10 @@
-"""Checks that hold for every program: what its surroundings, its words and its input say."""
+"""Checks that hold for every program: what its surroundings, its words and its input say.
+
+code         code given to an interpreter
+environment  variables that change what a harmless command runs
+lookalikes   letters that look like others, and characters that hide text from people
+secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed
+sending      what leaves for other machines
+shells       shells
+verbs        programs that nobody has described
+"""

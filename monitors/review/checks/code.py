@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from monitors.review import levels
 from monitors.review.checks.secrets import secret_at
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
-from monitors.review.findings import Finding, effect
 from monitors.review.languages.uses import FED, Uses
-from monitors.review.places import Place
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes_path
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
 
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
-from monitors.review.scene import Scene
+from monitors.contract.effects import EffectType
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
-from supervisor.protocol.effects import EffectType
 
 _LOADED = frozenset({"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "GCONV_PATH", "BASH_ENV", "ENV", "ZDOTDIR", "PERL5OPT", "PERL5DB", "PERLLIB", "PERL5LIB", "PYTHONSTARTUP", "PYTHONHOME", "RUBYOPT", "RUBYLIB", "LUA_INIT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "OPENSSL_CONF", "LESSOPEN", "LESSCLOSE", "PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE", "R_PROFILE_USER", "JULIA_STARTUP", "ERL_AFLAGS", "ERL_FLAGS"})  # fmt: skip
 """Variables whose value is loaded or run by the program itself."""

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
 from monitors.review.shell.invocation import Invocation
 
 _INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0x00AD, 0x180E, 0x200E, 0x200F])

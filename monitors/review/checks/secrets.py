@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
-from monitors.review.places import Place
-from monitors.review.programs.core import value
-from monitors.review.scene import Scene
+from monitors.review.programs.coreutils import value
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
 MAX_PATHS = 40

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review import levels
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at
-from monitors.review.findings import Finding, effect
-from monitors.review.places import Place
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
 _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})

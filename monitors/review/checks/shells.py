@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
 from monitors.review.shell.invocation import Arg, Invocation
 
 _DESTROYS = frozenset({"delete", "destroy", "purge", "drop", "wipe", "nuke", "erase", "terminate", "obliterate", "truncate", "dropdb", "deleteall", "delete-all", "remove-all", "destroy-all", "purge-all", "factory-reset", "expunge", "decommission", "deregister", "unregister"})  # fmt: skip

@@ -3,8 +3,8 @@
 The classes are those that GTFOBins collects; each entry names the option, and what is harmless about it stays allowed.
 """
 
-from monitors.review.levels import CARE, HARM
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM
+from monitors.review.rules.rules import Program, Rule
 
 PROGRAMS: tuple[Program, ...] = ()
 

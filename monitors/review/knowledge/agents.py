@@ -1,7 +1,7 @@
 """Other coding agents: what they do once they run goes past this reviewer."""
 
-from monitors.review.levels import HARM
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import HARM
+from monitors.review.rules.rules import Program, Rule
 
 _READS = ("doctor|help|version|completion|status|stats|whoami|debug|export|models|login|logout|auth", "mcp|plugin|config|agents|session|sessions|models|extensions|skills list|ls|get|show", "{--version -v -V --help -h}")  # fmt: skip
 

@@ -5,7 +5,7 @@ from monitors.review.knowledge import (
     agents,
     cloud,
     containers,
-    core,
+    coreutils,
     databases,
     elsewhere,
     git,
@@ -14,9 +14,22 @@ from monitors.review.knowledge import (
     services,
     windows,
 )
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.rules import Program, Rule
 
-FAMILIES = (core, git, packages, containers, cloud, databases, services, platforms, windows, agents, elsewhere, abuse)
+FAMILIES = (
+    coreutils,
+    git,
+    packages,
+    containers,
+    cloud,
+    databases,
+    services,
+    platforms,
+    windows,
+    agents,
+    elsewhere,
+    abuse,
+)
 """The families of knowledge, in the order in which their rules are tried."""
 
 PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.PROGRAMS)

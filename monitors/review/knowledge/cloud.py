@@ -1,7 +1,7 @@
 """Cloud providers, hosting, infrastructure as code."""
 
-from monitors.review.levels import CARE, HARM, MINOR, MODERATE
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR, MODERATE
+from monitors.review.rules.rules import Program, Rule
 
 _READS = "get*|list*|ls|describe*|show*|head*|lookup*|search*|query*|scan*|select*|estimate*|preview*|view*|check*|test*|validate*|verify*|detect*|simulate*|filter*|batch-get*|admin-get*|admin-list*|status|info|help|wait|tail|logs|log|read|count|history|version|whoami|diff|print*|exists|ps|top|resolve*|generate-*|decode-*|discover*|poll*|receive*|retrieve*"
 

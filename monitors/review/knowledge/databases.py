@@ -1,7 +1,7 @@
 """Databases, by their command line clients: what the SQL or the command given says."""
 
-from monitors.review.levels import CARE, HARM, MINOR, NOTED
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR, NOTED
+from monitors.review.rules.rules import Program, Rule
 
 _SQL = "psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|clickhouse|cockroach|sqlcmd|sqlplus|mycli|pgcli|litecli|usql|bq|snowsql|duckdb|cqlsh|trino|presto|hive|beeline|impala-shell|spark-sql|turso|wrangler|supabase|isql|osql|tsql|athenacli|iredis|vsql"
 _LOSES = r"(?:\bdrop(?<!['\"]drop)\s+(?:table|database|schema|view|index|user|role|collection|keyspace|column|materialized|sequence|function|trigger|tablespace|type|extension|owned|constraint)|\btruncate\b(?<!['\"]truncate)(?:\s+table)?\s+\w|\bexecute\s+(?:immediate\s+)?(?:format\s*\(\s*)?['\"]\s*(?:drop|truncate|delete)\b|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|['\"]|limit)|\bdelete\s+from\s+[\w.\"`\[\]]+(?!.*\bwhere\b)|\bupdate\s+[\w.\"`]+\s+set\b(?!.*\bwhere\b)|\balter\s+table\s+\S+\s+drop\b|\bwhere\s+(?:1\s*=\s*1|true)\b|\bdropdatabase\b|\breset\s+(?:master|slave|replica)\b)"

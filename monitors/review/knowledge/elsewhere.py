@@ -4,8 +4,8 @@ What an agent starts is held, limited, ended with it, and kept from the daemon's
 multiplexer that a person started and a login on this machine start programs that are nobody's.
 """
 
-from monitors.review.levels import CARE, HARM
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM
+from monitors.review.rules.rules import Program, Rule
 
 PROGRAMS: tuple[Program, ...] = ()
 

@@ -1,7 +1,7 @@
 """git and its like."""
 
-from monitors.review.levels import CARE, HARM, MINOR, MODERATE, NOTED
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR, MODERATE, NOTED
+from monitors.review.rules.rules import Program, Rule
 
 PROGRAMS = (
     Program(

@@ -1,7 +1,7 @@
 """Package managers: installing runs the package's own code."""
 
-from monitors.review.levels import CARE, HARM, MINOR
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR
+from monitors.review.rules.rules import Program, Rule
 
 _LANGUAGE = "pip|pip3|pipx|uv|poetry|pdm|pipenv|conda|mamba|micromamba|npm|pnpm|yarn|bun|gem|bundle|bundler|cargo|go|composer|nuget|dotnet|cpan|cpanm|luarocks|opam|cabal|stack|mix|hex|rebar3|pub|dart|flutter|pixi|rye|hatch|easy_install|bower|deno|raco|nimble|shards|vcpkg|conan|krew|ghcup|tlmgr|mas|code"
 _SYSTEM = "apt|apt-get|aptitude|dnf|yum|zypper|pacman|yay|paru|apk|brew|port|snap|flatpak|nix-env|nix|guix|emerge|xbps-install|xbps-remove|pkg|pkg_add|pkgin|opkg|rpm-ostree|choco|scoop|winget|eopkg|swupd|slackpkg|equo|urpmi|urpme|dnf5|microdnf|tdnf|nala|pkcon|am|appman|sbopkg|pamac|trizen"

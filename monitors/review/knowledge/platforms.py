@@ -1,7 +1,7 @@
 """Forges, continuous integration, secret stores, and services reached by their HTTP interface."""
 
-from monitors.review.levels import CARE, HARM, MINOR, MODERATE
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR, MODERATE
+from monitors.review.rules.rules import Program, Rule
 
 PROGRAMS = (
     Program("gh hub glab tea bb", values="-R --repo -q --jq -t --template -L --limit -H -X --method -f -F --hostname",

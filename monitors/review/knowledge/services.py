@@ -1,7 +1,7 @@
 """Services, accounts, kernel and the machine's own settings."""
 
-from monitors.review.levels import CARE, HARM, MODERATE
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MODERATE
+from monitors.review.rules.rules import Program, Rule
 
 PROGRAMS = (
     Program("nsupdate", values="-k -p -t", fed=True, effect="network_config", details="changes names that others look up", risk=CARE),

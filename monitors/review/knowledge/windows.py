@@ -1,7 +1,7 @@
 """PowerShell's commands and those of Windows, by whatever shell they are given."""
 
-from monitors.review.levels import CARE, HARM, MINOR, MODERATE, NOTED
-from monitors.review.rules import Program, Rule
+from monitors.review.rules.levels import CARE, HARM, MINOR, MODERATE, NOTED
+from monitors.review.rules.rules import Program, Rule
 
 _FORCED = r"/(?:^| )-(?:r|rec|recurse|fo|force)\b/ !/-whatif\b/"
 _FETCH = r"(?:iwr|irm|curl|wget|invoke-webrequest|invoke-restmethod|download(?:string|data|file)|start-bitstransfer|frombase64string|net\.webclient)"

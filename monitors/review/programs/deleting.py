@@ -2,13 +2,13 @@
 
 import re
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect, severity_of
-from monitors.review.places import HERE, Place
-from monitors.review.scene import Scene
+from monitors.contract.actions import SideEffect
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect, severity_of
+from monitors.review.scene.places import HERE, Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
 from monitors.review.shell.launch import listed
-from supervisor.protocol.actions import SideEffect
 
 REGENERATED = frozenset(
     {

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect
-from monitors.review.places import Place
-from monitors.review.programs.core import MODELS, has, operands, value
+from monitors.review.programs.coreutils import MODELS, has, operands, value
 from monitors.review.programs.writing import writes
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
 
 _SHORT = {

@@ -2,10 +2,10 @@
 
 import re
 
-from monitors.review import levels
-from monitors.review.findings import Finding, effect, severity_of
-from monitors.review.places import Place
-from monitors.review.scene import Scene
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect, severity_of
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
 
 _STARTUP_HINT = "Put the setting where only this project reads it, or ask the person to change it."

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from monitors.review.knowledge.launchers import LAUNCHERS, Launcher
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.launchers import LAUNCHERS, Launcher
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 

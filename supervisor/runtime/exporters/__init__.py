@@ -1,15 +1,21 @@
-"""Exporters of the audit record that come with chaperon: to syslog, to an OpenTelemetry collector, to any HTTP server."""
+"""The audit record on its way to other systems.
+
+delivery  sending the journal to other systems as it is written
+http      records to an HTTP server, as lines of JSON
+otlp      records to an OpenTelemetry collector
+syslog    records to syslog
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
+from monitors.contract.errors import UsageError
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.model import Config
-from supervisor.protocol.errors import UsageError
 from supervisor.protocol.export import Exporter
+from supervisor.runtime.assembly.plugins import EXPORTERS, load
 from supervisor.runtime.exporters.http import HttpExporter
 from supervisor.runtime.exporters.otlp import OtlpExporter
 from supervisor.runtime.exporters.syslog import SyslogExporter
-from supervisor.runtime.plugins import EXPORTERS, load
 
 __all__ = ["HttpExporter", "OtlpExporter", "SyslogExporter", "make_exporters"]
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from monitors.contract.words import Severity
 from supervisor import __version__
 from supervisor.config.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
-from supervisor.protocol.words import Severity
 from supervisor.runtime.exporters.http import Sender
 
 SEVERITIES = {

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from monitors.contract import anyjson
+from monitors.contract.words import Severity
 from supervisor.config.exporters import ExporterSettings
-from supervisor.protocol import anyjson
 from supervisor.protocol.export import ExportRecord
-from supervisor.protocol.words import Severity
 
 LOCAL0 = 16
 """The facility: the first of those for local use (RFC 5424, 6.2.1)."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from checkpoints import stored
-from supervisor.protocol import anyjson
+from checkpoints.store import stored
+from monitors.contract import anyjson
 
 
 async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:

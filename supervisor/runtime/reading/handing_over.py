@@ -5,9 +5,9 @@ from typing import Any
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from supervisor.runtime.json_protocol import JsonProtocol
 from supervisor.runtime.reading.jobs import Job
 from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.socket.json_protocol import JsonProtocol
 
 CONNECTION = "connection"
 """Under which name routes find the connection that they are asked on, in the request's state."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from supervisor.protocol import anyjson
+from monitors.contract import anyjson
 from supervisor.runtime.reading.progress import Follower
 
 CHUNK_BYTES = 256 * 1024

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from supervisor.protocol import anyjson
-from supervisor.protocol.actions import Action
+from monitors.contract import anyjson
+from monitors.contract.actions import Action
 
 LINES = "application/x-ndjson"
 """The content type of streams."""
@@ -94,7 +94,7 @@ class MetricsText:
     """The metrics, as Prometheus reads them."""
 
     counted: bytes
-    """What the daemon knows; see `supervisor.runtime.exposition`."""
+    """What the daemon knows; see `supervisor.runtime.daemon.exposition`."""
 
 
 @dataclass(frozen=True, slots=True)

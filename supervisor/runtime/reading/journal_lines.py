@@ -3,12 +3,13 @@
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 
-from supervisor.protocol import anyjson, records
+from monitors.contract import anyjson
+from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
-from supervisor.runtime.journal_index import Index, Indexes, Span
+from supervisor.runtime.journal.index import Index, Indexes, Span
+from supervisor.runtime.journal.reader import Cursor, Segment, list_segments
 from supervisor.runtime.reading.jobs import Events
 from supervisor.runtime.reading.progress import Follower
-from supervisor.runtime.segments import Cursor, Segment, list_segments
 
 READ_BYTES = 256 * 1024
 """Most lines of an agent that are sent at once, in bytes, unless one is longer."""

@@ -17,12 +17,13 @@ import anyio.lowlevel
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from supervisor.protocol import anyjson
-from supervisor.protocol.actions import Action, Review
-from supervisor.runtime.exposition import exposition
-from supervisor.runtime.journal_index import Indexes
+from monitors.contract import anyjson
+from monitors.contract.actions import Action, Review
+from supervisor.runtime.daemon.exposition import exposition
+from supervisor.runtime.daemon.metrics import CONTENT_TYPE
+from supervisor.runtime.journal.index import Indexes
+from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at
-from supervisor.runtime.metrics import CONTENT_TYPE
 from supervisor.runtime.reading.answers import Answer, GoneError
 from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines
@@ -43,7 +44,6 @@ from supervisor.runtime.reading.jobs import (
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
 from supervisor.runtime.reading.reviews import reviewing
-from supervisor.runtime.segments import JournalDamagedError
 
 NICE = 5
 """By how much the daemon's loop goes before this process where there is not enough processor time for both."""

@@ -9,8 +9,8 @@ import sys
 import anyio
 import anyio.abc
 
-from supervisor.runtime.daemon import UnavailableError
-from supervisor.runtime.journal import Journal, JournalError
+from supervisor.runtime.daemon.daemon import UnavailableError
+from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.reading.jobs import FINISHED, Job, Places, Progress, send
 

@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.actions import Action, Context, Review
+from monitors.contract.actions import Action, Context, Review
 
 if TYPE_CHECKING:
     from supervisor.config.model import Config
@@ -26,8 +26,8 @@ def reviewing(needed: bytes) -> Callable[[Action], Review]:
     """
     # Here and not above: what reviews takes a quarter of a second to import, which other readers need not pay.
     from supervisor.core import gate
+    from supervisor.runtime.assembly.reviewer import make_gate_reviewer
     from supervisor.runtime.clock import Clock
-    from supervisor.runtime.reviewing import make_gate_reviewer
 
     config, nobody = pickle.loads(needed)  # noqa: S301 - our own
     reviewer = make_gate_reviewer(config, Clock())

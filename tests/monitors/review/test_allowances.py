@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from monitors.review.allowances import Allowance, allowed
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
 
 ACTION = Action("Bash", {"command": "git push --mirror origin"}, "/w", "/w")
 REVIEW: Review = make_reviewer().review(ACTION, Context())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
-from supervisor.runtime.facts import FileFacts
+from supervisor.runtime.filesystem import FileFacts
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
 
 STRICT = make_reviewer(ReviewSettings(profile="strict"))
 STANDARD = make_reviewer()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision
 from tests.eval.hostile import HOSTILE
 from tests.eval.test_commands import commands
 

@@ -3,8 +3,8 @@
 import pytest
 
 from monitors.review.knowledge.book import PROGRAMS, RULES
-from monitors.review.knowledge.launchers import LAUNCHERS, Launcher
-from monitors.review.rules import Program, Rule, RuleBook
+from monitors.review.rules.rules import Program, Rule, RuleBook
+from monitors.review.shell.launchers import LAUNCHERS, Launcher
 from monitors.review.shell.walk import Walk
 
 BOOK = RuleBook(PROGRAMS, RULES)

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from monitors.review import ReviewSettings, levels, make_reviewer
-from monitors.review.decide import decision, may_hurry, watched_at
-from monitors.review.findings import Finding
-from monitors.review.rationality import UNKNOWN, rationality
-from monitors.review.risk import StandardRisk
-from supervisor.protocol.actions import Action, Context, Step, Touch
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision, MonitoringLevel
+from monitors.contract.actions import Action, Context, Step, Touch
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision, MonitoringLevel
+from monitors.review import ReviewSettings, make_reviewer
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding
+from monitors.review.verdict.decision import decision, may_hurry, watched_at
+from monitors.review.verdict.rationality import UNKNOWN, rationality
+from monitors.review.verdict.risk import StandardRisk
 
 CALM = Context()
 FAILING = Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * 3)

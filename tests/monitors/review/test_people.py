@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 import monitors.review
+from monitors.contract.actions import SUBJECT_FIELDS, Action, Context
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.catalogue import NAMES, RuleError, failures, listed, matching, near, rule_from
 from monitors.review.explain import explain
 from monitors.review.knowledge.book import RULES
-from monitors.review.own import OwnRule, matches
-from monitors.review.rationality import summarised
-from monitors.review.rules import Rule
-from supervisor.protocol.actions import SUBJECT_FIELDS, Action, Context
-from supervisor.protocol.words import Decision
+from monitors.review.rules.rules import Rule
+from monitors.review.user_rules import OwnRule, matches
+from monitors.review.verdict.rationality import summarised
 
 
 def test_an_explanation_is_the_review_with_its_stages_and_times() -> None:

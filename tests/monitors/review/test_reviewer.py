@@ -2,9 +2,9 @@
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.words import Decision, Severity
 from monitors.review import ReviewSettings, make_reviewer
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.words import Decision, Severity
 
 WORKSPACE = "/home/agent/work"
 CONTEXT = Context(home="/home/agent", protected=("/home/agent/.local/state/chaperon",), captured=True)

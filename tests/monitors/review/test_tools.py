@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Review
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from monitors.review.facts import NoFacts
-from supervisor.protocol.actions import Action, Context, Review
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Decision
+from monitors.review.scene.lookups import NoFacts
 
 WORKSPACE = "/home/agent/work"
 CONTEXT = Context(

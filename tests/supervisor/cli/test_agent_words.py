@@ -4,9 +4,9 @@ from typing import Any
 import orjson
 import pytest
 
+from monitors.contract.tasks import Task
 from supervisor.cli.agent_words import COLUMNS, MOST_WAITING, below_row, ending, portrait, row, why
-from supervisor.core.summary import Summary
-from supervisor.protocol.tasks import Task
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from tests.support import acting
 

@@ -4,10 +4,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, NoDaemonError
-from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
 from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 

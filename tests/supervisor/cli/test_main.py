@@ -36,12 +36,12 @@ NEEDLESS_FOR_A_REVIEW = {
     "asyncio",
     "fastapi",
     "httpx",
-    "interventions.controller",
+    "interventions.choice.controller",
     "pygit2",
     "supervisor.core",
     "supervisor.protocol.events",
     "supervisor.protocol.messages",
-    "supervisor.runtime.daemon",
+    "supervisor.runtime.daemon.daemon",
 }
 """What runs of agents need and a single review does not."""
 

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from monitors.contract.tasks import Limits
 from supervisor.config.model import Config
-from supervisor.protocol.tasks import Limits
 
 
 def made(**sections: Any) -> Config:

@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from monitors.defaults import DetectorSettings
+from monitors.contract.words import Severity
+from monitors.detectors import DetectorSettings
 from monitors.sensitivity import Sensitivity
 from supervisor.config.model import Config
-from supervisor.protocol.words import Severity
-from supervisor.runtime.settings import detector_settings
+from supervisor.runtime.assembly.settings import detector_settings
 
 
 def settings(**patterns: Any) -> DetectorSettings:

@@ -2,16 +2,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from monitors.contract.actions import Action, Context
+from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from supervisor.config.base import Section
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
 from supervisor.config.reference import reference_markdown
 from supervisor.config.yaml_tree import parse
-from supervisor.protocol.actions import Action, Context
-from supervisor.protocol.words import Decision
 from supervisor.rehearsal.scenario import Scenario
-from supervisor.runtime.review_settings import review_settings
+from supervisor.runtime.assembly.review_settings import review_settings
 from tests.docs import ROOT
 
 

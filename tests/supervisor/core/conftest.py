@@ -2,8 +2,8 @@
 
 import pytest
 
-from supervisor.core.decide import Decider
-from supervisor.core.memory import Memory
+from supervisor.core.decisions.decide import Decider
+from supervisor.core.fold.memory import Memory
 from supervisor.protocol.events import AnyEvent, Event
 
 

@@ -1,10 +1,10 @@
 import pytest
 
+from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.core.board import Board
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command
-from supervisor.protocol.errors import NotFoundError, UsageError
 from supervisor.protocol.events import TaskSubmitted
 from supervisor.protocol.words import AgentState
 from tests.play import Play

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
-from supervisor.core.decide import SessionSettings
+from monitors.contract.words import Decision
+from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import ReportIncident
-from supervisor.protocol.words import Decision, Rung
+from supervisor.protocol.words import Rung
 from tests.play import Play, Rules, recorded, verdict
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"

@@ -2,7 +2,7 @@
 
 from supervisor.core.board import Board
 from supervisor.core.costs import Costs
-from supervisor.core.summary import Summary
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.prices import Spent
 from tests.play import Play

@@ -6,18 +6,19 @@ from typing import Any
 import pytest
 
 from interventions.approval import ApprovalSettings
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
+from interventions.decisions import Outcome
 from interventions.settings import InterventionSettings
-from supervisor.core.decide import SessionSettings, Surroundings
+from monitors.contract.actions import SideEffect
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
+from monitors.contract.issues import Issue
+from monitors.contract.observations import Observation, ToolReturned
+from monitors.contract.words import Decision, Severity
+from supervisor.core.decisions.decide import SessionSettings, Surroundings
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.actions import SideEffect
 from supervisor.protocol.commands import ApplyLimits, RestoreCheckpoint, StartTimer
-from supervisor.protocol.errors import ChaperonError, NotFoundError, UsageError
-from supervisor.protocol.interventions import Outcome
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.observations import Observation, ToolReturned
-from supervisor.protocol.words import AgentState, Decision, Severity
+from supervisor.protocol.words import AgentState
 from supervisor.testing.samples import Moments, issue
 from tests.play import Play, Rules, answers, lines, recorded, verdict
 

@@ -4,16 +4,16 @@ from typing import Any
 import orjson
 import pytest
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
+from monitors.contract.actions import Action, Context, SideEffect
+from monitors.contract.words import Decision, Severity
 from supervisor.core import gate
-from supervisor.core.decide import SessionSettings
+from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.actions import Action, Context, SideEffect
 from supervisor.protocol.commands import SendLine
 from supervisor.protocol.messages import CanUseTool, HookCallback, parse_frame
-from supervisor.protocol.words import Decision, Severity
 from tests.play import ALLOW, Play, Rules, verdict
 
 TOUCH = SideEffect("file_write", Severity.LOW, True, "writes a")

@@ -5,18 +5,20 @@ from typing import Any
 
 import pytest
 
-from interventions.controller import Controller
+from interventions.choice.controller import Controller
+from interventions.decisions import Intervention, LimitsInForce
 from interventions.settings import InterventionSettings
-from supervisor.core.decide import SessionSettings
+from interventions.words import InterventionKind
+from monitors.contract.actions import SideEffect
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits
+from monitors.contract.words import Decision, Severity
+from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.limits import RULE, LimitSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.actions import SideEffect
 from supervisor.protocol.commands import ApplyLimits, Command, Freeze, StartTimer
-from supervisor.protocol.interventions import Intervention, LimitsInForce
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.tasks import Limits
-from supervisor.protocol.words import AgentState, Decision, InterventionKind, Severity
+from supervisor.protocol.words import AgentState
 from tests.play import ALLOW, Play, Rules, answers, lines, recorded
 
 WRITES = replace(ALLOW, side_effects=(SideEffect("file_write", Severity.LOW, True, "writes x"),))
@@ -338,7 +340,7 @@ def test_a_cli_that_does_not_know_the_question_is_not_asked_again() -> None:
 
 def throttle(play: Play, **changes: Any) -> Any:
     """A throttling, as the controller would choose it."""
-    from interventions.resource_throttling import as_json
+    from interventions.kinds.resource_throttling import as_json
 
     limits = replace(LimitsInForce(play.task.limits), **changes)
     issue = Issue("resource_spiral", Severity.HIGH, 1.0, 0.3, 1, "It grows.", key="memory")

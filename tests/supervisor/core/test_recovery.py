@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from monitors.contract.words import Decision
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, SendLine
-from supervisor.protocol.words import AgentState, Decision
+from supervisor.protocol.words import AgentState
 from tests.play import Play, verdict
 
 RULES = {

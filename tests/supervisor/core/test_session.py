@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from monitors.contract.errors import IllegalStepError
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision
 from monitors.guarded import Guarded
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
@@ -19,10 +22,8 @@ from supervisor.protocol.commands import (
     Terminate,
     Thaw,
 )
-from supervisor.protocol.errors import IllegalStepError
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import AgentState, Decision, Rung
-from supervisor.runtime.incidents import IncidentLog
+from supervisor.protocol.words import AgentState, Rung
+from supervisor.runtime.incidents.log import IncidentLog
 from tests.play import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)

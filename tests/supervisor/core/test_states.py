@@ -1,7 +1,7 @@
 import pytest
 
+from monitors.contract.errors import IllegalStepError
 from supervisor.core.states import TABLE, Step, draw, legal, take
-from supervisor.protocol.errors import IllegalStepError
 from supervisor.protocol.words import AgentState
 
 

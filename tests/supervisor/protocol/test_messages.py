@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.errors import FrameError
+from monitors.contract.errors import FrameError
 from supervisor.protocol.messages import (
     Assistant,
     BackgroundCommands,

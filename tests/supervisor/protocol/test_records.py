@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interventions.decisions import Incident
+from monitors.contract.actions import Action, Factor, Review, SideEffect, Touch
+from monitors.contract.words import Decision, Severity
 from supervisor.protocol import records
-from supervisor.protocol.actions import Action, Factor, Review, SideEffect, Touch
 from supervisor.protocol.events import (
     AgentExited,
     AnyEvent,
@@ -21,9 +23,8 @@ from supervisor.protocol.events import (
     StateChanged,
     TimerFired,
 )
-from supervisor.protocol.interventions import Incident
 from supervisor.protocol.records import ORIGIN, RecordError, UnknownEvent
-from supervisor.protocol.words import AgentState, Decision, Severity
+from supervisor.protocol.words import AgentState
 from tests.support import acting
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)

@@ -2,10 +2,12 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol.actions import Review
-from supervisor.protocol.interventions import Incident, Intervention
-from supervisor.protocol.issues import Issue
-from supervisor.protocol.words import AgentState, Decision, InterventionKind, Severity
+from interventions.decisions import Incident, Intervention
+from interventions.words import InterventionKind
+from monitors.contract.actions import Review
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision, Severity
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.check import Outcome, check
 from supervisor.rehearsal.scenario import Scenario

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.protocol.errors import UsageError
+from monitors.contract.errors import UsageError
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.run import rehearse
 

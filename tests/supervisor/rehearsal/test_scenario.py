@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.protocol.errors import NotFoundError
+from monitors.contract.errors import NotFoundError
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.scenario import Places, Scenario, ScenarioError
 from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use

@@ -13,10 +13,11 @@ from typing import TypeVar
 import anyio
 import pytest
 
-from supervisor.runtime import containment, trees
-from supervisor.runtime.identity import is_running, read_identity
-from supervisor.runtime.leftovers import end_leftovers
-from supervisor.runtime.shims import Exited, ExitRecord, Output, Shim, ShimEvent, ShimSpec
+from supervisor.runtime.processes import cgroups
+from supervisor.runtime.processes.identity import is_running, read_identity
+from supervisor.runtime.processes.leftovers import end_leftovers
+from supervisor.runtime.processes.shim_client import Exited, ExitRecord, Output, Shim, ShimEvent, ShimSpec
+from supervisor.runtime.shim import process_tree
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.daemons import Base
 
@@ -34,7 +35,7 @@ def eventually(claim: Callable[[], bool]) -> None:
     deadline = time.perf_counter() + PATIENCE_SECONDS
     while not claim():
         assert time.perf_counter() < deadline, "it did not become true"
-        trees.pause()
+        process_tree.pause()
 
 
 @dataclass
@@ -84,7 +85,11 @@ class Yard:
         """Every process with our nonce in its environment; the shims themselves have none."""
         mark = f"CHAPERON_AGENT_NONCE={self.nonce}"
         pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-        return {pid for pid in pids if trees.states(pid) - trees.GONE and mark in trees.read(f"/proc/{pid}/environ")}
+        return {
+            pid
+            for pid in pids
+            if process_tree.states(pid) - process_tree.GONE and mark in process_tree.read(f"/proc/{pid}/environ")
+        }
 
     async def everything(self, shim: Shim) -> list[ShimEvent]:
         """All that is still to come."""
@@ -132,27 +137,25 @@ class Yard:
 
 
 @pytest.fixture(scope="session")
-def groups() -> Iterator[containment.Containment | containment.Uncontained]:
+def groups() -> Iterator[cgroups.Containment | cgroups.Uncontained]:
     """Where agents' groups are made on this machine, if anywhere."""
-    found = containment.Containment.find(f"test-{os.getpid()}")
+    found = cgroups.Containment.find(f"test-{os.getpid()}")
     yield found
-    if isinstance(found, containment.Containment):
-        assert containment.remove(found.agents.parent)
+    if isinstance(found, cgroups.Containment):
+        assert cgroups.remove(found.agents.parent)
 
 
 @pytest.fixture(params=["cgroup", "walk"])
-def group(
-    request: pytest.FixtureRequest, groups: containment.Containment | containment.Uncontained
-) -> Iterator[Path | None]:
+def group(request: pytest.FixtureRequest, groups: cgroups.Containment | cgroups.Uncontained) -> Iterator[Path | None]:
     """A cgroup of the test's own, and then none."""
     if request.param == "walk":
         yield None
-    elif isinstance(groups, containment.Uncontained):
+    elif isinstance(groups, cgroups.Uncontained):
         pytest.skip(groups.reason)
     else:
         made = groups.make(f"t-{secrets.token_hex(4)}")
         yield made
-        assert containment.remove(made)
+        assert cgroups.remove(made)
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from monitors.contract.words import Decision, Severity
 from supervisor.protocol import events
-from supervisor.protocol.words import AgentState, Decision, Severity
+from supervisor.protocol.words import AgentState
 from tests.house import House, bash, house, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]

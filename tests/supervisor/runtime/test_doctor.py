@@ -11,8 +11,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from monitors.contract.errors import ChaperonError
 from supervisor import __version__
-from supervisor.protocol.errors import ChaperonError
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime import doctor
 from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, examine, healthy

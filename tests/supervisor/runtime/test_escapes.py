@@ -8,10 +8,11 @@ from typing import Any
 import psutil
 import pytest
 
-from supervisor.core.summary import Summary
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import runner, shims
+from supervisor.runtime.daemon import runner
+from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.support import processes_in
@@ -160,7 +161,7 @@ async def test_a_shim_that_cannot_be_reached_by_what_a_program_did_costs_the_age
     base: Base, program: str, incident: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before, the program answered for the shim: the stop said that nobody was left, and all ran on."""
-    monkeypatch.setattr(shims, "GOES_SECONDS", 0.5)
+    monkeypatch.setattr(shim_client, "GOES_SECONDS", 0.5)
     escaping(base, program, hide=False)
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(), by="test")
@@ -197,7 +198,7 @@ async def test_a_stop_ends_an_agent_whose_stopped_shim_the_next_daemon_cannot_re
         await reached(daemon, AgentState.RUNNING)
         await until((base.repo / "escaping").exists)
     pid = await escaped(base)
-    monkeypatch.setattr(shims, "HELLO_SECONDS", 0.2)
+    monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.2)
     async with served(base) as (daemon, client):
         assert daemon.adopted.silent == 1
         assert (await client.post("/v1/agents/a1/stop", json={"force": True})).status_code == 200

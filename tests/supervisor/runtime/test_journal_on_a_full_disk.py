@@ -14,11 +14,11 @@ import json, os, sys
 from pathlib import Path
 import anyio
 from supervisor.protocol.events import TimerFired
-from supervisor.protocol.interventions import Incident
+from interventions.decisions import Incident
 from supervisor.protocol.words import Severity
-from supervisor.runtime.incidents import IncidentLog
-from supervisor.runtime.journal import Journal, JournalState
-from supervisor.runtime.segments import read_records
+from supervisor.runtime.incidents.log import IncidentLog
+from supervisor.runtime.journal.journal import Journal, JournalState
+from supervisor.runtime.journal.reader import read_records
 
 root = Path(sys.argv[1])
 

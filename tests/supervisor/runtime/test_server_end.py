@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from supervisor.runtime.admission import House
-from supervisor.runtime.listening import listen
-from supervisor.runtime.server import serve
+from supervisor.runtime.api.server import serve
+from supervisor.runtime.socket.admission import House
+from supervisor.runtime.socket.listening import listen
 
 pytestmark = pytest.mark.anyio
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from monitors.contract.errors import UsageError
 from supervisor.config.paths import PlaceError
 from supervisor.protocol import events
-from supervisor.protocol.errors import UsageError
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.journal import JournalDamagedError, JournalState
-from supervisor.runtime.listening import SocketTakenError
+from supervisor.runtime.journal.journal import JournalDamagedError, JournalState
+from supervisor.runtime.journal.lock import StateDirectoryTakenError
 from supervisor.runtime.service import run_daemon
-from supervisor.runtime.state_directory import StateDirectoryTakenError
+from supervisor.runtime.socket.listening import SocketTakenError
 from tests.daemons import Base, ended, reached, served
 
 pytestmark = pytest.mark.anyio

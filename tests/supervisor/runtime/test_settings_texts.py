@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from monitors.contract.errors import UsageError
 from supervisor.config.interventions import Interventions, SoftCorrection
 from supervisor.config.model import Config, Plugins
 from supervisor.config.patterns import CustomPattern, Patterns
-from supervisor.protocol.errors import UsageError
-from supervisor.runtime.settings import controller_settings
+from supervisor.runtime.assembly.settings import controller_settings
 
 
 def config(path: Path) -> Config:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from monitors.defaults import DetectorSettings, make_detectors
-from supervisor.protocol.issues import Detector, Issue
-from supervisor.protocol.observations import Observation
-from supervisor.protocol.tasks import Task
-from supervisor.protocol.words import Severity
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import Observation
+from monitors.contract.tasks import Task
+from monitors.contract.words import Severity
+from monitors.detectors import DetectorSettings, make_detectors
 from supervisor.testing import check_detector
 
 TASK = Task("t", "Mend the login form in src/login/ and its tests", "/w")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol import anyjson
+from monitors.contract import anyjson
 from supervisor.protocol.export import ExportRecord
 from supervisor.testing import check_exporter
 from supervisor.testing.exporters import odd_records, some_records

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from interventions import contract
-from interventions.checkpoint_rollback import CheckpointRollback
-from interventions.context_reinforcement import ContextReinforcement
+from interventions.choice.strategies.pattern_specific import PatternSpecific
+from interventions.choice.strategies.progressive import Progressive
 from interventions.contract import Answer, Case, Past, Plan, Position, Strategy, Unfit
-from interventions.emergency_stop import EmergencyStop
-from interventions.resource_throttling import ResourceThrottling
+from interventions.kinds.checkpoint_rollback import CheckpointRollback
+from interventions.kinds.context_reinforcement import ContextReinforcement
+from interventions.kinds.emergency_stop import EmergencyStop
+from interventions.kinds.resource_throttling import ResourceThrottling
+from interventions.kinds.soft_correction import SoftCorrection
 from interventions.settings import InterventionSettings, StrategySettings
-from interventions.soft_correction import SoftCorrection
-from interventions.strategies.pattern_specific import PatternSpecific
-from interventions.strategies.progressive import Progressive
-from supervisor.protocol.words import InterventionKind
+from interventions.words import InterventionKind
 from supervisor.testing import check_answer, check_strategy
 from supervisor.testing.samples import issue
 from tests.interventions.runs import REINFORCE, SOFT, Run

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from monitors.contract.actions import Action, Context, Factor, Review, Reviewer
+from monitors.contract.words import Decision, Severity
 from monitors.review import ReviewSettings, make_reviewer
-from monitors.review.findings import Finding
-from monitors.review.risk import Risk, RiskCalculator, StandardRisk
-from monitors.review.safely import Chain, NamedRisk, RiskError, safe_review
-from supervisor.protocol.actions import Action, Context, Factor, Review, Reviewer
-from supervisor.protocol.words import Decision, Severity
+from monitors.review.chain import Chain, NamedRisk, RiskError, safe_review
+from monitors.review.rules.findings import Finding
+from monitors.review.verdict.risk import Risk, RiskCalculator, StandardRisk
 from supervisor.testing import check_reviewer, check_risk
 
 LS, DOOM = Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"command": "rm -rf /"})

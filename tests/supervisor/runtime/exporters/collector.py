@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from supervisor.protocol import anyjson
+from monitors.contract import anyjson
 
 
 @dataclass

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from monitors.contract.words import Severity
 from supervisor.config.exporters import ExporterSettings
 from supervisor.protocol.export import RefusedRecordsError
-from supervisor.protocol.words import Severity
 from supervisor.runtime.exporters.otlp import OtlpExporter, export_request
 from supervisor.testing.exporters import check_exporter, some_records
 from tests.supervisor.runtime.exporters.collector import Collector, collecting

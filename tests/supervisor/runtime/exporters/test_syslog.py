@@ -11,9 +11,9 @@ from queue import Queue
 
 import pytest
 
+from monitors.contract import anyjson
+from monitors.contract.words import Severity
 from supervisor.config.exporters import ExporterSettings
-from supervisor.protocol import anyjson
-from supervisor.protocol.words import Severity
 from supervisor.runtime.exporters.syslog import MOST_BYTES, SyslogExporter
 from supervisor.testing.exporters import check_exporter, some_records
 

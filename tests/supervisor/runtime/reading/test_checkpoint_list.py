@@ -5,8 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from checkpoints.capture import Capturer
-from checkpoints.store import Store
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
 from supervisor.runtime.reading.checkpoint_list import listed
 from tests.checkpoints.support import MOMENT
 

@@ -7,12 +7,12 @@ import orjson
 import pytest
 
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.journal import Journal
-from supervisor.runtime.journal_index import Indexes, build, index_path, save
+from supervisor.runtime.journal.index import Indexes, build, index_path, save
+from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.journal.reader import JournalDamagedError, list_segments
 from supervisor.runtime.reading.jobs import Events, Progress
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
-from supervisor.runtime.segments import JournalDamagedError, list_segments
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from monitors.contract.actions import Action, Context
 from supervisor.config.model import Config
-from supervisor.protocol.actions import Action, Context
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.journal import Journal
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.reading.jobs import (
     FINISHED,
     Checkpoints,

@@ -1,0 +1,94 @@
+"""The objects of a store, as they are read: from its packs, from the project that it borrows from, or not settled yet."""
+
+from pathlib import Path
+
+import pygit2
+
+from checkpoints.errors import StoreDamagedError
+from checkpoints.git.objects import EMPTY_TREE, Entry, Kind, parse_tree, tree_of_commit
+from checkpoints.git.pack import PackWriter, unpack
+
+_CACHED_TREES = 4_096
+"""Folders kept in memory, parsed: a capture reads those on the way to what changed, and they are mostly the same."""
+
+
+class ObjectBase:
+    """Reads objects by their ids, and begins packs of new ones."""
+
+    def __init__(self, objects: Path) -> None:
+        """Read from this repository, which has a git repository's folders."""
+        self.objects = objects
+        self._odb = pygit2.Odb(str(objects / "objects"))
+        self._unsettled: dict[bytes, bytes] = {}
+        """Objects that only the write-ahead log has yet, packed."""
+        self._trees: dict[bytes, dict[bytes, Entry]] = {}
+
+    @property
+    def packs(self) -> Path:
+        """Where the packs are."""
+        return self.objects / "objects" / "pack"
+
+    def read(self, oid: bytes) -> tuple[Kind, bytes]:
+        """Return an object's type and content; the content was checked against the id.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        packed = self._unsettled.get(oid)
+        if packed is not None:
+            return unpack(packed)
+        try:
+            kind, content = self._odb.read(pygit2.Oid(raw=oid))
+        except (KeyError, pygit2.GitError, ValueError) as error:
+            raise StoreDamagedError(
+                f"The store {self.objects.parent} cannot give object {oid.hex()}: {error}.", object_id=oid.hex()
+            ) from error
+        return Kind(int(kind)), content
+
+    def has(self, oid: bytes) -> bool:
+        """Whether the store can give this object."""
+        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
+
+    def tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries; not to be changed by the caller.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        if oid == EMPTY_TREE:
+            return {}
+        found = self._trees.get(oid)
+        if found is None:
+            found = self.read_tree(oid)
+            self.remember_tree(oid, found)
+        return found
+
+    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
+        """Return a folder's entries as they are on the disk.
+
+        Raises:
+            StoreDamagedError: The object is missing or damaged.
+        """
+        return parse_tree(self.read(oid)[1])
+
+    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
+        """Keep a folder in memory that is likely to be read soon."""
+        if len(self._trees) >= _CACHED_TREES:
+            self._trees.clear()
+        self._trees[oid] = entries
+
+    def tree_of(self, commit: bytes) -> bytes:
+        """Return the id of a commit's tree.
+
+        Raises:
+            StoreDamagedError: The commit is missing or damaged.
+        """
+        return tree_of_commit(self.read(commit)[1])
+
+    def writer(self, label: str) -> PackWriter:
+        """Return what new objects are written with; the label is unique among captures under way."""
+        return PackWriter(self.packs, label)
+
+    def _look_anew(self) -> None:
+        """Packs came and went."""
+        self._odb = pygit2.Odb(str(self.objects / "objects"))

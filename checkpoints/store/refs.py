@@ -1,0 +1,39 @@
+"""The refs of a store: what anybody's git finds checkpoints by. They follow from the ledger and can be written anew."""
+
+import re
+from pathlib import Path
+
+from checkpoints.durable import replace_file, room_needed
+from checkpoints.model import Checkpoint
+from checkpoints.store.ledger import Ledger
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+"""What a checkpoint may be called: fit for a ref and for a file, on any system."""
+
+
+class Refs:
+    """One file a checkpoint, with its commit."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep them in this folder of the repository."""
+        self._folder = folder
+
+    def all(self) -> tuple[tuple[str, str], ...]:
+        """Return name and commit of each, whether the ledger knows it or not."""
+        places = sorted(self._folder.iterdir())
+        return tuple((place.name, place.read_text().strip()) for place in places if NAME.fullmatch(place.name))
+
+    def mend(self, ledger: Ledger) -> None:
+        """Make refs say what the ledger says; one that the ledger never heard of stays, for `doctor`."""
+        for checkpoint in ledger.checkpoints:
+            ref = self._folder / checkpoint.name
+            if not ref.exists() or ref.read_text().strip() != checkpoint.commit:
+                self._write(checkpoint)
+        for ref in self._folder.iterdir():
+            if ledger.was_dropped(ref.name) or ref.name.startswith("tmp_"):
+                ref.unlink(missing_ok=True)
+
+    def _write(self, checkpoint: Checkpoint) -> None:
+        """Write one, not synced: a power cut costs nothing that cannot be written again."""
+        with room_needed("a ref"):
+            replace_file(self._folder / checkpoint.name, f"{checkpoint.commit}\n".encode(), sync=False)

@@ -1,0 +1,58 @@
+"""Keeping a store small: drop what need not be kept, and pack when there is something to gain. For idle moments."""
+
+from dataclasses import dataclass
+
+from checkpoints.retention import RetentionPolicy, to_drop
+from checkpoints.store.packing import Packed, pack
+from checkpoints.store.restore_journal import in_use
+from checkpoints.store.store import Store
+
+MANY_PACKS = 20
+"""Packs from which on looking an object up is worth shortening. Settling makes one for about a hundred captures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What was done, and how large the store is now: a metric, with its quota."""
+
+    dropped: tuple[str, ...]
+    packed: Packed | None
+    size_bytes: int
+    over_quota: bool
+    """Whether it is still over the quota: then only checkpoints that must stay are left, and a person has to choose."""
+
+
+def keep_up(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
+    """Settle, sweep, drop and pack as far as that is needed.
+
+    Args:
+        store: The store.
+        now: Unix time in seconds.
+        policy: Which checkpoints stay, and how large the store may be.
+
+    Raises:
+        StoreFullError: There was no room to settle or to pack; nothing is lost.
+        CheckpointError: Git is missing or failed; what was dropped is dropped, and takes room until the next time.
+    """
+    store.settle()
+    store.sweep()
+    dropped = _drop(store, now, policy, over_quota=False)
+    packed = pack(store) if _is_worth_packing(store, dropped) else None
+    quota = policy.quota_bytes
+    if quota is not None and store.size_bytes > quota:
+        more = _drop(store, now, policy, over_quota=True)
+        packed = pack(store) if more else packed
+        dropped += more
+    size = store.size_bytes
+    return Upkeep(dropped, packed, size, quota is not None and size > quota)
+
+
+def _drop(store: Store, now: float, policy: RetentionPolicy, *, over_quota: bool) -> tuple[str, ...]:
+    names = to_drop(store.checkpoints, now, policy, held=in_use(store), over_quota=over_quota)
+    if names:
+        store.drop(names)
+    return names
+
+
+def _is_worth_packing(store: Store, dropped: tuple[str, ...]) -> bool:
+    return bool(dropped) or (store.borrows and bool(store.checkpoints)) or store.pack_count > MANY_PACKS

@@ -1,0 +1,196 @@
+"""What the workspace's own repository says: where HEAD stands, what is under way, what it ignores.
+
+Everything here is read as data. No git runs in a worktree, no configuration is obeyed but the name of a file of ignore
+rules, and whatever is broken reads as absent: a capture does not fail because the agent damaged its repository. The
+worktree is the folder in which `.git` lies, whatever the repository says of it.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from checkpoints.model import Repository
+from checkpoints.workspace.ignore import MAX_FILE_BYTES, Index, Rules, parse
+
+_OPERATIONS = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+}
+"""Files of a git folder, and the operation that is under way while they are there."""
+
+_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_MAX_TEXT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolders:
+    """Where a worktree keeps its state, and where its repository keeps what all worktrees share."""
+
+    own: Path
+    common: Path
+
+
+def find(worktree: Path) -> GitFolders | None:
+    """Return the git folders of a worktree, or None where it has none that can be read."""
+    marker = worktree / ".git"
+    own = marker
+    if marker.is_file():
+        text = _text(marker)
+        if not text.startswith("gitdir:"):
+            return None
+        own = worktree / text.removeprefix("gitdir:").strip()
+    if not (own / "HEAD").is_file():
+        return None
+    common = _text(own / "commondir").strip()
+    return GitFolders(own, (own / common).resolve() if common else own)
+
+
+def above(directory: Path) -> Path | None:
+    """Return the nearest folder at or above this one in which `.git` lies; None where there is none."""
+    return next((folder for folder in (directory, *directory.parents) if os.path.lexists(folder / ".git")), None)
+
+
+def open_worktree(directory: Path) -> pygit2.Repository | None:
+    """Return libgit2's view of the worktree that a directory is in; None where there is none, or it cannot be opened.
+
+    `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is never
+    obeyed.
+    """
+    try:
+        top = above(directory.resolve())
+        if top is None:
+            return None
+        opened = pygit2.Repository(str(top))
+        if Path(opened.workdir or "") != top:
+            opened.workdir = str(top)
+    except (pygit2.GitError, OSError, ValueError, KeyError, RuntimeError):
+        return None
+    return opened
+
+
+def project_of(worktree: Path) -> Path:
+    """Return the folder that stands for all worktrees of a repository: the main one, or the repository where it is bare."""
+    folders = find(worktree)
+    if folders is None:
+        return worktree
+    return folders.common.parent if folders.common.name == ".git" else folders.common
+
+
+def look(folders: GitFolders | None) -> Repository:
+    """Return where the repository stands."""
+    if folders is None:
+        return Repository()
+    head = _text(folders.own / "HEAD").strip()
+    operation = next((name for file, name in _OPERATIONS.items() if (folders.own / file).exists()), "")
+    if not head.startswith("ref:"):
+        return Repository(head if _ID.fullmatch(head) else "", "", operation)
+    branch = head.removeprefix("ref:").strip()
+    return Repository(_resolve(folders, branch), branch, operation)
+
+
+def _resolve(folders: GitFolders, ref: str) -> str:
+    """Return the commit that a ref names; empty for a branch without one."""
+    if ".." in ref.split("/"):
+        return ""
+    loose = _text(folders.common / ref).strip()
+    if _ID.fullmatch(loose):
+        return loose
+    packed = re.search(rf"^([0-9a-f]{{40,64}}) {re.escape(ref)}$", _text(folders.common / "packed-refs"), re.MULTILINE)
+    return packed[1] if packed else ""
+
+
+def _text(path: Path) -> str:
+    return _data(path, _MAX_TEXT_BYTES).decode("utf-8", "replace")
+
+
+def _data(path: Path, limit: int) -> bytes:
+    """Return a file's content; empty where it is absent, unreadable, no plain file, or over the limit."""
+    try:
+        if not path.is_file() or path.stat().st_size > limit:
+            return b""
+        return path.read_bytes()
+    except (OSError, ValueError):
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreSources:
+    """The files outside the tree that say what is ignored, weakest first, and what they looked like."""
+
+    files: tuple[Path, ...]
+    watched: tuple[Path, ...]
+    """These and the configuration files that name them."""
+    looks: tuple[tuple[int, int, int] | None, ...]
+
+    def changed(self) -> bool:
+        """Whether any of the files is not as it was."""
+        return looks_of(self.watched) != self.looks
+
+    def rules(self, folder: bytes = b"", index: Index | None = None) -> Rules:
+        """Return the rules they hold together.
+
+        Args:
+            folder: Where in the workspace the repository lies.
+            index: What it tracks.
+        """
+        rules = Rules(folder, index=index)
+        for file in self.files:
+            rules = Rules(folder, parse(_data(file, MAX_FILE_BYTES)), rules)
+        return rules
+
+
+def looks_of(files: tuple[Path, ...]) -> tuple[tuple[int, int, int] | None, ...]:
+    """Return size, time and inode of each file, None for those that are not there."""
+    looks: list[tuple[int, int, int] | None] = []
+    for file in files:
+        try:
+            state = file.stat()
+        except (OSError, ValueError):
+            looks.append(None)
+        else:
+            looks.append((state.st_size, state.st_mtime_ns, state.st_ino))
+    return tuple(looks)
+
+
+def user_configs() -> list[Path]:
+    """Return the configuration files that git reads for this user in every repository, weakest first."""
+    home, user = _homes()
+    return [Path("/etc/gitconfig"), user / "config", home / ".gitconfig"]
+
+
+def _homes() -> tuple[Path, Path]:
+    home = Path(os.environ.get("HOME", "/"))
+    return home, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+
+
+def ignore_sources(folders: GitFolders | None) -> IgnoreSources:
+    """Return where ignore rules come from: `core.excludesFile` as git would find it, then the repository's own list."""
+    home, user = _homes()
+    configs = user_configs()
+    files = [user / "ignore"]
+    if folders is not None:
+        configs.append(folders.common / "config")
+        files.append(folders.common / "info" / "exclude")
+    for config in configs:
+        named = _excludes_file(config)
+        if named is not None:
+            files[0] = home / named[2:] if named.startswith("~/") else Path(named)
+    watched = (*configs, *files)
+    return IgnoreSources(tuple(files), watched, looks_of(watched))
+
+
+def _excludes_file(config: Path) -> str | None:
+    try:
+        if not config.is_file():
+            return None
+        values = pygit2.Config(str(config))
+        return str(values["core.excludesfile"]) if "core.excludesfile" in values else None
+    except (OSError, pygit2.GitError, KeyError, ValueError, UnicodeError):
+        return None

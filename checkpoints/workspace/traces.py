@@ -1,0 +1,148 @@
+"""What was done to a repository since a moment, as its reflogs tell: branches, stashes, pushes; and tags and worktrees by their files.
+
+Everything is read as data, as in `repository`: no git runs, and what is broken reads as absent. In a repository that several
+share, others may have done these things too.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkpoints.workspace.repository import GitFolders
+
+MOST_LOG_BYTES = 4 * 1024 * 1024
+"""Most of one reflog that is read, from its end: 20,000 lines, more than a run writes."""
+
+MOST_REFS = 2_000
+"""Most reflogs that are looked at: those that changed last are first."""
+
+_ENTRY = re.compile(
+    r"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> (?P<at>\d{1,12}) [+-]\d{4}(?:\t(?P<what>.*))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a reflog."""
+
+    old: str
+    """Commit id; zeros where there was none."""
+    new: str
+    at: int
+    """Unix time in seconds."""
+    what: str
+    """Example: `commit: Mend it`."""
+
+    @property
+    def begins(self) -> bool:
+        """Whether the ref was made by this."""
+        return not self.old.strip("0")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A ref that was made or moved since."""
+
+    name: str
+    """Without what all of its kind begin with. Examples: `main`, `origin/main`."""
+    entries: tuple[Entry, ...]
+    """What was done since, oldest first."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was made since."""
+        return self.entries[0].begins
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What was found."""
+
+    branches: tuple[Moved, ...] = ()
+    stashes: tuple[Entry, ...] = ()
+    """Newest first, as git counts them: the first is `stash@{0}`; those of before are not among them."""
+    pushes: tuple[Moved, ...] = ()
+    """What was pushed, by the names of the remote's branches."""
+    tags: tuple[str, ...] = ()
+    worktrees: tuple[str, ...] = ()
+    """Paths of worktrees that were made since."""
+    problem: str = ""
+    """Why branches, stashes and pushes are not known; empty where they are."""
+
+
+def traces(folders: GitFolders, since: float) -> Traces:
+    """Look what was done since a moment. Blocks.
+
+    Args:
+        folders: Of the worktree.
+        since: Unix time in seconds.
+    """
+    logs = folders.common / "logs"
+    if not logs.is_dir():
+        return Traces(
+            tags=_tags(folders, since),
+            worktrees=_worktrees(folders, since),
+            problem=f"branches, stashes and pushes: {folders.common} keeps no reflogs",
+        )
+    stash = _entries(logs / "refs" / "stash")
+    return Traces(
+        tuple(_moved(logs / "refs" / "heads", since)),
+        tuple(entry for entry in reversed(stash) if entry.at >= int(since)),
+        tuple(
+            Moved(ref.name, pushed)
+            for ref in _moved(logs / "refs" / "remotes", since)
+            if (pushed := tuple(entry for entry in ref.entries if entry.what.startswith("update by push")))
+        ),
+        _tags(folders, since),
+        _worktrees(folders, since),
+    )
+
+
+def _moved(folder: Path, since: float) -> Iterator[Moved]:
+    """Yield the refs below a folder of reflogs that changed since, by name."""
+    for log in sorted(_changed_files(folder, since)):
+        entries = tuple(entry for entry in _entries(log) if entry.at >= int(since))
+        if entries:
+            yield Moved(str(log.relative_to(folder)), entries)
+
+
+def _changed_files(folder: Path, since: float) -> list[Path]:
+    found: list[tuple[float, Path]] = []
+    for path in folder.rglob("*") if folder.is_dir() else ():
+        try:
+            if path.is_file() and not path.is_symlink() and path.stat().st_mtime >= int(since):
+                found.append((path.stat().st_mtime, path))
+        except OSError:
+            continue
+    return [path for _, path in sorted(found, reverse=True)[:MOST_REFS]]
+
+
+def _entries(log: Path) -> list[Entry]:
+    try:
+        if not log.is_file() or log.is_symlink():
+            return []
+        with log.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - MOST_LOG_BYTES))
+            text = file.read(MOST_LOG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return []
+    matches = (_ENTRY.fullmatch(line) for line in text.split("\n"))
+    return [Entry(one["old"], one["new"], int(one["at"]), one["what"] or "") for one in matches if one]
+
+
+def _tags(folders: GitFolders, since: float) -> tuple[str, ...]:
+    folder = folders.common / "refs" / "tags"
+    return tuple(sorted(str(path.relative_to(folder)) for path in _changed_files(folder, since)))
+
+
+def _worktrees(folders: GitFolders, since: float) -> tuple[str, ...]:
+    made = []
+    for file in _changed_files(folders.common / "worktrees", since):
+        if file.name == "gitdir" and file.parent.parent == folders.common / "worktrees":
+            try:
+                made.append(str(Path(file.read_text("utf-8", "replace").strip()).parent))
+            except OSError:
+                continue
+    return tuple(sorted(made))

@@ -1,0 +1,273 @@
+"""A git worktree per agent: created, kept for a look, found after a crash, removed when nothing is lost.
+
+Worktrees are made with libgit2, which runs no hook and no filter command: the project's configuration is one that an
+agent in an earlier worktree could have written.
+"""
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import pygit2
+
+from checkpoints.durable import Step, no_step, replace_file
+from checkpoints.errors import CheckpointError
+from checkpoints.workspace import repository
+from monitors.contract.errors import NotFoundError, UsageError
+from monitors.contract.wording import counted
+
+BRANCHES = "chaperon/"
+"""What branches of agents begin with."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+
+
+class WorkspaceState(StrEnum):
+    """What a workspace is for now."""
+
+    HALF_MADE = "half made"
+    """It is being created, or was when a crash came."""
+    ACTIVE = "active"
+    """An agent works in it, or may."""
+    PRESERVED = "preserved"
+    """Kept as it is, for a person to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A worktree, and what it was made for."""
+
+    name: str
+    path: str
+    branch: str
+    """Without `refs/heads/`."""
+    base: str
+    """Commit it was created from."""
+    project: str
+    """The main worktree of its repository."""
+    state: WorkspaceState = WorkspaceState.ACTIVE
+    why: str = ""
+    """Why it is preserved."""
+
+
+class Workspaces:
+    """The workspaces of one project. One owner; not safe between threads."""
+
+    def __init__(self, project: Path, folder: Path, *, step: Step = no_step) -> None:
+        """Keep worktrees of this project in this folder, each with a record beside it.
+
+        Raises:
+            UsageError: The project is no git repository.
+        """
+        found = repository.open_worktree(project)
+        if found is None:
+            raise UsageError(
+                f"{project} is no git repository, so agents cannot have workspaces of their own there.",
+                way_out="Run `git init` and make a first commit, or let the agent work in the folder itself.",
+            )
+        self.project = project
+        self.folder = folder
+        self._step = step
+        self._shared = str(repository.project_of(project))
+        self._git = found
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    # ── finding ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def all(self) -> tuple[Workspace, ...]:
+        """Return every workspace that has a record, by name: after a crash as before it."""
+        return self.recorded(self.folder)
+
+    @staticmethod
+    def recorded(folder: Path) -> tuple[Workspace, ...]:
+        """Return the same for a folder whose project is not known: each record names it.
+
+        Raises:
+            CheckpointError: A record cannot be read; the sentence says which.
+        """
+        return tuple(_read(path) for path in sorted(folder.glob("*.json")) if not path.name.startswith("tmp_"))
+
+    def find(self, name: str) -> Workspace:
+        """Return the workspace of this name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        path = self._record(name)
+        if not _NAME.fullmatch(name) or not path.exists():
+            raise NotFoundError(f"There is no workspace {name!r} of {self.project}.")
+        return _read(path)
+
+    def _record(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _write(self, workspace: Workspace) -> Workspace:
+        replace_file(self._record(workspace.name), json.dumps(asdict(workspace)).encode())
+        return workspace
+
+    # ── making ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def create(self, name: str, base: str = "HEAD") -> Workspace:
+        """Return a new worktree on a branch of its own, at this commit.
+
+        The record comes first, so that a worktree that was half made when the power went is found again.
+
+        Raises:
+            UsageError: The name cannot be one or is taken, or the base is no commit.
+        """
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot be a workspace's name.", way_out="Use letters, digits, _ and -, at most 60."
+            )
+        path = self.folder / name
+        if self._record(name).exists() or path.exists():
+            raise UsageError(
+                f"There is a workspace {name!r} already.", way_out="Choose another name, or remove it first."
+            )
+        commit = self._commit(base)
+        branch = self._free_branch(name)
+        half = WorkspaceState.HALF_MADE
+        self._step("record")
+        workspace = self._write(Workspace(name, str(path), branch, str(commit.id), self._shared, half))
+        try:
+            self._step("branch")
+            reference = self._git.branches.local.create(branch, commit)
+            self._step("worktree")
+            self._git.add_worktree(self._admin_name(workspace), str(path), reference)
+        except (pygit2.GitError, ValueError, OSError) as error:
+            self._clear_away(workspace)
+            raise CheckpointError(
+                f"The workspace {name!r} could not be created at {path}: {error}. Nothing is left of it."
+            ) from error
+        self._step("made")
+        return self._write(replace(workspace, state=WorkspaceState.ACTIVE))
+
+    def _commit(self, base: str) -> pygit2.Commit:
+        try:
+            return self._git.revparse_single(base).peel(pygit2.Commit)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            because = "" if isinstance(error, KeyError) else f": {error}"  # a missing key is the name once more
+            raise UsageError(
+                f"{base!r} names no commit of {self.project}{because}.",
+                way_out="Make a first commit, or name a branch or commit that is there.",
+            ) from error
+
+    def _free_branch(self, name: str) -> str:
+        taken = set(self._git.branches.local)
+        candidates = [f"{BRANCHES}{name}", *(f"{BRANCHES}{name}-{number}" for number in range(2, 10_000))]
+        return next(branch for branch in candidates if branch not in taken)
+
+    def _admin_name(self, workspace: Workspace) -> str:
+        return workspace.branch.replace("/", "-")
+
+    # ── keeping and removing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def preserve(self, name: str, why: str) -> Workspace:
+        """Keep a workspace as it is, for a person to look at."""
+        return self._write(replace(self.find(name), state=WorkspaceState.PRESERVED, why=why))
+
+    def would_be_lost(self, name: str, *, given_up: bool = False) -> tuple[str, ...]:
+        """Say what would be gone with a workspace; nothing where it can be removed.
+
+        What only a checkpoint has counts as lost, since checkpoints are not kept for ever. What git ignores does not count.
+
+        Args:
+            name: Which.
+            given_up: Whether a person gives up its task, and so the look for which it was preserved.
+        """
+        workspace = self.find(name)
+        path = Path(workspace.path)
+        if workspace.state is WorkspaceState.HALF_MADE or not path.exists():
+            return ()
+        preserved = workspace.state is WorkspaceState.PRESERVED and not given_up
+        lost = [f"It is preserved: {workspace.why}."] if preserved else []
+        return (*lost, *self._uncommitted(path), *self._state_lost(path))
+
+    def _uncommitted(self, path: Path) -> list[str]:
+        opened = repository.open_worktree(path)
+        if opened is None:
+            return ["Its state cannot be read."]
+        try:
+            changed = [name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED]
+        except pygit2.GitError as error:
+            return [f"Its state cannot be read: {error}."]
+        return [f"{counted(len(changed), 'path is', 'paths are')} not committed."] if changed else []
+
+    def _state_lost(self, path: Path) -> list[str]:
+        state = repository.look(repository.find(path))
+        lost = [f"It is in the middle of a {state.operation}."] if state.operation else []
+        if state.head and not self._is_reachable(state.head):
+            lost.append(f"Its commit {state.head[:12]} is on no branch.")
+        return lost
+
+    def _is_reachable(self, commit: str) -> bool:
+        for name in self._git.references:
+            if name.startswith(("refs/heads/", "refs/remotes/", "refs/tags/", "refs/chaperon/")):
+                tip = str(self._git.references[name].resolve().target)
+                if tip == commit or self._descends(tip, commit):
+                    return True
+        return False
+
+    def _descends(self, tip: str, commit: str) -> bool:
+        try:
+            return bool(self._git.descendant_of(tip, commit))
+        except (pygit2.GitError, ValueError):
+            return False
+
+    def remove(self, name: str, *, given_up: bool = False) -> None:
+        """Remove a workspace; arguments as for `would_be_lost`. Its branch stays where it has commits that no other branch has.
+
+        Raises:
+            CheckpointError: Something would be lost; nothing was removed.
+        """
+        lost = self.would_be_lost(name, given_up=given_up)
+        if lost:
+            raise CheckpointError(
+                f"Workspace {name!r} was not removed, since something would be lost. {' '.join(lost)}",
+                way_out="Commit what is worth keeping, or remove it with `git worktree remove --force`.",
+            )
+        self._clear_away(self.find(name))
+
+    def discard(self, name: str) -> None:
+        """Remove a workspace in which nobody has worked yet, with all that its set-up left there."""
+        self._clear_away(self.find(name))
+
+    def _clear_away(self, workspace: Workspace) -> None:
+        """Remove files, administration, branch and record, in that order: a crash leaves a record to begin again from.
+
+        What git moved elsewhere is nobody's to remove: its administration and its branch stay.
+        """
+        path, doomed = Path(workspace.path), self.folder / f".removed-{workspace.name}"
+        self._step("remove")
+        if path.is_dir():
+            path.rename(doomed)  # first, and at once: half a worktree could not tell what would be lost with it
+        self._step("remove files")
+        if doomed.exists():
+            shutil.rmtree(doomed)
+        self._step("remove administration")
+        if self._admin_name(workspace) in self._git.list_worktrees():
+            administration = self._git.lookup_worktree(self._admin_name(workspace))
+            if administration.is_prunable:
+                administration.prune()
+        self._step("remove branch")
+        self._drop_branch(workspace)
+        self._step("remove record")
+        self._record(workspace.name).unlink(missing_ok=True)
+
+    def _drop_branch(self, workspace: Workspace) -> None:
+        branch = self._git.branches.local.get(workspace.branch)
+        if branch is not None and str(branch.target) == workspace.base and not branch.is_checked_out():
+            branch.delete()
+
+
+def _read(path: Path) -> Workspace:
+    try:
+        data = json.loads(path.read_bytes())
+        return Workspace(**{**data, "state": WorkspaceState(data["state"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise CheckpointError(
+            f"{path} does not describe a workspace: {error}. The worktree beside it is untouched.",
+            way_out="Move the record away; the worktree can then be looked at with git.",
+        ) from error

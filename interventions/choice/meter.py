@@ -1,0 +1,40 @@
+"""What an agent has used, as a fold over what was observed."""
+
+from interventions.contract import Usage
+from monitors.contract.actions import CHANGING_TOOLS
+from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, UsageSeen
+
+
+class Meter:
+    """Adds up."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._file_operations = self._tokens = 0
+        self._memory_mb: float | None = None
+        self._cost_usd: float | None = None
+
+    def saw(self, observation: Observation) -> None:
+        """Take in one observation."""
+        if self._began is None:
+            self._began = observation.mono
+        match observation:
+            case ToolReturned() if observation.tool in CHANGING_TOOLS and not (
+                observation.failed or observation.refused
+            ):
+                self._file_operations += 1
+            case UsageSeen():
+                self._tokens, self._cost_usd = observation.tokens, observation.cost_usd
+            case ResourcesSampled():
+                self._memory_mb = observation.memory_mb
+            case _:
+                pass
+
+    def usage(self, mono: float) -> Usage:
+        """What was used until now.
+
+        Args:
+            mono: Now, in seconds on the clock that never goes back.
+        """
+        seconds = None if self._began is None else round(max(0.0, mono - self._began), 3)
+        return Usage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd)

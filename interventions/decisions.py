@@ -1,0 +1,169 @@
+"""What is done about an issue, whether it helped, and the incident that tells of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.tasks import Limits
+from monitors.contract.words import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Intervention:
+    """One choice of the controller, with why."""
+
+    id: str
+    """Unique in a run. Example: `i-17`, after the event that led to it."""
+    kind: InterventionKind
+    issue: Issue
+    score: float
+    """Combined score that chose the kind: severity and escalation."""
+    reason: str
+    """Why this kind, in a clause for a person; `explain` has the sum. Example: `the mildest answer comes first`."""
+    message: str = ""
+    """What the agent is told, word for word; empty where it is told nothing."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the kind needs. Examples: new limits, the checkpoint's name."""
+    explain: Mapping[str, Any] = field(default_factory=dict)
+    """The parts of the choice, for `chaperon show`: the score's terms, the ladder, and why each other kind was not taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsInForce:
+    """What an agent may use from here on, after a throttling or its end."""
+
+    limits: Limits
+    cpu_share: float = 1.0
+    """Part of one machine's processor time that its tree may take, over 0 to 1; 1 means no limit."""
+    calls_per_minute: int | None = None
+    """Tool calls that the gate lets through in a minute; None means no limit."""
+    batch_size: int | None = None
+    """How many things the agent is asked to handle at a time; told, not enforced."""
+    effort: str | None = None
+    """The CLI's effort level to go down to; None leaves it."""
+    model: str | None = None
+    """The model to go down to; None leaves the task's."""
+
+
+class Fate(StrEnum):
+    """What became of an issue after an intervention."""
+
+    ENDED = "ended"
+    """It closed, or the run ended well, and it did not come back within the window."""
+    CAME_BACK = "came_back"
+    """It was raised again within the window."""
+    CHANGED = "changed"
+    """An issue of another type was raised in its place."""
+    UNKNOWN = "unknown"
+    """The window ended with too little seen, or the run did."""
+
+
+class Outcome(StrEnum):
+    """Whether an intervention helped."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What came of one intervention. Each intervention gets exactly one, at the latest when its agent has ended."""
+
+    intervention: str
+    """The intervention's id."""
+    kind: InterventionKind
+    issue_type: str
+    fate: Fate
+    outcome: Outcome
+    steps: int
+    """Tool results in its window."""
+    seconds: float
+    """Length of its window."""
+    disruption: float
+    """0 to 1: by how much the share of tool calls that succeed was lower after it than before; 0 where it was not."""
+    sentence: str
+    """The same for a person."""
+
+
+class EndCause(StrEnum):
+    """Why an agent's CLI ended before its task was done, where that is mended by starting it again."""
+
+    USAGE_LIMIT = "usage_limit"
+    """The account's usage limit was reached; the CLI says until when."""
+    SERVICE_FAILED = "service_failed"
+    """The service was overloaded, or did not answer in time."""
+    CRASHED = "agent_crashed"
+    """The CLI died, or was killed together with its shim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How an agent goes on whose CLI ended before its task was done."""
+
+    cause: EndCause
+    fresh: bool
+    """Whether it goes on in a new session; otherwise in the same."""
+    why: str
+    """What happened and what is done, for a person; a whole sentence."""
+    wait_seconds: float
+    """How long it waits before its CLI is started again."""
+    prompt: str
+    """What the CLI is told first."""
+
+
+class PersonReason(StrEnum):
+    """Why the controller hands over to a person."""
+
+    EXHAUSTED = "interventions_exhausted"
+    """The most interventions of a run were used."""
+    NOTHING_LEFT = "nothing_left_to_try"
+    """Every kind that answers the issue was tried in vain."""
+    NOTHING_ALLOWED = "no_intervention_allowed"
+    """The configuration forbids every kind that answers the issue."""
+    ROLLBACK_PROPOSED = "rollback_proposed"
+    """A rollback is due and the configuration has a person decide it."""
+    BLOCKED = "agent_waits_for_a_person"
+    """The agent waits for something that only a person has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonNeed:
+    """The controller asks for a person. Said once for each reason and issue of a run."""
+
+    reason: PersonReason
+    issue: Issue
+    sentence: str
+    """What is the matter, for a person."""
+    way_out: str
+    """What the person can do, as a command."""
+    hold: bool
+    """Whether the agent waits at its next tool call until the person resumes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """An intervention or a fault worth a person's eye: one line in the incident log."""
+
+    id: str
+    """Example: `20261121T081500Z-a3-i-17`: sorts by time, names the agent."""
+    at: float
+    """Unix time, in seconds."""
+    agent: str
+    """The agent, or empty where the fault is the daemon's."""
+    type: str
+    """The intervention's kind, or the fault's name. Examples: `emergency_stop`, `disk_full`, `torn_journal`."""
+    severity: Severity
+    summary: str
+    """One sentence: what happened and what was done."""
+    way_out: str = ""
+    """What a person can do now, as a command where there is one."""
+    issue: str = ""
+    """The issue's type, where one led here."""
+    seq: int = 0
+    """The journal's sequence number of the event behind it."""
+    report: str = ""
+    """Path of the full report relative to the state directory; empty where there is none."""

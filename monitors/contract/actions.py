@@ -1,0 +1,175 @@
+"""One tool call, and the review of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from monitors.contract.tasks import Task
+from monitors.contract.words import Decision, Severity
+
+CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+"""Tools of the CLI whose success changes a file."""
+
+SHELL_TOOLS = frozenset({"Bash", "Monitor"})
+"""Tools of the CLI that run a shell. `Monitor` runs its command as `Bash` does (seen with CLI 2.1.329)."""
+
+AGENT_TOOLS = frozenset({"Task", "Agent", "Workflow"})
+"""Tools of the CLI that start subagents; `Task` is what older versions call `Agent`."""
+
+WEB_TOOLS = frozenset({"WebFetch", "WebSearch"})
+"""Tools of the CLI that ask other hosts."""
+
+SUBJECT_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt")
+"""Fields of tool inputs that say what a call is about, most telling first: a user's rules and allowances go by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One tool call as the CLI asks for it, before anything runs."""
+
+    tool: str
+    """The CLI's name of the tool. Examples: `Bash`, `Write`, `mcp__github__create_issue`."""
+    input: Mapping[str, Any]
+    """The tool's input, exactly as the model wrote it; types are not to be trusted."""
+    cwd: str = ""
+    """The CLI's working directory for this call, absolute; empty where unknown."""
+    workspace: str = ""
+    """The agent's workspace, absolute; empty means nothing is inside one (the strict profile)."""
+    tool_use_id: str = ""
+    """The CLI's id of the call. Example: `toolu_01A…`."""
+    subagent: str = ""
+    """The id of the subagent that makes the call; empty for the agent itself."""
+
+    @property
+    def subject(self) -> str:
+        """What it is about: its command, path, address or the like; empty if its input has none."""
+        return subject_of(self.input)
+
+
+def subject_of(given: Mapping[str, Any]) -> str:
+    """Return what a call of this input is about; empty if it does not say."""
+    texts = (given.get(name) for name in SUBJECT_FIELDS)
+    return next((text for text in texts if isinstance(text, str) and text), "")
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """What an action would change."""
+
+    type: str
+    """One of `monitors.contract.effects`, or a word of a plugin's own. Example: `git_push`."""
+    severity: Severity
+    reversible: bool
+    """A fact, not a hope: inside the workspace and captured, in git, or scratch."""
+    details: str
+    """What exactly, for a person. Example: `deletes /home/user/notes and all below`."""
+    target: str = ""
+    """The path, host or object that would change; empty where there is no single one."""
+    mitigation: str = ""
+    """What would make it harmless or undo it; empty where nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A path that an action would reach."""
+
+    path: str
+    """Absolute and normalised; a glob stays a glob."""
+    access: str
+    """`read`, `write`, `delete` or `execute`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A file that a review rests on, as it was when the review looked."""
+
+    path: str
+    """Absolute, by the links that lead to it."""
+    kind: Literal["script", "target"]
+    """`script`: its text was read for what it would run. `target`: a tool of the CLI is to write it."""
+    stamp: str
+    """Of a script, a hash of its text; of a target, what changes whenever the file does, or `missing`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One named part of a score."""
+
+    name: str
+    """Example: `outside workspace`."""
+    weight: float
+    """What it added to the score, or took from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The reviewer's answer to an action."""
+
+    decision: Decision
+    risk: float
+    """0 harmless to 1 certain, severe and irreversible harm."""
+    rationality: float
+    """0 makes no sense for the task to 1 plainly the next step; it may warn, never block by itself."""
+    severity: Severity
+    """The worst of the side effects."""
+    reasoning: str
+    """What, why, and what instead, in sentences that a person and a model can act on."""
+    rule: str = ""
+    """The name of the rule that decided. Example: `git.push-force`. Empty where none did."""
+    side_effects: tuple[SideEffect, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    grounds: tuple[Ground, ...] = ()
+    """Files whose change between the review and the act would make the review worth nothing."""
+    updated_input: Mapping[str, Any] | None = None
+    """The input to run instead; exactly where the decision is modify."""
+    risk_factors: tuple[Factor, ...] = ()
+    stop: bool = False
+    """Whether a critical rule asks that the agent be stopped now, beyond the block."""
+    checkpoint_first: bool = False
+    """Whether the workspace should be captured before the action runs."""
+    allowance: str = ""
+    """The id of the allowance by which a person let the action pass; empty where none did."""
+    micros: int = 0
+    """How long the review took, in microseconds; filled in by who called the reviewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finished or refused tool call, as history for later reviews."""
+
+    tool: str
+    summary: str
+    """The command, path or pattern, shortened."""
+    failed: bool
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a review may lean on beside the action. All of it comes from outside; the reviewer looks nothing up."""
+
+    task: Task | None = None
+    """None where actions are reviewed without a run, as `chaperon review` does."""
+    history: tuple[Step, ...] = ()
+    """The latest steps of the run, oldest first, bounded."""
+    home: str = ""
+    """The agent's home directory, absolute; what `~` means."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that a shell of the agent would expand; no secrets."""
+    protected: tuple[str, ...] = ()
+    """Absolute paths of chaperon's own: state, socket, configuration. No agent touches what is at or below them."""
+    captured: bool = False
+    """Whether the last checkpoint has the workspace as it is now."""
+    active_issues: tuple[str, ...] = ()
+    """Types of the issues open at this moment."""
+
+
+class Reviewer(Protocol):
+    """Anything that reviews actions. Pure: the same action and context give the same review.
+
+    It answers in bounded work and may raise; whoever calls it turns an exception into a block that names it.
+    """
+
+    def review(self, action: Action, context: Context) -> Review:
+        """Say what the action would do and whether it may run."""
+        ...

@@ -1,0 +1,42 @@
+"""The enumerations of reviews and issues: decisions, severities, and how closely a run is watched."""
+
+from enum import StrEnum
+
+
+class Decision(StrEnum):
+    """The reviewer's answer to an action."""
+
+    ALLOW = "allow"
+    """It runs as asked."""
+    WARN = "warn"
+    """It runs, and the model is told what to mind."""
+    BLOCK = "block"
+    """It does not run, and the model is told why and what to do instead."""
+    MODIFY = "modify"
+    """It runs with a changed input; both forms are journalled and the model is told."""
+
+
+class Severity(StrEnum):
+    """How much harm a side effect, an issue or an incident means, least first."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """Place in the order, 0 for low to 3 for critical; severities are compared by it, never by their text."""
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class MonitoringLevel(StrEnum):
+    """How closely one agent is watched, beside what the configuration says for all."""
+
+    NORMAL = "normal"
+    """As configured."""
+    STRICT = "strict"
+    """Detectors speak as early as at high sensitivity, and a call is blocked from the risk on from which it is usually warned of."""

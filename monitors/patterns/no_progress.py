@@ -1,0 +1,229 @@
+"""A run that gets nowhere, in three tiers that count from its last progress and its last intervention.
+
+Two ways to be stuck:
+- measured: tests were run, they fail, and at least two attempts since the last progress were no better. An attempt is
+  a test run after something other than tests was changed, and the last one must be fresh: writing a failing test first,
+  the run in which something is seen to be broken, and reading on after a failure, are no attempts;
+- unmeasured: nothing new was read, tried or written for as long; all was done before.
+
+Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
+last progress. Tier 1 comes when it reaches the tolerance, not before the minimum of steps; tiers 2 and 3 come when
+the escalation wait has passed since the last intervention and nothing was gained. An intervention is assumed with
+each tier; being told of another (chaperon spoke) moves the wait, once for each tier. Tier 3 asks for a fresh attempt,
+and everything is counted anew from there.
+"""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitors.contract.issues import Issue
+from monitors.contract.observations import Observation, ToolReturned, UserSpoke
+from monitors.contract.words import Severity
+from monitors.sensitivity import PatternSettings
+from monitors.signals.progress import Progress, Reading
+from monitors.signals.shared import Facts
+from monitors.streaks import MAX_EVIDENCE, Streaks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoProgressSettings(PatternSettings):
+    """When a run counts as stuck, and how long each tier waits for the one before."""
+
+    min_steps_before_intervention: int = 10
+    """Steps of an attempt before anything is said."""
+    progress_check_interval: int = 5
+    """Tiers are decided at every so many steps of the attempt."""
+    consecutive_stuck_tolerance: int = 8
+    """Steps since the last progress that are tolerated."""
+    tier_escalation_wait: int = 10
+    """Steps between an intervention and the next tier."""
+    strategy_reeval_frequency: int = 15
+    """Steps since the last progress from which a change of strategy is suggested."""
+    flat_runs: int = 2
+    """Attempts without improvement that must have been seen for a failing run to be stuck; one more for each tier after."""
+    test_patterns: tuple[str, ...] = ()
+    """Regular expressions for test output of one's own, with groups `passed` and `failed`, or `total` and `failed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """How strongly a run without progress is answered."""
+
+    number: int
+    severity: Severity
+    confidence: float
+    impact_factor: float
+
+
+TIERS = (
+    Tier(1, Severity.LOW, 0.8, 0.2),
+    Tier(2, Severity.MEDIUM, 0.8, 0.1),
+    Tier(3, Severity.HIGH, 0.9, 0.1),
+)
+"""A word that the last steps changed nothing; a strong warning, with the task said again; a fresh attempt from a good
+checkpoint, with what was learned. The figures make the severity formula choose in that proportion."""
+
+
+class NoProgress:
+    """Raises `no_progress`; `details["tier"]` says how strong an answer is due."""
+
+    name = "no_progress"
+    watches = frozenset({ToolReturned, UserSpoke})
+
+    def __init__(self, settings: NoProgressSettings | None = None, facts: Facts | None = None) -> None:
+        self._settings = settings or NoProgressSettings()
+        self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
+        self._progress = Progress(facts or Facts(patterns_of(self._settings)))
+        self._streaks = Streaks(1)
+        self._step = 0
+        self._last_what = "none yet"
+        self._start_attempt(0)
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        """Count a step, or take in what was said to the agent."""
+        match observation:
+            case ToolReturned(collateral=False):
+                return self._count(observation)
+            case UserSpoke(by="chaperon"):
+                self._told_of_intervention()
+            case UserSpoke():
+                return self._new_direction()
+            case _:
+                pass
+        return ()
+
+    def _start_attempt(self, seq: int) -> None:
+        self._began_at_step = self._last_strong = self._last_new = self._step
+        self._tier = 0
+        self._intervened_at = self._step
+        self._may_wait_again = True
+        self._flat = self._flat_at_tier = 0
+        self._flat_step = self._step
+        self._changed = False
+        self._failing = self._green = self._measured = False
+        self._began_seq = seq
+        self._evidence: deque[int] = deque(maxlen=MAX_EVIDENCE)
+
+    def _count(self, step: ToolReturned) -> Sequence[Issue]:
+        reading = self._progress.read(step)
+        if reading.waits and not reading.new and reading.run is None:
+            return ()
+        if not self._began_seq:
+            self._began_seq = step.seq
+        self._step += 1
+        closed = self._take_in(reading, step.seq)
+        return closed or self._decide(step.seq)
+
+    def _take_in(self, reading: Reading, seq: int) -> Sequence[Issue]:
+        if reading.new:
+            self._last_new = self._step
+        self._changed |= reading.changed
+        if reading.run is not None:
+            self._take_in_run(reading, seq)
+        elif not reading.new:
+            self._evidence.append(seq)
+        if not reading.strong:
+            return ()
+        self._last_what = reading.strong
+        return self._progressed(seq)
+
+    def _take_in_run(self, reading: Reading, seq: int) -> None:
+        run = reading.run
+        assert run is not None
+        attempt_step = self._step - self._began_at_step
+        broke_what_was_good = self._green and run.failed > 0
+        late_first_look = not self._measured and attempt_step > self._settings.progress_check_interval
+        first_look = broke_what_was_good or late_first_look
+        if first_look:
+            self._last_strong, self._flat, self._flat_at_tier, self._began_seq = self._step, 0, 0, seq
+        self._measured = True
+        self._failing, self._green = run.failed > 0 or run.passed == 0, run.green
+        if self._failing and not reading.strong and self._changed and not first_look:
+            self._flat += 1
+            self._flat_step = self._step
+            self._evidence.append(seq)
+        self._changed = False
+
+    def _progressed(self, seq: int) -> Sequence[Issue]:
+        self._last_strong = self._last_new = self._step
+        self._flat, self._flat_at_tier, self._tier, self._began_seq = 0, 0, 0, seq
+        self._may_wait_again = True
+        self._evidence.clear()
+        return self._streaks.close()
+
+    def _told_of_intervention(self) -> None:
+        if self._tier and self._may_wait_again:
+            self._intervened_at, self._may_wait_again = self._step, self._step == self._intervened_at
+
+    def _new_direction(self) -> Sequence[Issue]:
+        """A person spoke: what counts as progress may be something else now."""
+        self._start_attempt(0)
+        return self._streaks.close()
+
+    def _stuck_for(self) -> int:
+        """Steps since the last progress, or 0 where the run is not stuck."""
+        unmeasured = self._step - max(self._last_new, self._last_strong)
+        return max(unmeasured, self._step - self._last_strong if self._attempts_in_vain() else 0)
+
+    def _attempts_in_vain(self) -> bool:
+        enough = self._settings.flat_runs if self._tier == 0 else self._flat_at_tier + 1
+        fresh = self._step - self._flat_step < self._settings.progress_check_interval
+        return self._failing and self._flat >= enough and fresh
+
+    def _tolerance_now(self) -> int:
+        """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
+        return self._tolerance + (2 * self._settings.tier_escalation_wait if self._green else 0)
+
+    def _decide(self, seq: int) -> Sequence[Issue]:
+        attempt_step = self._step - self._began_at_step
+        settings = self._settings
+        if attempt_step < settings.min_steps_before_intervention or attempt_step % settings.progress_check_interval:
+            return ()
+        stuck = self._stuck_for()
+        if self._tier == 0:
+            due = stuck >= self._tolerance_now()
+        else:
+            due = stuck >= 2 and self._step - self._intervened_at >= settings.tier_escalation_wait
+        return self._raise(TIERS[self._tier], stuck, seq) if due else ()
+
+    def _raise(self, tier: Tier, stuck: int, seq: int) -> Sequence[Issue]:
+        restarted = self._streaks.close() if tier.number == 1 else ()
+        found = self._streaks.seen(self._issue(tier, stuck), tier.number)
+        self._tier, self._intervened_at, self._may_wait_again = tier.number, self._step, True
+        self._flat_at_tier = self._flat
+        if tier.number == len(TIERS):
+            self._start_attempt(seq)
+        return (*restarted, *found)
+
+    def _issue(self, tier: Tier, stuck: int) -> Issue:
+        change = stuck >= self._settings.strategy_reeval_frequency
+        how = (
+            f"{self._flat} attempts were no better by the tests"
+            if self._failing and self._flat
+            else "nothing new was read, tried or written"
+        )
+        advice = " Another strategy is due." if change else ""
+        return Issue(
+            type=self.name,
+            severity=tier.severity,
+            confidence=tier.confidence,
+            impact_factor=tier.impact_factor,
+            began=self._began_seq,
+            sentence=f"No progress for {stuck} steps: {how}.{advice}",
+            evidence=tuple(self._evidence),
+            details={
+                "tier": tier.number,
+                "stuck_counter": stuck,
+                "step": self._step,
+                "last_progress": self._last_what,
+                "strategy_change": change,
+                "fresh_attempt": tier.number == len(TIERS),
+            },
+        )
+
+
+def patterns_of(settings: NoProgressSettings) -> tuple[re.Pattern[str], ...]:
+    """The configured test patterns, compiled; raises `re.error` for one that is no regular expression."""
+    return tuple(re.compile(pattern) for pattern in settings.test_patterns)

@@ -1,0 +1,167 @@
+"""After execution: did the action do what was predicted, and what is in its output?"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from monitors.contract.actions import Review
+from monitors.contract.wording import counted
+from monitors.contract.words import Severity
+
+MAX_OUTPUT = 262_144
+"""Longest output looked through, in characters: its first and its last half of that. Models are sent far less."""
+MAX_LISTED = 20
+"""Most surprises listed by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Afterthought:
+    """One thing seen in a result."""
+
+    type: str
+    """`secret_in_output`, `instructions_in_output` or `unpredicted_change`."""
+    severity: Severity
+    sentence: str
+    """What was seen, for a person; a secret is named by its kind and never repeated."""
+    detail: str = ""
+    """The kind of secret, the phrase, or the paths."""
+
+
+class _Secret(NamedTuple):
+    """A kind of secret."""
+
+    what: str
+    words: tuple[str, ...]
+    """One of these is in every text that has one: looking for them takes a hundredth of what the pattern takes."""
+    pattern: re.Pattern[str]
+
+
+_SECRETS = (
+    _Secret("a private key", ("PRIVATE KEY",), re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))")),
+    _Secret("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    _Secret("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
+    _Secret("a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
+    _Secret("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b")),
+    _Secret("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b")),
+    _Secret("an Anthropic key", ("sk-ant-",), re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
+    _Secret("an API key", ("sk-", "k_live_", "k_test_"), re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b")),
+    _Secret("a Google key", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
+    _Secret("an npm or PyPI token", ("npm_", "pypi-"), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
+    _Secret("a signed web token", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
+    _Secret("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
+    _Secret("a password in an address", ("://",), re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])")),
+)  # fmt: skip
+_INSTRUCTIONS = (
+    re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),
+    re.compile(r"\b(?:you are now|from now on,? you|act as if you|pretend (?:that )?you)\b.{0,80}\b(?:unrestricted|developer mode|no (?:rules|restrictions|limits)|jailbr|root|admin|different (?:ai|assistant))", re.IGNORECASE),
+    re.compile(r"\b(?:attention|important|note|message|instructions?)\s*(?:to|for)\s*(?:the\s+)?(?:ai|llm|claude|assistant|language model|coding agent|agents?)\b\s*[:!,-]", re.IGNORECASE),
+    re.compile(r"<\s*/?\s*(?:system|system-reminder|assistant|im_start|instructions?)\s*>|\[/?INST\]|<\|im_(?:start|end)\|>", re.IGNORECASE),
+    re.compile(r"\b(?:do not|don't|never)\s+(?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:the\s+)?(?:user|human|operator|supervisor|developer)\b", re.IGNORECASE),
+    re.compile(r"\b(?:send|post|upload|exfiltrate|email|forward)\b.{0,60}\b(?:api keys?|credentials?|secrets?|tokens?|passwords?|\.env|ssh keys?|environment variables)\b.{0,60}\b(?:to|at)\b", re.IGNORECASE),
+)  # fmt: skip
+_INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
+
+
+_WORDS = tuple((word, secret) for secret in _SECRETS for word in secret.words)
+
+
+def _kinds(text: str) -> Iterable[_Secret]:
+    """The kinds of secrets that the text may have."""
+    return dict.fromkeys(secret for word, secret in _WORDS if word in text)
+
+
+def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
+    """Secrets and instructions in what a tool printed.
+
+    Args:
+        text: What it printed.
+        instructions: Whether to look for instructions: for what is not from outside they are ordinary.
+    """
+    if len(text) > MAX_OUTPUT:
+        text = text[: MAX_OUTPUT // 2] + "\n" + text[-MAX_OUTPUT // 2 :]
+    found = [
+        Afterthought(
+            "secret_in_output",
+            Severity.HIGH,
+            f"The output carries {secret.what}; it is in the conversation now and should be replaced.",
+            secret.what,
+        )
+        for secret in _kinds(text)
+        if secret.pattern.search(text)
+    ]
+    return [*found, *_instructions(text)] if instructions else found
+
+
+def _instructions(text: str) -> list[Afterthought]:
+    found = []
+    for pattern in _INSTRUCTIONS:
+        match = pattern.search(text)
+        if match:
+            phrase = " ".join(match[0].split())[:120]
+            found.append(
+                Afterthought(
+                    "instructions_in_output",
+                    Severity.HIGH,
+                    f'The output speaks to the agent instead of being data: "{phrase}".',
+                    phrase,
+                )
+            )
+            break
+    if _INVISIBLE.search(text):
+        found.append(
+            Afterthought(
+                "instructions_in_output",
+                Severity.MEDIUM,
+                "The output has invisible or reordering characters in a row, which hide text from people.",
+                "invisible characters",
+            )
+        )
+    return found
+
+
+def masked(text: str) -> str:
+    """The text with what looks like a secret replaced by its kind."""
+    for secret in _kinds(text):
+        text = secret.pattern.sub(f"[{secret.what} was here]", text)
+    return text
+
+
+def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
+    """Files that changed although the review did not say so.
+
+    Args:
+        review: what was predicted.
+        changed: absolute paths that the workspace watcher saw change while the action ran.
+    """
+    if not foretold(review):
+        return []
+    predicted = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
+    surprises = sorted(
+        path for path in changed if not any(path == one or path.startswith(one.rstrip("/") + "/") for one in predicted)
+    )
+    if not surprises:
+        return []
+    listed = ", ".join(surprises[:MAX_LISTED])
+    return [
+        Afterthought(
+            "unpredicted_change",
+            Severity.MEDIUM,
+            f"{counted(len(surprises), 'file')} changed that the review did not foresee: {listed}.",
+            listed,
+        )
+    ]
+
+
+def foretold(review: Review) -> bool:
+    """Whether the review names every file that the action would change, exactly, and it does nothing else."""
+    changed = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
+    effects = [made.target for made in review.side_effects if made.type in ("file_write", "file_delete")]
+    if not effects or len(effects) != len(review.side_effects) or not changed:
+        return False
+    return all(map(_exact, changed)) and all(effects)
+
+
+def _exact(path: str) -> bool:
+    """Whether a path is one file or folder, and no pattern, no word that only the shell knows, and no part of one."""
+    return path.startswith("/") and not any(mark in path for mark in "*?[]{}$`()~")

@@ -1,0 +1,234 @@
+"""The core tools that change files: what they are given decides."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from monitors.review.programs.deleting import deletes
+from monitors.review.programs.writing import writes
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.launch import roots, selects
+
+Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
+"""Says what an invocation of one program would do."""
+
+
+def has(invocation: Invocation, *names: str) -> bool:
+    """Whether one of the options is given; short ones also in a cluster."""
+    for word in invocation.options():
+        if word in names or word.partition("=")[0] in names:
+            return True
+        if word[:2] != "--" and any(len(name) == 2 and name[1] in word[1:] for name in names):
+            return True
+    return False
+
+
+def value(invocation: Invocation, *names: str) -> Arg | None:
+    """The value of the first of these options that is given: `-o x`, `-ox`, `--out x`, `--out=x`."""
+    for index, word in enumerate(invocation.args):
+        for name in names:
+            if word == name and index + 1 < len(invocation.args):
+                return invocation.args[index + 1]
+            if name[:2] == "--" and word.startswith(name + "="):
+                return arg(word[len(name) + 1 :], known=word.known)
+            if len(name) == 2 and word[:2] == name and len(word) > 2:
+                return arg(word[2:].removeprefix("="), known=word.known)
+    return None
+
+
+def operands(invocation: Invocation, values: str = "") -> list[Arg]:
+    """The words that are no options and not the values of those named."""
+    taking = values.split()
+    found: list[Arg] = []
+    skip = False
+    for index, word in enumerate(invocation.args):
+        if skip:
+            skip = False
+        elif word == "--":
+            return [*found, *invocation.args[index + 1 :]]
+        elif word[:1] == "-" and len(word) > 1:
+            skip = word in taking
+        else:
+            found.append(word)
+    return found
+
+
+def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rm`: each operand by itself."""
+    if has(invocation, "--help", "--version"):
+        return
+    recursive, forced = has(invocation, "-r", "-R", "--recursive"), has(invocation, "-f", "--force")
+    named = operands(invocation)
+    plain = len(named) <= 20 and not any(word.glob or not word.known for word in named) and not invocation.via
+    for word in named:
+        yield deletes(scene, invocation, word, recursive=recursive, forced=forced, rewrite="trash" if plain else "")
+    if has(invocation, "--no-preserve-root"):
+        yield Finding(
+            "files.delete-top",
+            levels.DOOM,
+            "takes away the guard of the root directory",
+            effect=effect("file_delete", "deletes the root directory"),
+        )
+
+
+def rmdir(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rmdir` deletes what is empty."""
+    for word in operands(invocation):
+        yield Finding(
+            "files.delete-empty",
+            levels.NOTED,
+            "",
+            effect=effect("file_delete", f"deletes the empty directory {word}", reversible=True, target=word),
+        )
+
+
+def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`cp`, `install`, `ln`: write to the last operand or to `-t`."""
+    target = value(invocation, "-t", "--target-directory")
+    named = operands(invocation, "-t --target-directory -m --mode -o --owner -g --group -S --suffix")
+    if target is None and len(named) > 1:
+        target = named[-1]
+    if target is not None:
+        yield writes(scene, invocation, target, replaces=_replaces(scene, invocation, target))
+
+
+def _replaces(scene: Scene, invocation: Invocation, target: Arg) -> bool:
+    """Whether a link that stands at the target is replaced, and not written or moved through: a link to a directory is gone into."""
+    if invocation.name not in ("mv", "ln", "install") or target.endswith("/"):
+        return False
+    itself = has(invocation, "-T", "--no-target-directory")
+    itself = itself or (invocation.name == "ln" and has(invocation, "-n", "--no-dereference"))
+    return itself or scene.facts.kind(scene.path(target, invocation)) != "directory"
+
+
+def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`mv` writes to its target and takes its sources away."""
+    yield from copy(scene, invocation)
+    target = value(invocation, "-t", "--target-directory")
+    named = operands(invocation, "-t --target-directory -S --suffix")
+    if named and scene.places.of(named[-1], invocation.cwd) is Place.NOWHERE:
+        yield Finding(
+            "files.delete-null",
+            levels.HARM,
+            f"moves {named[0]} to nowhere, which loses it",
+            "Move it to /var/tmp instead.",
+            effect=effect("file_delete", f"loses {named[0]}", target=named[0]),
+        )
+    for word in named if target is not None else named[:-1]:
+        yield _taken(scene, invocation, word)
+
+
+def _taken(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
+    found = deletes(scene, invocation, word, recursive=False, forced=False)
+    return found if found and (found.risk >= levels.CARE or found.stop) else None
+
+
+def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`tee`, `touch`, `mkdir`, `truncate`, `mkfifo`: write to each operand."""
+    empties = invocation.name == "truncate" and value(invocation, "-s", "--size") in ("0", "0B", "0K")
+    for word in operands(invocation, "-m --mode -d --date -r --reference -s --size -t"):
+        yield writes(scene, invocation, word, how="empties" if empties else "writes")
+
+
+def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`dd` writes to `of=`."""
+    endless = any(word in ENDLESS for word in (word.removeprefix("if=") for word in invocation.args))
+    bounded = any(word.startswith("count=") for word in invocation.args)
+    for word in invocation.args:
+        if word.startswith("of="):
+            target = arg(word[3:], known=word.known)
+            yield writes(scene, invocation, target)
+            yield fills(scene, invocation, target) if endless and not bounded else None
+
+
+ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
+"""Files that have no end."""
+
+
+def fills(scene: Scene, invocation: Invocation, target: Arg) -> Finding | None:
+    """Writing to a file what never ends."""
+    if scene.places.of(target, invocation.cwd) is Place.NOWHERE:
+        return None
+    return Finding(
+        "files.fill",
+        levels.HARM,
+        f"writes to {target} until the disk is full",
+        "Say how much: head -c, or count=.",
+        effect=effect("file_write", f"fills the disk by {target}", target=target),
+    )
+
+
+def shred(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`shred` and its like: what they overwrite is gone as if deleted, and no trash has it."""
+    recursive = has(invocation, "-r", "-R")
+    for word in operands(invocation, "-n --iterations -s --size --random-source -p --pattern"):
+        yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
+
+
+def rimraf(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`rimraf`, `del`: deletes each operand and all below."""
+    if has(invocation, "--help", "--version", "--dry-run"):
+        return
+    for word in operands(invocation):
+        yield deletes(scene, invocation, word, recursive=True, forced=True)
+
+
+def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`cmake -E rm` and its like delete as `rm` does."""
+    if invocation.args[:1] == ["-E"] and invocation.args[1:2] in (["rm"], ["remove"], ["remove_directory"]):
+        for word in operands(invocation)[1:]:
+            yield deletes(scene, invocation, word, recursive=True, forced=True)
+
+
+def kill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`kill` of what a list of all processes, or of all of a user's, gives."""
+    sources = [source for word in invocation.args for source in word.source]
+    if any(source.name in _PICKERS for source in sources):
+        return
+    for source in sources:
+        every = source.name == "ps" or (source.name == "pgrep" and has(source, "-u", "-U", "--euid", "--uid"))
+        if every and not has(source, "--ppid", "-p", "-C", "-t"):
+            yield Finding(
+                "process.kill-all",
+                levels.HARM,
+                f"ends every process that `{source.text()}` names",
+                "End processes by their id.",
+                effect=effect("process_signal", "ends many processes"),
+            )
+
+
+_PICKERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "jq"})
+
+
+def _executes_rm(invocation: Invocation) -> bool:
+    return any(
+        before in ("-exec", "-execdir", "-ok") and word in ("rm", "/bin/rm", "unlink", "shred")
+        for before, word in pairwise(invocation.args)
+    )
+
+
+def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`find -delete`: what it selects, or the whole of where it looks."""
+    chosen = selects(invocation)
+    if "-delete" not in invocation.args and (chosen or not _executes_rm(invocation)):
+        return
+    for root in roots(invocation):
+        if not chosen:
+            all_of = arg(root.rstrip("/") + "/{}", known=root.known) if "-type" in invocation.args else root
+            yield deletes(scene, invocation, all_of, recursive=True, forced=True)
+            continue
+        below = arg(root.rstrip("/") + "/{}", known=root.known)
+        found = deletes(scene, invocation, below, recursive=False, forced=False)
+        yield replace(found, risk=max(found.risk, levels.HARM)) if found and below == "/{}" else found
+
+
+MODELS: dict[str, Model] = {
+    "kill": kill, "cmake": cmake, "sponge": tee,
+    "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
+    "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
+    "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,
+}  # fmt: skip

@@ -1,0 +1,55 @@
+"""What the parts of the reviewer tell each other: one thing seen in an action."""
+
+from dataclasses import dataclass
+
+from monitors.contract.actions import SideEffect
+from monitors.contract.effects import EffectType
+from monitors.contract.words import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that an action would do, and what to think of it."""
+
+    rule: str
+    """What saw it. Example: `git.push-force`."""
+    risk: float
+    """Base risk before modifiers, 0 to 1; see `levels`."""
+    why: str
+    """What is the matter, as a clause that can follow the command. Empty where nothing is."""
+    instead: str = ""
+    """What to do instead, in words."""
+    alternative: str = ""
+    """A command that does what was probably meant, and that is itself reviewed as allow."""
+    effect: SideEffect | None = None
+    """What would change; None where it is a reading."""
+    rewrite: str = ""
+    """Name of the rewrite that makes it harmless; see `rewrites`."""
+    undo: str = ""
+    """`files` where a checkpoint of the workspace brings it back, `git` where git itself keeps it, else empty."""
+    stop: bool = False
+    """Whether the agent is to be stopped, beyond the block."""
+    elevated: bool = False
+    """Whether it would run with another user's rights."""
+
+
+def effect(
+    kind: EffectType,
+    details: str,
+    *,
+    severity: Severity = Severity.LOW,
+    reversible: bool = False,
+    target: str = "",
+    mitigation: str = "",
+) -> SideEffect:
+    """Make a side effect; short, because the program models make many."""
+    return SideEffect(kind, severity, reversible, details, target, mitigation)
+
+
+def severity_of(risk: float) -> Severity:
+    """The severity that goes with a base risk."""
+    if risk >= 0.9:
+        return Severity.CRITICAL
+    if risk >= 0.7:
+        return Severity.HIGH
+    return Severity.MEDIUM if risk >= 0.45 else Severity.LOW

@@ -1,0 +1,241 @@
+"""Rules: what is known of one use of a program, with the commands that show it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from monitors.contract.effects import EffectType
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect, severity_of
+from monitors.review.rules.patterns import Pattern, compiled, programs
+from monitors.review.script_files import as_program
+from monitors.review.shell.invocation import Arg, Invocation, arg
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of the knowledge."""
+
+    name: str
+    """Family and what is done. Example: `git.push-force`."""
+    match: tuple[str, ...]
+    """Patterns, of which one must match; see `patterns` for their language."""
+    risk: float
+    """Base risk; see `levels`."""
+    why: str
+    """What is the matter, as a clause: `rewrites the remote branch`. For a reading, empty."""
+    instead: str = ""
+    """What to do instead."""
+    alternative: str = ""
+    """A command to run instead; reviewed as allow, which the tests check."""
+    effect: EffectType | Literal[""] = "system_call"
+    """Type of the side effect; empty where nothing changes."""
+    rewrite: str = ""
+    """Name of a rewrite; see `rewrites`."""
+    undo: str = ""
+    """`files` or `git`, where that brings it back; see `findings`."""
+    yes: tuple[str, ...] = ()
+    """Commands that must match."""
+    no: tuple[str, ...] = ()
+    """Commands that must not match."""
+
+    def __post_init__(self) -> None:
+        """Refuse the slip that makes a tuple of one a text, and with it a pattern of each letter."""
+        given: tuple[object, ...] = (self.match, self.yes, self.no)
+        for texts in given:
+            if not isinstance(texts, tuple):
+                raise TypeError(f"rule {self.name}: {texts!r} stands where a tuple of texts belongs")
+
+    def finding(self, invocation: Invocation) -> Finding:
+        """What the rule has to say of an invocation that it matches."""
+        made = (
+            effect(
+                self.effect,
+                f"{self.why or 'runs'}: `{invocation.text()}`",
+                severity=severity_of(self.risk),
+                reversible=bool(self.undo) and not invocation.inside,
+                mitigation=self.instead,
+            )
+            if self.effect
+            else None
+        )
+        return Finding(
+            self.name,
+            self.risk,
+            self.why,
+            self.instead,
+            self.alternative,
+            made,
+            self.rewrite,
+            "" if invocation.inside else self.undo,
+            elevated=invocation.elevated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is known of a program as a whole."""
+
+    names: str
+    """Its names, separated by blanks."""
+    values: str = ""
+    """Options that take a value as the next word, so that the value is not taken for an operand."""
+    reads: tuple[str, ...] = ()
+    """Patterns, without the program, of uses that change nothing. `*` for all of them."""
+    effect: EffectType | Literal[""] = ""
+    """Type of the side effect of all other uses; empty where only rules and models say."""
+    details: str = ""
+    """What that side effect is, as a clause."""
+    risk: float = levels.NOTED
+    """Base risk of those uses."""
+    data: bool = False
+    """Whether its operands are text to it: a path or a command among them is neither read nor run."""
+    fed: bool = False
+    """Whether it takes commands from its input as it does from its words, as clients of databases do."""
+    yes: tuple[str, ...] = ()
+    """Commands that are among `reads`."""
+    no: tuple[str, ...] = ()
+    """Commands that are not."""
+
+
+Meaning = TypeVar("Meaning")
+
+
+class Patterns(Generic[Meaning]):
+    """The patterns of one program with what each means, found by the first operand that they want.
+
+    Most want a certain one (`git push`, `docker rm`), so of a hundred patterns a command is compared with a few.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, Meaning]]) -> None:
+        self._all = [(compiled(text), meaning) for text, meaning in entries]
+        wanted = {word for pattern, _ in self._all for word in pattern.first or ()}
+        self._by_first = {word: self._for(word) for word in wanted}
+        self._for_any = self._for("")
+
+    def _for(self, word: str) -> list[tuple[Pattern, Meaning]]:
+        return [entry for entry in self._all if entry[0].first is None or word in entry[0].first]
+
+    def that_may_match(self, ways: Sequence[list[Arg]]) -> list[tuple[Pattern, Meaning]]:
+        """Those that one of these lists of operands may match, in their order."""
+        firsts = {way[0].lower() if way else "" for way in ways}
+        return self._by_first.get(firsts.pop(), self._for_any) if len(firsts) == 1 else self._all
+
+
+class RuleBook:
+    """Rules and programs, found by program name. A pattern is compiled when its program is first met."""
+
+    def __init__(self, known: Iterable[Program], rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self.programs: dict[str, Program] = {}
+        self._values: dict[str, frozenset[str]] = {}
+        self._reads: dict[str, list[tuple[str, None]]] = {}
+        self._rules: dict[str, list[tuple[str, Rule]]] = {}
+        self._readings: dict[str, Patterns[None]] = {}
+        self._uses: dict[str, Patterns[Rule]] = {}
+        for program in known:
+            self._add_program(program)
+        for rule in self.rules:
+            for text in rule.match:
+                for name in programs(text):
+                    self._rules.setdefault(name, []).append((text, rule))
+
+    def _add_program(self, program: Program) -> None:
+        values = frozenset(program.values.split())
+        for name in program.names.split():
+            self.programs[name] = program
+            self._values[name] = values
+        reads = [(f"x {text}" if text != "*" else "x", None) for text in program.reads]
+        for name in program.names.split():
+            self._reads[name] = reads
+
+    def operands(self, invocation: Invocation) -> list[Arg]:
+        """The words that are no options and no options' values."""
+        values = self._values.get(invocation.name, _NO_VALUES)
+        found: list[Arg] = []
+        skip = False
+        for index, word in enumerate(invocation.args):
+            if skip:
+                skip = False
+            elif word == "--":
+                found.extend(invocation.args[index + 1 :])
+                break
+            elif word[:1] == "-" and len(word) > 1:
+                skip = word in values
+            else:
+                found.append(word)
+        return found
+
+    def rules_for(self, name: str) -> bool:
+        """Whether any rule is about the program."""
+        return name in self._rules
+
+    def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
+        """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
+        found = {rule.name: rule for rule in self._matching(invocation, operands)}
+        script = as_program(invocation)
+        if script is not None and script.name in self._rules:
+            found |= {rule.name: rule for rule in self._matching(script, self.operands(script))}
+        return list(found.values())
+
+    def _matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
+        uses = _met(invocation.name, self._rules, self._uses)
+        if uses is None:
+            return []
+        found: dict[str, Rule] = {}
+        loose = loose_operands(invocation)
+        fed = self._fed(invocation)
+        ways = [
+            operands,
+            *([loose] if loose != operands else []),
+            *([[*operands, *map(arg, fed.split())]] if fed else []),
+        ]
+        for pattern, rule in uses.that_may_match(ways):
+            if rule.name not in found and any(pattern.matches(invocation, way, fed) for way in ways):
+                found[rule.name] = rule
+        return list(found.values())
+
+    def _fed(self, invocation: Invocation) -> str:
+        """What the program is told on its input; empty where it takes nothing from there, or that is not known."""
+        program = self.programs.get(invocation.name)
+        return (invocation.input.text or "")[:MAX_FED] if program is not None and program.fed else ""
+
+    def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
+        """Whether this use of the program is known to change nothing."""
+        readings = _met(invocation.name, self._reads, self._readings)
+        if readings is None:
+            return False
+        fed = self._fed(invocation)
+        return any(pattern.matches(invocation, operands, fed) for pattern, _ in readings.that_may_match([operands]))
+
+    def known(self) -> Mapping[str, Program]:
+        """Every program known as a whole, by name."""
+        return self.programs
+
+
+def _met(
+    name: str, known: Mapping[str, Iterable[tuple[str, Meaning]]], met: dict[str, Patterns[Meaning]]
+) -> Patterns[Meaning] | None:
+    """The patterns of a program, compiled once; None where there are none."""
+    if name not in met and name in known:
+        met[name] = Patterns(known[name])
+    return met.get(name)
+
+
+_NO_VALUES: frozenset[str] = frozenset()
+MAX_FED = 8_192
+"""Most characters of a program's input that are searched for what it is told."""
+
+
+def loose_operands(invocation: Invocation) -> list[Arg]:
+    """The operands where every long option without `=` takes a value: the other way to read what is not known."""
+    found: list[Arg] = []
+    skip = False
+    for word in invocation.args:
+        if word[:1] == "-" and len(word) > 1:
+            skip = "=" not in word and word != "--"
+        elif skip:
+            skip = False
+        else:
+            found.append(word)
+    return found

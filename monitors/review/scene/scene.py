@@ -1,0 +1,65 @@
+"""What a review has at hand while it looks at one action."""
+
+from dataclasses import dataclass, field
+
+from monitors.contract.actions import Ground, Touch
+from monitors.review.rules.rules import RuleBook
+from monitors.review.scene.lookups import Facts
+from monitors.review.scene.places import Places
+from monitors.review.settings import ReviewSettings
+from monitors.review.shell.invocation import Arg, Invocation
+
+MAX_TOUCHES = 200
+"""Most paths listed for one action; a person reads no more, and detectors need only their number."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """Settings, places and knowledge, and what is collected on the way."""
+
+    settings: ReviewSettings
+    places: Places
+    facts: Facts
+    book: RuleBook
+    launchers: frozenset[str]
+    """Names of the programs that start others."""
+    touches: dict[tuple[str, str], Touch] = field(default_factory=dict)
+    grounds: list[Ground] = field(default_factory=list)
+    """Files that what is found rests on."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files that the action itself writes with known text, by path."""
+    background: bool = False
+    """Whether the CLI does not wait for the command."""
+    beside: set[int] = field(default_factory=set)
+    """Commands that the shell does not wait for, by identity."""
+    heard: set[int] = field(default_factory=set)
+    """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
+    one_turn: bool = False
+    """Whether the run ends with its turn, so that what is to be done later never is."""
+    downloads: set[str] = field(default_factory=set)
+    """Files that the action itself downloads."""
+
+    def touch(self, path: str, access: str, *, entry: bool = False) -> None:
+        """Note that the action would reach a path; where it changes what is there, also by where links lead.
+
+        Args:
+            path: Absolute.
+            access: As in `Touch`.
+            entry: Whether it is the directory's entry that changes: what deletes or replaces a link does not go through it.
+        """
+        real = path if access == "read" else self.places.real_entry(path) if entry else self.facts.real(path)
+        for each in (path,) if real == path else (path, real):
+            if len(self.touches) < MAX_TOUCHES:
+                self.touches.setdefault((each, access), Touch(self.places.shown(each), access))
+
+    def path(self, word: Arg, invocation: Invocation) -> str:
+        """The absolute path that a word of the invocation names."""
+        return self.places.absolute(word, invocation.cwd)
+
+    def wrote(self, invocation: Invocation, word: Arg) -> None:
+        """Note that what the invocation writes is not the text known before."""
+        self.files.pop(self.path(word, invocation), None)
+
+    def reads_only(self, invocation: Invocation) -> bool:
+        """Whether this use of the program is known to change nothing."""
+        return self.book.only_reads(invocation, self.book.operands(invocation))

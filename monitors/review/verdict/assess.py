@@ -1,0 +1,211 @@
+"""What one command would do: the models, the rules and the general checks, one after the other."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from monitors.review.checks import code, environment, secrets, sending, shells, verbs
+from monitors.review.checks.lookalikes import lookalike
+from monitors.review.languages.uses import Uses
+from monitors.review.programs import outputs
+from monitors.review.programs.coreutils import ENDLESS, MODELS, fills
+from monitors.review.programs.writing import writes
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.rules import Program, Rule
+from monitors.review.scene.places import Place
+from monitors.review.scene.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation, Redirection
+from monitors.review.shell.launch import started
+from monitors.review.shell.shells import SHELLS
+
+
+def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding]:
+    """Everything there is to say of the invocation.
+
+    Args:
+        scene: the action around it.
+        invocation: the command.
+        uses: what the code does that it gives to an interpreter, where it gives any.
+    """
+    for found in _checks(scene, invocation, uses):
+        if found is not None:
+            yield found
+
+
+def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding | None]:
+    for redirect in invocation.redirects:
+        if redirect.writes:
+            yield writes(
+                scene, invocation, redirect.target, how="empties" if _empties(invocation, redirect) else "writes"
+            )
+            if ENDLESS.intersection(invocation.args) and invocation.name in ("cat", "pv", "tee"):
+                yield fills(scene, invocation, redirect.target)
+        if redirect.reads:
+            yield secrets.secret_at(scene, invocation, redirect.target)
+        if _CONNECTS.match(redirect.target) and not (_PROBES.match(redirect.target) and redirect.operator == "<"):
+            yield _RAW
+    if invocation.assignments:
+        yield from environment.check(scene, invocation)
+    if not invocation.program:
+        return
+    yield from shells.check(scene, invocation)
+    yield from secrets.guard(scene, invocation)
+    yield from secrets.check(scene, invocation)
+    yield from sending.check(scene, invocation)
+    if uses is not None:
+        yield from code.check(scene, invocation, uses)
+    model = MODELS.get(invocation.name)
+    if model is not None:
+        yield from model(scene, invocation)
+    yield from outputs.check(scene, invocation)
+    yield _endless(scene, invocation)
+    yield lookalike(invocation, scene.book.programs)
+    yield from _known(scene, invocation, described=model is not None)
+
+
+def _empties(invocation: Invocation, redirect: Redirection) -> bool:
+    """Whether the file is left with nothing in it: `> x`, `: > x`, `cat /dev/null > x`."""
+    if redirect.operator != ">" or invocation.input.given:
+        return False
+    return invocation.name in ("", ":", "true") or (invocation.name == "cat" and invocation.args == ["/dev/null"])
+
+
+_CONNECTS = re.compile(r"/dev/(?:tcp|udp)/")
+_PROBES = re.compile(r"/dev/tcp/(?:localhost|127\.0\.0\.1)/")
+"""Asking whether a port of this machine answers yet."""
+_RAW = Finding(
+    "network.raw",
+    0.8,
+    "opens a raw connection from the shell, past every tool that could be looked at",
+    "Use curl to a named service.",
+    effect=effect("network", "opens a raw connection"),
+)
+
+
+def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
+    """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    endless = _ENDLESS.get(invocation.name)
+    if (
+        endless is None
+        or not scene.places.workspace
+        or scene.background
+        or id(invocation) in scene.beside
+        or invocation.via
+        or invocation.depth
+        or (invocation.name == "yes" and id(invocation) in scene.heard)
+        or not endless.search(" ".join(invocation.args))
+    ):
+        return None
+    return Finding(
+        "shell.endless",
+        levels.HARM,
+        f"never ends by itself: `{invocation.text()}`",
+        "Give it an end, or run it in the background.",
+        effect=effect("process", "waits for ever", reversible=True),
+        rewrite="time-limit",
+    )
+
+
+_ENDLESS = {
+    "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
+    "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
+    "ping": re.compile(r"^(?!.*(?:-[a-zA-Z]*[cw]|--count|-V|-h\b))"),
+    "watch": re.compile(r"."),
+    "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
+    "yes": re.compile(r""),
+}
+"""Programs that go on until they are stopped, by the options that make them so. `yes` ends with whoever reads it."""
+
+
+def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:
+    """What the knowledge says: its rules, else what the program does as a whole, else what its words suggest."""
+    operands = scene.book.operands(invocation)
+    if _asks(scene, invocation):
+        return
+    if sum(map(len, invocation.args)) > MAX_SEARCHED and scene.book.rules_for(invocation.name):
+        yield _LONG
+        return
+    rules = scene.book.matching(invocation, operands)
+    for rule in rules:
+        yield _fitted(scene, invocation, rule)
+    program = scene.book.programs.get(invocation.name)
+    if program is not None:
+        if not rules and not scene.book.only_reads(invocation, operands):
+            yield _whole(program, invocation, operands)
+    elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
+        yield from verbs.check(invocation, operands)
+
+
+MAX_SEARCHED = 32_768
+"""Most characters of words that are held against the rules of a program that has some; 30 rules take 20 ms for as much."""
+_LONG = Finding(
+    "shell.too-much",
+    levels.HARM,
+    f"has more words than a review goes through: over {MAX_SEARCHED} characters",
+    "Give them in a file.",
+    effect=effect("process", "runs a command that was not read to its end"),
+)
+
+
+def _asks(scene: Scene, invocation: Invocation) -> bool:
+    """Whether the program is only asked for its manual."""
+    args = invocation.args
+    if invocation.name == "aws" and args[-1:] == ["help"]:
+        return True
+    return (
+        "--help" in args
+        and "--" not in args
+        and (invocation.name not in scene.launchers or started(invocation) is None)
+    )
+
+
+def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
+    """What a rule has to say, with regard to what its words name here: a device that cannot be, the agent's own server or files."""
+    found = rule.finding(invocation)
+    if rule.effect == "device":
+        devices = [word for word in invocation.args if "/dev/" in word]
+        nothing = bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
+        return replace(found, risk=levels.CARE) if nothing else found
+    if not scene.places.workspace or invocation.inside:
+        return found
+    if rule.name == "web.delete":
+        hosts = [word for word in invocation.args if _HOST.match(word)]
+        return replace(found, risk=levels.CARE) if hosts and all(map(_OWN_SERVER.match, hosts)) else found
+    if rule.name == "rsync.delete" and "--remove-source-files" not in invocation.args:
+        target = scene.path(invocation.args[-1], invocation)
+        return replace(found, undo="files") if scene.places.place(target) is Place.WORKSPACE else found
+    if (
+        rule.name == "containers.remove-force"
+        and invocation.args[:1] == ["rm"]
+        and not _MORE.intersection(invocation.args)
+    ):
+        return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
+    return found
+
+
+_MORE = frozenset({"-v", "--volumes", "-a", "--all", "-fv", "-vf", "-af", "-fa"})
+"""Options by which `docker rm` takes more than the containers named."""
+
+
+_NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
+"""How manuals name a disk that is to be put in; no kernel names one so."""
+_HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
+_OWN_SERVER = re.compile(
+    r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
+)
+"""A server of this machine that an agent would write; the ports named are those of stores and brokers."""
+
+
+def _whole(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
+    if not program.effect:
+        return None
+    made = effect(
+        program.effect,
+        f"{program.details}: {invocation.text()}",
+        target=operands[0] if operands else "",
+        reversible=program.risk <= 0.1,
+    )
+    return Finding(
+        f"program.{program.effect}", program.risk, program.details, effect=made, elevated=invocation.elevated
+    )

@@ -1,0 +1,45 @@
+"""From findings to a decision: the matrix over risk and rationality."""
+
+from dataclasses import replace
+
+from monitors.contract.actions import Review
+from monitors.contract.words import Decision, MonitoringLevel
+from monitors.review.rules import levels
+from monitors.review.settings import ReviewSettings
+
+WARN_AT = {"low": 0.65, "medium": 0.5, "high": 0.3}
+"""Risk from which the model is told what to mind, by sensitivity."""
+DOUBTFUL = 0.3
+"""Rationality below which an action that is not quite harmless is warned about."""
+HARMLESS = 0.15
+"""Risk up to which doubts about the sense of an action are kept to oneself."""
+
+
+def watched_at(level: MonitoringLevel, settings: ReviewSettings) -> ReviewSettings:
+    """Return the settings for an agent that is watched so closely: at `strict`, what is usually warned of is blocked."""
+    if level is not MonitoringLevel.STRICT:
+        return settings
+    return replace(settings, threshold=min(settings.threshold, WARN_AT["medium"]), sensitivity="high")
+
+
+def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewritable: bool = False) -> Decision:
+    """Allow, warn, block, or modify where it would be blocked and can be made harmless."""
+    if not settings.scored:
+        return Decision.BLOCK if risk >= levels.HARM else Decision.ALLOW
+    if risk >= settings.threshold:
+        return Decision.MODIFY if rewritable else Decision.BLOCK
+    if risk >= min(WARN_AT[settings.sensitivity], settings.threshold):
+        return Decision.WARN
+    if rationality < DOUBTFUL and risk > HARMLESS:
+        return Decision.WARN
+    return Decision.ALLOW
+
+
+def may_hurry(review: Review) -> bool:
+    """Whether the answer may reach the CLI before the journal has the review, as the async mode allows.
+
+    The review itself takes less time than telling the CLI that it is not awaited, so it is always made first. What a call
+    of low risk need not wait for is the disk: nothing changes by it, so that where a crash comes between, it is reviewed and
+    journalled again when its request is read again, with the same answer.
+    """
+    return review.decision is Decision.ALLOW and review.risk <= HARMLESS and not review.side_effects

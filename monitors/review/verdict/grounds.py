@@ -1,0 +1,88 @@
+"""What a review rests on, and whether that was still so when the action had run.
+
+Between a review and the act a script can be replaced, and a link turned so that a file is written elsewhere. Neither can be
+prevented without a sandbox; both can be noticed, where nothing but the swap explains what is found afterwards.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from monitors.contract.actions import Ground, Review
+from monitors.review.languages.uses import MAX_CODE
+from monitors.review.scene.lookups import Facts
+from monitors.review.scene.scene import Scene
+
+MAX_GROUNDS = 16
+"""Most files listed for one review: a command names a script or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaken:
+    """Grounds of a review that did not hold."""
+
+    scripts: tuple[str, ...] = ()
+    """Scripts that are not as they were reviewed."""
+    elsewhere: tuple[str, ...] = ()
+    """Files that a tool wrote, as the CLI says, and that are as they were before."""
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.scripts or self.elsewhere)
+
+
+def digest(text: str) -> str:
+    """The stamp of a script."""
+    return sha256(text.encode(errors="replace")).hexdigest()[:32]
+
+
+def of_script(scene: Scene, path: str, text: str | None) -> None:
+    """Note that a script was read for the review; what is no text is a program."""
+    if text is not None and "\0" not in text:
+        _note(scene, Ground(scene.facts.real(path), "script", digest(text)))
+
+
+def of_target(scene: Scene, path: str) -> None:
+    """Note that a tool of the CLI is to write a file."""
+    real = scene.facts.real(path)
+    if stamp := scene.facts.stamp(real):
+        _note(scene, Ground(real, "target", stamp))
+
+
+def shaken(review: Review, given: Mapping[str, Any], facts: Facts, *, succeeded: bool) -> Shaken:
+    """Look again, once the action has run.
+
+    A script that the action itself was foretold to write is none that was swapped, and one that is gone may have removed
+    itself. A file that a tool has written is as it was before only where something else was written in its place, or where it
+    had that very text already.
+
+    Args:
+        review: What rested on the grounds.
+        given: The input that the action ran with.
+        facts: Looks again.
+        succeeded: Whether the CLI says that the action did what it was to do.
+    """
+    written = {touch.path for touch in review.touches if touch.access in ("write", "delete")}
+    scripts, elsewhere = [], []
+    for ground in review.grounds:
+        text = facts.text(ground.path, MAX_CODE)
+        if ground.kind == "script":
+            if text is not None and ground.path not in written and digest(text) != ground.stamp:
+                scripts.append(ground.path)
+        elif succeeded and facts.stamp(ground.path) == ground.stamp and not _holds(text, given):
+            elsewhere.append(ground.path)
+    return Shaken(tuple(scripts), tuple(elsewhere))
+
+
+def _holds(text: str | None, given: Mapping[str, Any]) -> bool:
+    """Whether a file has the text that was to be written; of a long one, or a notebook, nobody can say that it has not."""
+    wanted = next((given[name] for name in ("content", "new_string") if isinstance(given.get(name), str)), None)
+    if text is None:
+        return False
+    return wanted is None or len(text) >= MAX_CODE or " ".join(wanted.split()) in " ".join(text.split())
+
+
+def _note(scene: Scene, ground: Ground) -> None:
+    if len(scene.grounds) < MAX_GROUNDS and ground not in scene.grounds:
+        scene.grounds.append(ground)

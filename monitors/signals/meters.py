@@ -1,0 +1,107 @@
+"""Meters: what is looked at of one resource, how it grows from look to look, and how long its limit lasts at this pace."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from monitors.contract.wording import counted, dollars, duration
+from monitors.streaks import MAX_EVIDENCE
+
+LOOKS = 4
+"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
+
+STEPS_OF_A_SLOPE = 5
+"""Steps over which the pace is measured that is projected to the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource that is watched."""
+
+    name: str
+    unit: str
+    floor: float
+    """Growth to less than this, in a look, means nothing."""
+
+    def amount(self, value: float) -> str:
+        """So much of it, with its unit. Examples: `$0.52`, `1,200 MiB`, `5 min 10 s`."""
+        match self.name:
+            case "cost":
+                return dollars(value)
+            case "memory" | "disk":
+                return f"{value:,.0f} MiB"
+            case "run time" | "time per step":
+                return duration(value)
+            case "tokens":
+                return counted(round(value), "token")
+        return f"{value:,.0f}"
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("memory", "MiB", 1024),
+        Kind("processes", "processes", 40),
+        Kind("open files", "open files", 500),
+        Kind("disk", "MiB in the workspace", 2048),
+        Kind("tokens", "fresh tokens in 10 replies", 300_000),
+        Kind("file operations", "files written or deleted in 10 steps", 60),
+        Kind("time per step", "s a step", 60),
+        Kind("calls", "calls a minute", 60),
+        Kind("run time", "s", float("inf")),
+        Kind("cost", "US dollars", float("inf")),
+    )
+}
+"""Floors are well above what real runs have: a CLI with a build beside it holds about 1 GiB in 10 to 20 processes."""
+
+
+@dataclass(slots=True)
+class Meter:
+    """The looks at one resource."""
+
+    kind: Kind
+    limit: float | None = None
+    used: float = 0.0
+    """What is held now, or was used so far; compared with the limit."""
+    marked_used: float = 0.0
+    marked_step: int = 0
+    slope: float = 0.0
+    """What one step adds, since the mark before the last."""
+    growth: float = 0.0
+    """1 minus first over last where each look is so many times the one before, else 0."""
+    looks: tuple[float, ...] = ()
+    """The last ones, oldest first; a deque would hold 0.7 KB for them, and each agent has ten meters."""
+    evidence: tuple[int, ...] = ()
+    """The events of the last looks."""
+    pending: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        """Count towards the next look."""
+        self.pending += value
+        self.count += 1
+
+    def look(self, value: float, seq: int, rate: float) -> None:
+        """Finish a look, and see whether each is so many times the one before."""
+        self.looks = (*self.looks, value)[-LOOKS:]
+        self.evidence = (*self.evidence, seq)[-MAX_EVIDENCE:]
+        self.pending, self.count = 0.0, 0
+        enough = len(self.looks) == LOOKS and value >= self.kind.floor
+        spirals = enough and all(later >= rate * earlier > 0 for earlier, later in pairwise(self.looks))
+        self.growth = 1 - self.looks[0] / value if spirals else 0.0
+
+    def use(self, used: float, step: int) -> None:
+        """Note what is used now, and how fast it grows."""
+        self.used = used
+        if step - self.marked_step >= STEPS_OF_A_SLOPE:
+            self.slope = (used - self.marked_used) / (step - self.marked_step)
+            self.marked_step, self.marked_used = step, used
+
+    def pressure(self) -> float:
+        """The share of the limit that is used; 0 without a limit."""
+        return self.used / self.limit if self.limit else 0.0
+
+    def steps_left(self) -> int | None:
+        """Steps until the limit at the present pace; None where there is no limit or no growth."""
+        if not self.limit or self.slope <= 0:
+            return None
+        return max(0, int((self.limit - self.used) / self.slope))

@@ -1,0 +1,22 @@
+"""The commands, one a module.
+
+agents       commands about agents that run or ran
+allowances   commands by which a person lets an agent do what the reviewer would block
+approvals    commands about what waits for a person
+checkpoints  commands that keep checkpoints
+dashboard    the command that prints the dashboard for Grafana
+doctor       the command that says what works on this machine, and how to mend the rest
+export       records for other programs, in the form that `audit.export_format` says
+notify       the command that shows the channels by which people are told, and tries them
+outcome      the command that says what became of issues, and shows what was learned from that
+rehearse     the commands that play scenarios to the real CLI
+replay       the command that runs recorded sessions through today's reviewer, detectors and controller, offline
+review       commands about reviews without a run
+rollback     the command that goes back to a checkpoint, once what it loses was shown and confirmed
+run          the command that submits a task and follows it, with the daemon that is there or one of its own for that
+             long
+serve        the command that is the daemon
+trust        the command by which a person looks at what a repository's settings bring, and the question that `run`
+             asks about it
+view         from events of the journal to what a person reads
+"""

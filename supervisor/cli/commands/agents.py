@@ -1,0 +1,128 @@
+"""Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from monitors.contract.wording import dollars
+from supervisor.cli import agent_words, common, terminal
+from supervisor.cli.client import Client, RefusedError
+from supervisor.cli.tables import table
+from supervisor.runtime.clock import Clock
+
+
+@click.command()
+@common.json_option
+def ps(as_json: bool) -> None:
+    """List agents, live and ended."""
+
+    def work() -> None:
+        daemon = common.daemon()
+        agents = daemon.get("/v1/agents")
+        if as_json:
+            terminal.echo_json([with_task_text(agent) for agent in agents])
+            return
+        now = Clock().wall()
+        head, *rows = table(agent_words.COLUMNS, [agent_words.row(agent, now) for agent in agents])
+        terminal.echo(head)
+        for agent, row in zip(agents, rows, strict=True):
+            terminal.echo(row)
+            for below in agent_words.below_row(agent, now):
+                for line in terminal.wrapped(below, 4):
+                    terminal.echo(line)
+        with suppress(RefusedError):  # a daemon before an upgrade
+            spent = daemon.get("/v1/costs")
+            if spent["total_usd"]:
+                terminal.echo(f"Cost: {dollars(spent['today_usd'])} today (UTC), {dollars(spent['total_usd'])} in all.")
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--why", is_flag=True, help="Show why it was answered as it was, with the figures.")
+@common.json_option
+def show(agent: str, why: bool, as_json: bool) -> None:
+    """Show what one agent is, did, and met."""
+
+    def work() -> None:
+        daemon = common.daemon()
+        known = daemon.get(common.agent_path(agent))
+        if as_json:
+            terminal.echo_json(with_task_text(known))
+        elif why:
+            terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
+        else:
+            found = agent_words.portrait(known, changes_of(daemon, agent), Clock().wall())
+            terminal.echo("\n".join(found))
+
+    common.run(work)
+
+
+def changes_of(daemon: Client, agent: str) -> Any:
+    """What changed in an agent's workspace; None where it has no checkpoints to say it by."""
+    with suppress(RefusedError):
+        return daemon.get(f"{common.agent_path(agent)}/changes")
+    return None
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", nargs=-1, required=True)
+@common.json_option
+def say(agent: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Tell AGENT something: into its running turn, or as a new one."""
+    _ask(agent, "say", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", nargs=-1, required=True)
+@common.json_option
+def redirect(agent: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Interrupt AGENT at what it does, and give it TEXT to do instead."""
+    _ask(agent, "redirect", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent")
+@common.json_option
+def pause(agent: str, as_json: bool) -> None:
+    """Hold AGENT at its next tool call, until `chaperon resume`."""
+    _ask(agent, "pause", as_json=as_json)
+
+
+@click.command()
+@click.argument("agent")
+@common.json_option
+def resume(agent: str, as_json: bool) -> None:
+    """Let AGENT go on that is paused, or start one again at once that waits to be."""
+    _ask(agent, "resume", as_json=as_json)
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--force", is_flag=True, help="End all its processes at once instead of asking first.")
+@click.option("--reason", default="", help="What the journal says about why.")
+@common.json_option
+def stop(agent: str, force: bool, reason: str, as_json: bool) -> None:
+    """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has. This returns when the stop has begun."""
+    _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)}, as_json=as_json)
+
+
+def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
+    def work() -> None:
+        known = common.daemon().post(f"{common.agent_path(agent)}/{what}", body)
+        if as_json:
+            terminal.echo_json(with_task_text(known))
+        else:
+            terminal.echo(f"{known['agent']} is {known['state']}.")
+
+    common.run(work)
+
+
+def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts under their contracted names: `task` is the prompt, and all that is known of the task stands beside it."""
+    return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}

@@ -1,0 +1,153 @@
+"""Commands about what waits for a person: approvals, approve, deny, recover."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from monitors.contract.errors import NotFoundError, UsageError
+from supervisor.cli import common, terminal
+from supervisor.cli.client import RefusedError
+from supervisor.cli.commands.agents import with_task_text
+from supervisor.cli.words import clean, local, what
+
+
+@click.command()
+@common.json_option
+def approvals(as_json: bool) -> None:
+    """List the actions that wait for a person."""
+
+    def work() -> None:
+        waiting = common.daemon().get("/v1/approvals")
+        if as_json:
+            terminal.echo_json(waiting)
+            return
+        if not waiting:
+            terminal.echo("Nothing waits for a person.")
+        for each, id_ in zip(waiting, short_ids([str(each["request_id"]) for each in waiting]), strict=True):
+            terminal.echo("\n".join(_waiting(each, id_)))
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@click.argument("request", required=False)
+@click.option("--all", "every", is_flag=True, help="All that wait: of AGENT, or of all agents.")
+@click.option("--note", default="", help="What the model is told with the answer.")
+@common.json_option
+def approve(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
+    """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait."""
+    _answer(Wanted(agent, request, every), note, granted=True, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@click.argument("request", required=False)
+@click.option("--all", "every", is_flag=True, help="All that wait: of AGENT, or of all agents.")
+@click.option("--note", default="", help="What the model is told with the answer.")
+@common.json_option
+def deny(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
+    """Turn an action of AGENT that waits down; REQUEST, or how it begins, says which, where several wait."""
+    _answer(Wanted(agent, request, every), note, granted=False, as_json=as_json)
+
+
+@click.command()
+@click.argument("incident")
+@click.argument("option", required=False)
+@common.json_option
+def recover(incident: str, option: str | None, as_json: bool) -> None:
+    """List the ways back from a stop, or carry one out: the OPTION."""
+
+    def work() -> None:
+        path = f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}/recovery"
+        daemon = common.daemon()
+        found = daemon.get(path) if option is None else daemon.post(path, {"option": option})
+        if as_json:
+            terminal.echo_json(found)
+        elif option is None:
+            for row in found:
+                terminal.echo(f"{row['description']}\n  {row['command'] or '-'}")
+                if row.get("taken"):
+                    terminal.echo(f"  taken already, {row['taken']}")
+                for left in row.get("clean_up", "").splitlines():
+                    terminal.echo(f"  left behind: {left}")
+        else:
+            terminal.echo(found["says"])
+
+    common.run(work)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of the waiting actions a person answers."""
+
+    agent: str | None
+    request: str | None
+    """A request's id, or how it begins."""
+    every: bool
+
+    def chosen(self, waiting: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return them, of all that wait.
+
+        Raises:
+            NotFoundError: None of these waits.
+            UsageError: It does not say which.
+        """
+        if self.request is not None and self.every:
+            raise UsageError("A request and --all do not go together; nothing was answered.", way_out="Leave one out.")
+        if self.agent is None and not self.every:
+            raise UsageError("Nothing was answered: say whose action.", way_out="Name the agent, or say --all.")
+        found = [each for each in waiting if self.agent in (None, each["agent"])]
+        found = [each for each in found if str(each["request_id"]).startswith(self.request or "")]
+        if not found:
+            which = f" {self.request!r}" if self.request else ""
+            whose = f" of agent {self.agent!r}" if self.agent else ""
+            raise NotFoundError(f"No action{which}{whose} waits for a person.", way_out="chaperon approvals lists all.")
+        if len(found) > 1 and not self.every:
+            ids = ", ".join(short_ids([str(each["request_id"]) for each in found]))
+            raise UsageError(
+                f"{len(found)} actions of agent {self.agent!r} wait; nothing was answered.",
+                way_out=f"Say which: {ids}; or --all. chaperon approvals shows them.",
+            )
+        return found
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """Return the beginnings of the ids that tell them apart, of eight characters at least."""
+    return [next((id_[:end] for end in range(8, len(id_)) if _alone(id_[:end], ids)), id_) for id_ in ids]
+
+
+def _alone(beginning: str, ids: Sequence[str]) -> bool:
+    return sum(id_.startswith(beginning) for id_ in ids) == 1
+
+
+def _answer(wanted: Wanted, note: str, *, granted: bool, as_json: bool) -> None:
+    def work() -> None:
+        daemon = common.daemon()
+        chosen = wanted.chosen(daemon.get("/v1/approvals"))
+        for each in chosen:
+            path = f"{common.agent_path(each['agent'])}/approvals/{common.path_part(each['request_id'], 'chaperon approvals')}"
+            try:
+                known = daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
+            except RefusedError as error:
+                if len(chosen) == 1:
+                    raise
+                terminal.echo(f"chaperon: {error}", err=True)  # somebody else answered meanwhile, or its time was over
+                continue
+            if as_json:
+                terminal.echo_json(with_task_text(known))
+            else:
+                told = "may go on with it" if granted else "was turned down"
+                terminal.echo(f"{each['agent']} {told}: {each['tool']} {what(each['input'])}")
+
+    common.run(work)
+
+
+def _waiting(each: Mapping[str, Any], id_: str) -> list[str]:
+    ends = local(each["asked_at"] + each["deadline_seconds"])
+    return [
+        f"{each['agent']} {id_}  until {ends}  {each['tool']} {what(each['input'])}",
+        f"    {clean(each['why'])}",
+    ]

@@ -1,0 +1,309 @@
+"""The command that runs recorded sessions through today's reviewer, detectors and controller, offline."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+from interventions.choice.controller import Controller, Stamp
+from interventions.contract import Situation
+from interventions.decisions import Intervention
+from monitors.contract import anyjson
+from monitors.contract.errors import UsageError
+from monitors.contract.issues import Detector, Issue
+from monitors.contract.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
+from monitors.contract.tasks import Task
+from monitors.contract.wording import counted
+from monitors.contract.words import Severity
+from monitors.review import NoFacts
+from supervisor.cli import common, terminal
+from supervisor.cli.tables import Column, table
+from supervisor.cli.words import clean, what
+from supervisor.core.replay.journal_replay import rerun
+from supervisor.core.replay.transcript_replay import FILES, Replay, recorded_task, replay
+from supervisor.protocol import events, records
+from supervisor.runtime.assembly.detectors import MakeDetectors
+from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.reviewer import make_gate_reviewer
+from supervisor.runtime.assembly.settings import controller_settings
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.filesystem import FileFacts
+
+MAX_CHANGED = 5
+"""Calls named that would be decided otherwise; --json has all."""
+
+COLUMNS = (
+    Column("ISSUES", right=True),
+    Column("BLOCKED", right=True, spare=2),
+    Column("ACTIONS", right=True, spare=1),
+    Column("WORST ISSUE"),
+    Column("ANSWER", spare=3),
+    Column("SESSION"),
+)
+
+
+@click.command(name="replay")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--timeline", is_flag=True, help="Print what happened in each session, step by step.")
+@click.option("--here", is_flag=True, help="Look links and files up as they are on this machine now.")
+@click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
+@common.json_option
+def replay_command(paths: tuple[Path, ...], timeline: bool, here: bool, show_all: bool, as_json: bool) -> None:
+    """Run recorded sessions through reviewer and detectors, and report what would have been seen and done.
+
+    PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
+    directory, every .jsonl file below it. With --json, one object a session and a last one with the totals.
+
+    Calls are reviewed as they stand: where links lead, and what a file held, is not known any more, unless --here has them looked up
+    as they are now. What is lacking is named, and so is each call of a journal that would be decided otherwise than it was.
+    """
+
+    def work() -> int:
+        found = list(_recordings(paths))
+        if not found:
+            raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
+        rehearsal = _Replayer(timeline, here)
+        totals: Counter[str] = Counter()
+        results: list[dict[str, Any]] = []
+        with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
+            for recording in bar:
+                for result in rehearsal.sessions(recording):
+                    totals.update(_totals(result))
+                    if as_json:
+                        terminal.echo_line(anyjson.dumps(result))
+                    else:
+                        results.append(result)
+        if as_json:
+            terminal.echo_line(anyjson.dumps({"totals": dict(totals)}))
+        else:
+            _table(results, totals, show_all)
+        return common.FAILED if rehearsal.unread else 0
+
+    if timeline and as_json:
+        raise click.UsageError("--timeline is for people; --json has the issues and their events.")
+    common.run(work)
+
+
+class _Notes:
+    """Stands among the detectors, sees nothing, and keeps what it was shown for a timeline."""
+
+    name = "notes"
+
+    def __init__(self) -> None:
+        self.seen: list[Observation] = []
+
+    def see(self, observation: Observation) -> Sequence[Issue]:
+        self.seen.append(observation)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One session, replayed."""
+
+    path: str
+    task: Task
+    result: Replay
+    notes: _Notes
+
+
+class _Replayer:
+    """Replays sessions under the configuration that holds here.
+
+    Args:
+        timeline: Whether to print what happened in each.
+        here: Whether links and files are looked up as they are now.
+    """
+
+    def __init__(self, timeline: bool, here: bool) -> None:
+        config = common.configuration().config
+        self._clock = Clock()
+        self._here = here
+        self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFacts())
+        self._make_detectors = MakeDetectors.of(config)
+        self._settings, self._brought = controller_settings(config), Brought(config)
+        self._timeline = timeline
+        self.unread = 0
+        """Recordings that could not be read."""
+
+    def sessions(self, recording: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
+        """Replay a recording; the contract's object of each session in it. One that cannot be read is told and counted."""
+        began = self._clock.mono()
+        try:
+            found = self._of_journal(recording) if _is_journal(recording[0]) else [self._of_transcript(recording[0])]
+        except OSError as error:
+            terminal.echo(f"chaperon: {recording[0]} cannot be read: {error}; it was left out.", err=True)
+            self.unread += 1
+            return
+        for session in found:
+            if self._timeline:
+                _tell(session)
+            if not self._here and session.result.actions:
+                session.result.lacks = (*session.result.lacks, FILES)
+            answer = partial(self._answer, session.task)
+            yield session.result.as_json(session.path, self._clock.mono() - began, answer)
+            began = self._clock.mono()
+
+    def _of_transcript(self, path: Path) -> _Session:
+        with path.open("rb") as lines:
+            task = recorded_task(lines)
+        notes = _Notes()
+        watch = notes.seen.append if self._timeline else None
+        with path.open("rb") as lines:
+            return _Session(str(path), task, replay(lines, self._reviewer, self._make_detectors(task), watch), notes)
+
+    def _of_journal(self, segments: tuple[Path, ...]) -> list[_Session]:
+        """Every agent that the journal has from its beginning; its path is followed by the agent's name.
+
+        Damaged lines may be anybody's; they are told with the first.
+        """
+        notes, damaged = dict[str, _Notes](), Counter[str]()
+
+        def make(submitted: events.TaskSubmitted) -> Sequence[Detector]:
+            notes[submitted.agent] = _Notes()
+            detectors = self._make_detectors(submitted.task, submitted.workspace, submitted.factors)
+            return (*detectors, *([notes[submitted.agent]] if self._timeline else []))
+
+        runs = list(rerun(_events(segments, damaged), self._reviewer, make))
+        for run in runs[:1]:
+            run.result.damaged = damaged.total()
+        place = segments[0] if len(segments) == 1 else segments[0].parent
+        return [_Session(f"{place}#{run.agent}", run.task, run.result, notes[run.agent]) for run in runs]
+
+    def _answer(self, task: Task, issue: Issue) -> str | None:
+        """What the controller would choose for the issue alone, with nothing tried before."""
+        plugins, strategy = self._brought.answers(task), self._brought.strategy(task)
+        controller = Controller(self._settings, task, None, plugins, strategy)
+        controller.issue_seen(Stamp(seq=1, at=0.0, mono=0.0), issue)
+        due = controller.next(Situation(agent="replay", task=task, id="replay-1", mono=0.0))
+        return due.kind if isinstance(due, Intervention) else None
+
+
+def _recordings(paths: Iterable[Path]) -> Iterator[tuple[Path, ...]]:
+    """The files of each recording: one, but for a journal, whose segments in one directory belong together."""
+    below = (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] for path in paths)
+    files = [file for group in below for file in group if file.is_file()]
+    for (_, is_journal), group in groupby(files, lambda file: (file.parent, _is_journal(file))):
+        together = tuple(group)
+        yield from [together] if is_journal else ((file,) for file in together)
+
+
+def _is_journal(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(16).startswith((b'{"n":', b'{"first":'))
+    except OSError:  # whoever reads it next tells of it
+        return False
+
+
+def _events(segments: Iterable[Path], damaged: Counter[str]) -> Iterator[tuple[int, events.AnyEvent]]:
+    """The events of a journal with their numbers; lines that are damaged are counted and passed over."""
+    for segment in segments:
+        with segment.open("rb") as lines:
+            for line in lines:
+                if not line.strip() or line.startswith(b'{"first":'):
+                    continue
+                try:
+                    record = records.decode(line)
+                except records.RecordError:
+                    damaged[segment.name] += 1
+                    continue
+                if not isinstance(record.event, records.UnknownEvent):
+                    yield record.n, record.event
+
+
+def _totals(result: dict[str, Any]) -> dict[str, int]:
+    return {
+        "sessions": 1,
+        "sessions_with_issues": int(bool(result["issues"])),
+        "events": result["events"],
+        "actions": result["actions"],
+        "issues": len(result["issues"]),
+        "damaged_lines": result["lines"]["damaged"],
+        "foreign_lines": result["lines"]["foreign"],
+        **{f"decided_{name}": number for name, number in result["reviews"].items()},
+    }
+
+
+def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: bool) -> None:
+    """The sessions in which something was seen, worst first."""
+    rows = sorted(results, key=_badness, reverse=True)
+    shown = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
+    for line in table(COLUMNS, [_row(one) for one in shown]) if shown else ():
+        terminal.echo(line)
+    healthy = len(results) - totals["sessions_with_issues"]
+    terminal.echo(f"{counted(len(results), 'session')} replayed, {healthy:,} without an issue.")
+    if unread := totals["damaged_lines"] + totals["foreign_lines"]:
+        terminal.echo(f"{counted(unread, 'line')} damaged or no line of a session, and passed over.")
+    for text in _of_reviews(results):
+        terminal.echo(text)
+
+
+def _of_reviews(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Which calls would be decided otherwise than they were, and what reviews lacked."""
+    changed = [(one["path"], each) for one in results for each in one["changed"]]
+    if changed:
+        first = "; ".join(
+            f"event {c['at_event']} of {path}: {c['was']}, now {c['is']}" for path, c in changed[:MAX_CHANGED]
+        )
+        yield f"{counted(len(changed), 'call')} would be decided otherwise than then: {first}."
+    if lacks := dict.fromkeys(lack for one in results for lack in one["lacks"]):
+        looked_up = " --here looks links and files up as they are now." if FILES in lacks else ""
+        yield f"Not known of the moment: {'; '.join(lacks)}.{looked_up}"
+
+
+def _row(one: Mapping[str, Any]) -> list[str]:
+    worst = max(one["issues"], key=_rank, default=None)
+    return [
+        f"{len(one['issues']):,}",
+        f"{one['reviews'].get('block', 0):,}",
+        f"{one['actions']:,}",
+        f"{worst['type']} ({worst['severity']})" if worst else "-",
+        (worst and worst["intervention"]) or "-",
+        one["path"],
+    ]
+
+
+def _rank(issue: Mapping[str, Any]) -> int:
+    return Severity(issue["severity"]).rank
+
+
+def _badness(result: Mapping[str, Any]) -> tuple[int, int, int]:
+    worst = max(map(_rank, result["issues"]), default=-1)
+    return worst, len(result["issues"]), result["reviews"].get("block", 0)
+
+
+def _tell(session: _Session) -> None:
+    """Print a session's timeline: what happened, what would have been stopped, and issues as they came and went."""
+    told = [(seq, f"{review.decision:<8} {clean(review.reasoning)}") for seq, review in session.result.stopped]
+    told += [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
+    told += [(at.at_event, _raised(at.issue)) for at in session.result.issues]
+    times = {one.seq: one.mono for one in session.notes.seen}
+    terminal.echo(session.path)
+    for seq, text in sorted(told, key=lambda line: line[0]):
+        terminal.echo(f"{seq:>6} {timedelta(seconds=int(times.get(seq, 0)))!s:>8} {text}")
+
+
+def _told(seen: Observation) -> str:
+    """One line of a timeline; empty for what says nothing to a person."""
+    match seen:
+        case UserSpoke():
+            return f"told     {clean(seen.text)}"
+        case AgentSpoke():
+            return f"says     {clean(seen.text)}"
+        case ToolReturned():
+            mark = "refused" if seen.refused else "failed" if seen.failed else "ran"
+            return f"{mark:<8} {seen.tool} {clean(what(seen.input), 80)} → {clean(seen.text, 80)}"
+        case _:
+            return ""
+
+
+def _raised(issue: Issue) -> str:
+    return f"{'over' if issue.closed else 'issue':<8} {issue.type} ({issue.severity}): {clean(issue.sentence)}"

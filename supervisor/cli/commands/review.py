@@ -1,0 +1,202 @@
+"""Commands about reviews without a run: review, explain, rules. No daemon is needed."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import orjson
+
+from monitors.contract.actions import Action, Context
+from monitors.contract.wording import MICRO, duration
+from monitors.review.as_json import as_dict, review_jsonl
+from monitors.review.catalogue import failures, listed, matching
+from monitors.review.explain import Explanation, explain
+from monitors.review.knowledge.book import RULES
+from monitors.review.settings import Profile
+from monitors.review.user_rules import RISKS, OwnRule, matches
+from supervisor.cli import common, terminal
+from supervisor.cli.words import COLOURS, clean
+from supervisor.config.model import Config, Rule
+from supervisor.config.paths import home
+from supervisor.runtime.assembly.review_settings import protected_paths
+from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_rules
+from supervisor.runtime.clock import Clock
+
+OF_A_RUN = "the task, what ran before, open issues, limits, and what a person allowed"
+"""What a review in a run leans on besides, which is not known here."""
+
+
+def about(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where an action is judged."""
+    profile = click.option(
+        "--profile",
+        type=click.Choice(get_args(Profile)),
+        default="standard",
+        help="strict: nothing is in a workspace, and nothing is reversible. container: the machine is thrown away, and files with it.",
+    )
+    place = click.Path(path_type=Path)
+    workspace = click.option(
+        "--workspace",
+        "--repo",
+        type=place,
+        help="The agent's workspace. For typed commands the git worktree around the current directory, if there is one.",
+    )
+    home_ = click.option("--home", "home_", type=place, help="The agent's home directory; this user's by default.")
+    return profile(workspace(home_(command)))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where an action is judged."""
+
+    context: Context
+    workspace: str = ""
+    cwd: str = ""
+
+
+def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
+    """What the gate would know of an agent's places; nothing under the strict profile."""
+    if profile == "strict":
+        return Where(Context())
+    at_home = home_.absolute() if home_ else home(os.environ)
+    context = Context(home=str(at_home), protected=protected_paths(config, common.here(), os.environ))
+    if workspace is not None:
+        top = os.path.realpath(workspace)
+        return Where(context, top, top)
+    here = Path(os.path.realpath(Path.cwd()))
+    found = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None) if typed else None
+    return Where(context, str(found), str(here)) if found else Where(context)
+
+
+@click.command()
+@about
+@click.option("--jsonl", is_flag=True, help="Read and write one JSON object a line.")
+def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: bool) -> None:
+    """Review actions from standard input: a shell command a line, or with --jsonl an object a line.
+
+    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order. They are
+    those of the gate for an agent that has done nothing yet: what a run adds is not known here.
+    """
+
+    def work() -> None:
+        config = common.configuration().config
+        reviewer = make_gate_reviewer(config, Clock(), profile=profile)
+        lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
+        where = _where(config, profile, workspace, home_, typed=not jsonl)
+        places = {"workspace": where.workspace, "cwd": where.cwd}
+        for answer in review_jsonl(lines, reviewer, Clock().nanos, where.context, **places):
+            if jsonl:
+                terminal.echo_line(answer.removesuffix(b"\n"))
+            else:
+                terminal.echo(_as_text(answer))
+
+    common.run(work)
+
+
+@click.command(name="explain")
+@click.argument("command")
+@about
+@common.json_option
+def explain_command(command: str, profile: Profile, workspace: Path | None, home_: Path | None, as_json: bool) -> None:
+    """Show how the review of a shell COMMAND comes about: stage by stage, with times.
+
+    It is the review that an agent would get in this workspace as its first call.
+    """
+
+    def work() -> None:
+        config = common.configuration().config
+        where = _where(config, profile, workspace, home_, typed=True)
+        action = Action("Bash", {"command": common.whole_text(command)}, where.cwd, where.workspace)
+        found = explain(make_step_reviewer(config, profile=profile), action, where.context, Clock().nanos)
+        found = replace(
+            found, review=make_gate_reviewer(config, Clock(), profile=profile).review(action, where.context)
+        )
+        lacks = [OF_A_RUN] if where.workspace else ["the workspace", OF_A_RUN]
+        if as_json:
+            stages = [[s.name, s.micros, s.lines] for s in found.stages]
+            judged = {"workspace": where.workspace, "home": where.context.home, "lacks": lacks, "stages": stages}
+            terminal.echo_json({**as_dict(found.review), **judged})
+        else:
+            terminal.echo("\n".join(_explained(found)))
+            terminal.echo(click.style(_judged(where, lacks), dim=True))
+
+    common.run(work)
+
+
+def _judged(where: Where, lacks: list[str]) -> str:
+    """Where an action was judged, and which facts of a run were lacking."""
+    place = f"in the workspace {where.workspace}" if where.workspace else "in no workspace"
+    return f"Judged {place}. Not known here: {'; '.join(lacks)}."
+
+
+@click.command()
+@click.option("--test", "test_", is_flag=True, help="Check every rule against its own examples.")
+@click.option("--match", "command", help="Show only the rules that match this shell command.")
+@common.json_option
+def rules(test_: bool, command: str | None, as_json: bool) -> None:
+    """List what the reviewer knows, or test it: your own rules and those of plugins first, as they are asked first."""
+
+    def work() -> int:
+        config = common.configuration().config
+        known = (*own_rules(config), *RULES)
+        if test_:
+            broken = failures(known)
+            for failure in broken:
+                terminal.echo(failure)
+            terminal.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")
+            return common.FAILED if broken else 0
+        names = set(matching(command, known)) if command is not None else None
+        found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
+        patterns = [_as_listed(rule) for rule in config.rules if command is None or _meant(rule, command)]
+        if as_json:
+            terminal.echo_json([*patterns, *found])
+        else:
+            for pattern in patterns:
+                told = f"{pattern['decision']}: {pattern['why']}"
+                terminal.echo(f"{pattern['rule']:<40} {pattern['risk']:<5} {clean(told, 100)}")
+            for rule in found:
+                terminal.echo(f"{rule['rule']:<40} {rule['risk']:<5} {clean(rule['why'], 100)}")
+            if not found and not patterns:
+                terminal.echo(
+                    "No rule matches. Most commands are judged by what they would touch: see chaperon explain."
+                )
+        return 0
+
+    common.run(work)
+
+
+def _as_listed(rule: Rule) -> dict[str, Any]:
+    """A rule of the section `rules`, with the fields of the others and its decision."""
+    shown = {"rule": rule.name, "risk": RISKS[rule.decision], "why": rule.reason, "instead": "", "alternative": ""}
+    return {**shown, "match": [rule.match], "examples": [], "tool": rule.tool, "decision": rule.decision}
+
+
+def _meant(rule: Rule, command: str) -> bool:
+    return matches(
+        OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason), Action("Bash", {"command": command})
+    )
+
+
+def _as_object(line: bytes) -> bytes:
+    return orjson.dumps({"command": line.decode(errors="replace").rstrip("\n")}) if line.strip() else b""
+
+
+def _as_text(answer: bytes) -> str:
+    told = orjson.loads(answer)
+    if "error" in told:
+        return f"error   {clean(told['error'])}"
+    decision = click.style(f"{told['decision']:<7}", fg=COLOURS[told["decision"]])
+    return f"{decision} {told['risk']:.2f} {told['rule']} {clean(told['reasoning'], 300)}"
+
+
+def _explained(found: Explanation) -> Iterator[str]:
+    for stage in found.stages:
+        yield f"{click.style(stage.name, bold=True)} ({duration(stage.micros * MICRO)})"
+        yield from (f"  {line}" for line in stage.lines)
+    review = found.review
+    yield f"{click.style(review.decision, fg=COLOURS[review.decision], bold=True)} risk {review.risk:.2f}, severity {review.severity}"
+    yield f"  {review.reasoning}"

@@ -1,0 +1,101 @@
+"""The command that is the daemon."""
+
+import gc
+import os
+import signal
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import click
+
+from supervisor.cli import common
+
+if TYPE_CHECKING:
+    from supervisor.runtime.daemon.daemon import Daemon
+    from supervisor.runtime.services.systemd import Notifier
+
+
+ASK_SECONDS = 10
+"""Between two requests for time while the daemon starts; each asks for three times as much."""
+
+
+@click.command()
+def serve() -> None:
+    """Run the daemon in the foreground.
+
+    Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
+    Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
+    """
+    common.run(lambda: anyio.run(_serve_alone))
+
+
+async def _serve_alone() -> int | None:
+    from supervisor.runtime.journal.lock import StateDirectoryTakenError
+    from supervisor.runtime.socket.listening import SocketTakenError
+
+    code = None
+    try:
+        await _serve()
+    except* (StateDirectoryTakenError, SocketTakenError) as errors:
+        code = common.complain(errors, common.TAKEN)
+    return code
+
+
+async def _serve() -> None:
+    gc.disable()  # until `_settle`: what a start makes stays, and looking through it for garbage is a tenth of the start
+    # Here and not above: what serves takes half a second to import, which no other command should pay.
+    from supervisor.runtime.log import log, start_log
+    from supervisor.runtime.preflight import what_will_not_work
+    from supervisor.runtime.service import Setup, run_daemon
+    from supervisor.runtime.services.heartbeat import beat, listening_socket
+    from supervisor.runtime.services.systemd import Notifier
+
+    loaded = common.configuration()
+    start_log(loaded.config.audit.log_level)
+    for flaw in await anyio.to_thread.run_sync(what_will_not_work, loaded, os.environ):
+        log.warning("%s", flaw)
+    notifier = Notifier.from_environment(os.environ)
+    setup = Setup(loaded.config, common.here(), listening=listening_socket(os.environ))
+    asked = anyio.Event()
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_on_signals, signals, asked, name="signals")
+            starting = anyio.CancelScope()
+            tasks.start_soon(_ask_for_time, notifier, starting, name="start")
+            async with run_daemon(setup) as daemon:
+                starting.cancel()
+                log.info("ready on %s, state in %s", setup.places.socket, setup.places.state)
+                notifier.ready(str(daemon.adopted))
+                async with anyio.create_task_group() as beating:
+                    beating.start_soon(beat, daemon, notifier, os.environ, name="heartbeat")
+                    beating.start_soon(_settle, daemon, name="settle")
+                    await asked.wait()
+                    beating.cancel_scope.cancel()
+                notifier.stopping()
+                log.info("ending; %d agents live on and wait for the next daemon", sum(1 for _ in daemon.board.live()))
+            tasks.cancel_scope.cancel()
+
+
+async def _settle(daemon: "Daemon") -> None:
+    """Leave what the start made out of every later search for garbage: one took 60 ms, in which no call was reviewed."""
+    await daemon.answering.wait()
+    gc.freeze()
+    gc.enable()
+
+
+async def _ask_for_time(notifier: "Notifier", starting: anyio.CancelScope) -> None:
+    """Tell the service manager that the start goes on: a long journal, or much that agents said meanwhile, takes its time."""
+    with starting:
+        while True:
+            notifier.extend(3 * ASK_SECONDS * 1_000_000)
+            await anyio.sleep(ASK_SECONDS)
+
+
+async def _on_signals(signals: AsyncIterator[signal.Signals], asked: anyio.Event) -> None:
+    """The first signal asks for an end in order; the second does not wait for it."""
+    await anext(signals)
+    asked.set()
+    await anext(signals)
+    os._exit(common.INTERRUPTED)

@@ -1,0 +1,490 @@
+"""From events of the journal to what a person reads: one line a fact, coloured in a terminal, plain in a pipe.
+
+Pure: records in, lines out. A view remembers what it has shown of each agent, so that no sentence is told twice and what
+several events say together is one line: an emergency stop is what was seen, that it is stopped, and what came of it.
+Arithmetic and ids are for `chaperon show --why` and for the incident.
+"""
+
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from click import style
+
+from interventions.words import InterventionKind
+from monitors.contract.error_lines import read_error_line
+from monitors.contract.wording import counted, dollars, duration
+from supervisor.cli.settings_words import summed
+from supervisor.cli.words import COLOURS, WIDTH, clean, local, what
+from supervisor.protocol.retrying import Retrying
+
+Record = Mapping[str, Any]
+
+SENTENCE = 600
+"""Characters of a sentence of chaperon's own that are shown: its end says what to do."""
+
+MOST_LINES = 100
+"""Lines of a model's last text that are shown: some screens; the transcript has all of it."""
+
+LEAST_TOLD = 20
+"""Characters from which a sentence is known again: shorter ones, such as `done`, mean something else each time."""
+
+REMEMBERED = 6
+"""Sentences of each agent that are not told again: a block, its issue, the answer, the incident and two states."""
+
+REFUSED = "PreToolUse:"
+"""How the CLI's report of a blocked call begins; the block itself was shown, with its reason."""
+
+INSTEAD = " It runs as `"
+"""How the end of a reasoning says what runs instead, which has a line of its own."""
+
+OPENING = "[chaperon] "
+"""How what chaperon says to a model begins."""
+
+STOP = InterventionKind.EMERGENCY_STOP
+
+
+class Line(NamedTuple):
+    """One line of what is shown."""
+
+    mark: str
+    """The word that it begins with; empty for a further line of the same."""
+    text: str
+    colour: str = "white"
+    bold: bool = False
+    dim: bool = False
+
+
+Lines = Iterator[Line]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was shown of one agent, and what of it waits to be told together with what follows."""
+
+    told: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    held: list[Line] = field(default_factory=list)
+    """A critical issue, and the stop that it led to, until the incident of the stop says all of it in one line."""
+    stopping: bool = False
+    """Whether it is being stopped at once, and that was told or is held."""
+    was: str = ""
+    """The state in which it was when it was stopped at once."""
+    stop_told: bool = False
+    """Whether the way on from that stop was told."""
+    frozen_micros: int = 0
+    ended: Record | None = None
+    at: float = 0.0
+    """When the last record was."""
+
+    def flush(self) -> list[Line]:
+        """What was held, to be shown as it is."""
+        held, self.held = self.held, []
+        return held
+
+
+class View:
+    """What a person is shown of a stream of records, in its order.
+
+    Args:
+        names: Whether lines begin with the agent's name, for views of several.
+        width: Characters that a line may have before it is wrapped; None never wraps.
+    """
+
+    def __init__(self, *, names: bool = False, width: int | None = None) -> None:
+        self._names, self._width = names, width
+        self._seen: dict[str, _Seen] = {}
+        self._name_width = len("daemon")
+
+    def lines(self, record: Record) -> list[str]:
+        """What a record says; often nothing, since much of the journal is for machines.
+
+        One that has another shape than its kind has here is a line that says so.
+        """
+        try:
+            made = list(self._of(record))
+            return [shown for line in made for shown in self._drawn(record, line)]
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            about = f"event {record.get('n')} ({record.get('kind')}) has a shape that is not known here: {error!r}"
+            told = Line("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
+            return list(self._drawn({"agent": "", "at": 0.0}, told))
+
+    def rest(self) -> list[str]:
+        """What waits for a record that never came; to be asked for at the end."""
+        return [
+            shown
+            for agent, seen in self._seen.items()
+            for line in seen.flush()
+            for shown in self._drawn({"agent": agent, "at": seen.at}, line)
+        ]
+
+    def _of(self, record: Record) -> list[Line]:
+        kind = str(record.get("kind", ""))
+        show = _SHOWN.get(kind)
+        if show is None:
+            return []
+        seen = self._seen.setdefault(str(record.get("agent", "")), _Seen())
+        held = [] if kind in _HOLDING else seen.flush()
+        seen.at = record["at"]
+        return [*held, *show(record, seen)]
+
+    def _drawn(self, record: Record, line: Line) -> Iterator[str]:
+        who = ""
+        if self._names:
+            name = clean(record["agent"] or "daemon", 32)
+            self._name_width = max(self._name_width, len(name))
+            who = f"{name:<{self._name_width}} "
+        time, mark = local(record["at"]), f"{line.mark:<8}"
+        indent = len(time) + 1 + len(who) + len(mark) + 1
+        texts = [line.text]
+        if self._width is not None and indent + len(line.text) > self._width:
+            texts = textwrap.wrap(line.text, max(20, self._width - indent)) or [""]
+        for number, text in enumerate(texts):
+            shown = style(text, dim=True) if line.dim else text
+            begin = " " * indent if number else f"{style(time, dim=True)} {who}{_styled(mark, line)} "
+            yield begin + shown
+
+
+def _styled(mark: str, line: Line) -> str:
+    return style(mark, fg=line.colour, bold=line.bold)
+
+
+def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
+    """A sentence without what was told of the agent a moment ago; empty where all of it was."""
+    whole = " ".join(str(sentence).split())
+    rest = whole
+    for told in seen.told:
+        rest = rest.replace(told, "")
+    if len(whole) >= LEAST_TOLD:
+        seen.told.append(whole)
+    return clean(rest.strip(" :;,") if rest != whole else whole, width)
+
+
+# ── what people and chaperon begin ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _submitted(record: Record, _: _Seen) -> Lines:
+    yield Line("task", clean(record["task"]["prompt"]), "blue", bold=True)
+    where = f"{record['workspace']} on branch {record['branch']}" if record.get("branch") else record["workspace"]
+    yield Line("", clean(f"agent {record['agent']} in {where}, session {record['session_id']}"), "blue", dim=True)
+
+
+def _workspace_closed(record: Record, _: _Seen) -> Lines:
+    became = "was removed" if record["removed"] else "is kept"
+    yield Line("files", clean(f"the workspace {record['workspace']} {became}: {record['why']}", SENTENCE), "blue")
+
+
+def _settings(record: Record, _: _Seen) -> Lines:
+    if not record["off"]:
+        counts = f"count here, for the repository is trusted: {summed(record['brings'])}"
+        yield Line("settings", clean(counts), "blue")
+        return
+    yield Line("settings", clean(f"off for this agent: {summed(record['off'])}; chaperon trust has them"), "yellow")
+    if record["left_out"]:
+        left_out = f"the project's CLAUDE.md, skills and subagents are left out too: {record['left_out']}"
+        yield Line("", clean(left_out, SENTENCE), "yellow", dim=True)
+
+
+def _trusted(record: Record, _: _Seen) -> Lines:
+    word = "let count" if record["granted"] else "not let count"
+    brought = summed(record["brings"]) or "nothing any more"
+    yield Line("trust", clean(f"by {record['by']}: settings of {record['repository']} {word}: {brought}"), "magenta")
+
+
+def _wish(word: str) -> Callable[[Record, _Seen], Lines]:
+    def shown(record: Record, seen: _Seen) -> Lines:
+        said = _fresh(seen, record.get("text") or record.get("reason") or "")
+        yield Line(word, f"by {clean(record['by'])}{said and f': {said}'}", "magenta")
+
+    return shown
+
+
+def _allowed(record: Record, _: _Seen) -> Lines:
+    passes = " ".join(filter(None, (record["tool"], record["text"], record["rule"])))
+    often = "as often as wanted" if record["uses"] is None else counted(record["uses"], "time")
+    until = "" if record["seconds"] is None else f", for {duration(record['seconds'])}"
+    yield Line(
+        "allowed", f"by {clean(record['by'])}: {clean(passes)}, {often}{until} ({clean(record['id'])})", "magenta"
+    )
+
+
+def _asked(record: Record, _: _Seen) -> Lines:
+    action = record["action"]
+    yield Line("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
+    answer = f"chaperon approve {clean(record['agent'])}, or deny, within {duration(record['deadline_seconds'])}"
+    yield Line("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
+
+
+def _answered(record: Record, _: _Seen) -> Lines:
+    note = clean(record["note"])
+    yield Line(
+        "granted" if record["granted"] else "denied", f"by {clean(record['by'])}{note and f': {note}'}", "magenta"
+    )
+
+
+# ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _line(record: Record, _: _Seen) -> Lines:
+    frame = record.get("frame")
+    if not isinstance(frame, Mapping):
+        yield Line("printed", clean(record.get("text") or frame or ""), "yellow")
+    elif frame.get("subtype") == "api_retry":
+        yield Line("retry", clean(Retrying.of(frame).sentence), "yellow")
+    elif show := {"assistant": _assistant, "user": _user, "result": _result}.get(str(frame.get("type"))):
+        yield from show(frame)
+
+
+def _assistant(frame: Mapping[str, Any]) -> Lines:
+    for block in _blocks(frame):
+        if block.get("type") == "text" and str(block.get("text", "")).strip():
+            yield Line("says", clean(block["text"]))
+
+
+def _user(frame: Mapping[str, Any]) -> Lines:
+    for block in _blocks(frame):
+        if block.get("type") == "tool_result" and block.get("is_error"):
+            error = clean(_text(block.get("content")))
+            if not error.startswith(REFUSED):
+                yield Line("error", error, "red", dim=True)
+
+
+def _result(frame: Mapping[str, Any]) -> Lines:
+    """How a turn ended; a last text that was shortened when it was said is what was asked for, and so shown whole."""
+    text = str(frame.get("result") or "")
+    if len(clean(text, len(text) + 1)) > WIDTH:
+        whole = text.splitlines()
+        yield from (Line("", clean(line, 2_000)) for line in whole[:MOST_LINES])
+        if len(whole) > MOST_LINES:
+            yield Line("", f"… and {counted(len(whole) - MOST_LINES, 'more line', 'more lines')}", dim=True)
+    cost = frame.get("total_cost_usd")
+    failed = frame.get("is_error") and frame.get("subtype") == "success"  # so the CLI says that the API failed
+    how = "error" if failed else clean(frame.get("subtype"))
+    spent = f", {dollars(cost)} so far" if isinstance(cost, int | float) else ""
+    yield Line("turn", f"turn ended: {how}{spent}", "red" if frame.get("is_error") else "blue", dim=True)
+
+
+def _error_line(record: Record, _: _Seen) -> Lines:
+    line = read_error_line(str(record["text"]))
+    passed = record.get("passed_over")
+    more = f" ({counted(passed, 'line')} before it {'is' if passed == 1 else 'are'} in err.log alone)" if passed else ""
+    colour = {"error": "red", "warning": "yellow"}.get(line.level, "white")
+    yield Line("stderr", clean(f"{record['text']}{more}"), colour, dim=line.level == "debug")
+
+
+# ── what was made of it ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _reviewed(record: Record, seen: _Seen) -> Lines:
+    action, review = record["action"], record["review"]
+    decision = review["decision"]
+    acts = f"{clean(action['tool'], 60)} {what(action['input'])}"
+    yield Line(decision, acts, COLOURS[decision], bold=decision != "allow")
+    if review.get("updated_input"):
+        yield Line("", f"runs as: {what(review['updated_input'])}", "cyan")
+    if decision != "allow" or review.get("allowance"):
+        reasoning = str(review["reasoning"])
+        if review.get("updated_input"):
+            reasoning = reasoning.partition(INSTEAD)[0]
+        why = _fresh(seen, reasoning, SENTENCE) or "as before"
+        yield Line("", f"{clean(review['rule'])}: {why}", dim=True)
+
+
+def _issue(record: Record, seen: _Seen) -> Lines:
+    issue = record["issue"]
+    held = seen.flush()
+    said = _fresh(seen, issue["sentence"], SENTENCE)
+    word, colour = "over" if issue["closed"] else "issue", COLOURS[issue["severity"]]
+    line = Line(word, f"{clean(issue['type'])}{said and f': {said}'}", colour)
+    if issue["severity"] == "critical" and not issue["closed"]:
+        seen.held.append(line)
+        yield from held
+    else:
+        yield from (*held, line)
+
+
+def _intervention(record: Record, seen: _Seen) -> Lines:
+    chosen = record["intervention"]
+    if chosen["kind"] == STOP:
+        seen.stopping = True
+        seen.held.append(Line("stop", f"emergency stop: {clean(chosen['reason'])}", "bright_red", bold=True))
+        return
+    yield from seen.flush()
+    said = _fresh(seen, str(chosen["message"]).removeprefix(OPENING)) or clean(chosen["reason"])
+    yield Line("answer", f"{clean(chosen['kind'])}: {said}", "magenta", bold=True)
+
+
+def _incident(record: Record, seen: _Seen) -> Lines:
+    """An incident; one of an answer says what the issue and the answer have said already."""
+    incident = record["incident"]
+    if incident["type"] == STOP:
+        yield _stop(incident, seen)
+        return
+    yield from seen.flush()
+    if incident["type"] in _ANSWERS:
+        return
+    if said := _fresh(seen, incident["summary"], SENTENCE):
+        yield Line("incident", f"{clean(incident['type'])}: {said}", COLOURS[incident["severity"]], bold=True)
+    if way_out := clean(incident.get("way_out") or "", SENTENCE):
+        yield Line("", way_out, dim=True)
+
+
+def _stop(incident: Mapping[str, Any], seen: _Seen) -> Line:
+    """What is stopped at once, why, and how to go on."""
+    held = seen.flush()
+    why = held[0].text if held and held[0].mark == "issue" else _fresh(seen, incident["summary"], SENTENCE)
+    seen.stop_told = True
+    told = f"emergency stop for {why}; to go on: chaperon recover {clean(incident['id'])}"
+    return Line("stop", told, "bright_red", bold=True)
+
+
+def _aftermath(record: Record, seen: _Seen) -> Lines:
+    found = record["aftermath"]
+    files = counted(len(found["files"]) + found["more_files"], "file")
+    left = counted(len(found["leftovers"]), "thing")
+    more = "" if seen.stop_told else f"; to go on: chaperon recover {clean(record['incident_id'])}"
+    yield Line("after", f"{files} changed, {left} left behind{more}", "magenta")
+
+
+def _state(record: Record, seen: _Seen) -> Lines:
+    before, after = clean(record["before"]), clean(record["after"])
+    if seen.stopping and after == "stopping":
+        seen.was = before
+        return
+    yield from seen.flush()
+    why = _how_it_ended(seen) if after == "stopped" and seen.ended is not None else _fresh(seen, record["why"])
+    yield Line("state", f"{seen.was or before} → {after}{why and f': {why}'}", "blue")
+    if after != "stopping":
+        seen.stopping, seen.was, seen.ended, seen.frozen_micros = False, "", None, 0
+
+
+def _how_it_ended(seen: _Seen) -> str:
+    assert seen.ended is not None
+    took = f"ended within {duration(int(seen.ended['micros']) / 1e6)}"
+    if seen.frozen_micros:
+        took = f"stood still after {duration(seen.frozen_micros / 1e6)} and {took}"
+    left = int(seen.ended["left"])
+    return (
+        f"all processes {took}"
+        if not left
+        else f"processes {took}, but {counted(left, 'process', 'processes')} could not be"
+    )
+
+
+def _frozen(record: Record, seen: _Seen) -> Lines:
+    seen.frozen_micros = int(record["micros"])
+    return iter(())
+
+
+def _ended(record: Record, seen: _Seen) -> Lines:
+    seen.ended = record
+    return iter(())
+
+
+def _recovery(record: Record, seen: _Seen) -> Lines:
+    yield Line("again", _fresh(seen, record["recovery"]["why"], SENTENCE), "yellow", bold=True)
+
+
+def _judged(record: Record, _: _Seen) -> Lines:
+    said = "stuck" if record["stuck"] else "not stuck"
+    told = record["problem"] or f"{said}, {record['confidence']:.0%} sure: {record['sentence']}"
+    yield Line("judge", clean(told), "yellow" if record["stuck"] else "blue", dim=True)
+
+
+def _adjusted(record: Record, _: _Seen) -> Lines:
+    made = record["adjustment"]
+    factors = f"times {made['after']:g} instead of {made['before']:g}"
+    yield Line("learned", f"thresholds of {clean(made['pattern'])} {factors}: {clean(made['because'])}", "magenta")
+
+
+def _restored(record: Record, _: _Seen) -> Lines:
+    paths = counted(int(record["restored"]), "path")
+    yield Line(
+        "back", clean(f"at {record['checkpoint']}: {paths}; to undo: chaperon rollback {record['undo']}"), "magenta"
+    )
+
+
+def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, _Seen], Lines]:
+    """A line that is a text with the record's facts."""
+
+    def shown(record: Record, _: _Seen) -> Lines:
+        took = duration(record.get("micros", 0) / 1e6)
+        yield Line(mark, clean(text.format_map({**record, "took": took})), colour, dim=True)
+
+    return shown
+
+
+FOUND = {
+    "reattached": "it runs on",
+    "exited": "it has ended meanwhile",
+    "lost": "it is gone",
+    "terminal": "it had ended before",
+    "launched": "it was being started",
+    "silent": "its shim does not answer yet",
+}
+"""What a daemon found of an agent that it took over."""
+
+
+def _adopted(record: Record, _: _Seen) -> Lines:
+    found = FOUND.get(record["outcome"], clean(record["outcome"]))
+    yield Line("adopted", f"taken over from the daemon before: {found}", dim=True)
+
+
+_ANSWERS = frozenset(InterventionKind)
+
+_HOLDING = frozenset({"issue_seen", "intervention_chosen", "incident_opened", "state_changed"})
+"""Records that decide themselves whether what is held is shown before them."""
+
+_SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
+    "task_submitted": _submitted,
+    "workspace_closed": _workspace_closed,
+    "settings_found": _settings,
+    "trust_decided": _trusted,
+    "line_received": _line,
+    "error_line_received": _error_line,
+    "review_made": _reviewed,
+    "approval_asked": _asked,
+    "approval_given": _answered,
+    "recovery_taken": _told("{option} of {incident_id} was carried out for {by}", "magenta"),
+    "allowance_given": _allowed,
+    "allowance_revoked": _told("", "{id} is allowed no more, says {by}", "magenta"),
+    "issue_seen": _issue,
+    "intervention_chosen": _intervention,
+    "incident_opened": _incident,
+    "fault_seen": _incident,
+    "aftermath_seen": _aftermath,
+    "state_changed": _state,
+    "say_requested": _wish("say"),
+    "redirect_requested": _wish("redirect"),
+    "pause_requested": _wish("pause"),
+    "resume_requested": _wish("resume"),
+    "stop_requested": _wish("stop"),
+    "outcome_given": _told("", "{pattern}: {outcome}, says {by} {note}", "magenta"),
+    "pattern_adjusted": _adjusted,
+    "judge_answered": _judged,
+    "checkpoint_requested": _told("", "a checkpoint {name} is wanted by {by}"),
+    "checkpoint_made": _told("", "checkpoint {name} ({took})"),
+    "capture_failed": _told("", "no checkpoint: {error}", "red"),
+    "rollback_requested": _told("back", "to {checkpoint}, says {by}", "magenta"),
+    "checkpoint_restored": _restored,
+    "restore_failed": _told("back", "not at {checkpoint}: {error}", "red"),
+    "tree_frozen": _frozen,
+    "tree_ended": _ended,
+    "agent_adopted": _adopted,
+    "recovery_chosen": _recovery,
+    "daemon_started": _told("", "daemon {version} started, pid {pid}"),
+    "daemon_stopped": _told("", "daemon stopped: {reason}"),
+}
+
+
+def _blocks(frame: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    message = frame.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(str(block.get("text", "")) for block in content if isinstance(block, Mapping))
+    return str(content or "")

@@ -1,0 +1,393 @@
+"""What is due next, given what a session knows: one decision at a time, until none is left.
+
+The order is the order of harm: answers that the CLI waits for, then what the detectors saw, then what is done about it,
+then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+
+from interventions import approval
+from interventions.approval import ApprovalSettings
+from interventions.choice.controller import Controller, Easing
+from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
+from interventions.decisions import Intervention, Judgement, PersonNeed
+from interventions.recovery.after_end import RecoveryAnswer
+from interventions.recovery.usage_limits import Offset
+from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision
+from supervisor.core import gate, limits
+from supervisor.core.decisions import incidents, lifecycle, restart
+from supervisor.core.decisions.restart import RetrySettings
+from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.fold.checkpoints import RISKY, CaptureRules
+from supervisor.core.fold.memory import Memory
+from supervisor.core.fold.rollback import Phase
+from supervisor.core.limits import LimitSettings
+from supervisor.core.states import take
+from supervisor.protocol import messages
+from supervisor.protocol.events import (
+    AnyEvent,
+    ApprovalAsked,
+    CheckpointAwaited,
+    Event,
+    FrameRejected,
+    IncidentOpened,
+    InterventionChosen,
+    InterventionJudged,
+    IssueSeen,
+    LimitsEased,
+    PersonNeeded,
+    RecoveryChosen,
+    RestoreFailed,
+    ReviewMade,
+    RungReached,
+    StateChanged,
+    StopRequested,
+)
+from supervisor.protocol.prices import Prices, Spent
+from supervisor.protocol.words import AgentState
+
+NOT_CAPTURED = "chaperon.not-captured"
+"""The rule of an action that is blocked because it could not be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """What the user may decide about a session."""
+
+    hello_seconds: float = 60.0
+    """How long the CLI may take to answer its first line: 0.4 s when measured; a minute allows for a cold disk."""
+    settle_seconds: float = 10.0
+    """How long a message that came as the turn ended may go untaken before the agent finishes all the same: the CLI takes
+    one within milliseconds."""
+    command_seconds: float = 600.0
+    """How long a task whose turn ended with commands in the background waits for these: a test run ends and wakes the
+    model, a server never does, and is ended then. As long as the CLI itself waits for them."""
+    finish_seconds: float = 660.0
+    """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
+    itself, and a minute is for the rest."""
+    standstill_seconds: float = 10.0
+    """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
+    ladder: Ladder = field(default_factory=Ladder)
+    home: str = ""
+    """The agent's home directory, for reviews."""
+    protected: tuple[str, ...] = ()
+    """Chaperon's own paths, which no agent touches."""
+    hurry: bool = False
+    """Whether a call of low risk that changes nothing is answered before the journal has its review."""
+    approval: ApprovalSettings = field(default_factory=ApprovalSettings)
+    """Which actions wait for a person."""
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    """What happens at a limit of the task."""
+    own_rules: Collection[str] | None = None
+    """The names of the user's own rules, and of plugins'; None if there may be others."""
+    prices: Prices = field(default_factory=dict)
+    """The user's own prices of models."""
+    captures: CaptureRules = field(default_factory=CaptureRules)
+    """When checkpoints are made."""
+    retries: RetrySettings = field(default_factory=RetrySettings)
+    """When an agent whose CLI ended too early is started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the outside knows of an agent, for choosing what is done about it: asked when that is due, never before."""
+
+    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
+    facts: Facts = field(default_factory=NoFacts)
+    recoveries: tuple[RecoveryAnswer, ...] = ()
+    """Plugins that are asked what follows an agent's end."""
+    zones: Offset = lambda _: 0
+    """Where the time zones are."""
+    session_id: Callable[[], str] = lambda: ""
+    """Makes the id of a new session."""
+
+
+class Decider:
+    """Makes a session's decisions; holds no state of its own."""
+
+    def __init__(
+        self, reviewer: Reviewer, controller: Controller, settings: SessionSettings, surroundings: Surroundings
+    ) -> None:
+        self._reviewer = reviewer
+        self._controller = controller
+        self._settings = settings
+        self._surroundings = surroundings
+
+    def next(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        """The next decision that is due, or None.
+
+        Args:
+            known: The session's state; not changed here.
+            now: The event that is being handled: when it is.
+            seq: That event's sequence number.
+        """
+        if not known.calm:
+            return self._due(known, now, seq)
+        return (self._overspent(known, now) or self._issue(known, now, seq)) if known.usage_seen else None
+
+    def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if known.state.ended:
+            return self._intervention(known, now, seq) or self._incident(known, now, seq)
+        return (
+            self._rejection(known, now)
+            or self._overspent(known, now)
+            or self._review(known, now)
+            or self._issue(known, now, seq)
+            or self._intervention(known, now, seq)
+            or self._rollback(known, now)
+            or self._recovery(known, now)
+            or self._step(known, now)
+            or self._rung(known, now)
+            or self._incident(known, now, seq)
+        )
+
+    def _rejection(self, known: Memory, now: Event) -> AnyEvent | None:
+        unread = known.requests.unread
+        if unread is None:
+            return None
+        return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
+
+    def _overspent(self, known: Memory, now: Event) -> StopRequested | None:
+        """The stop before a call of the model that would pass what the task may spend.
+
+        Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of answered.
+        """
+        at_limit, waiting = self._settings.limits.at_limit, known.requests.waiting
+        if at_limit == "tell" or known.state is not AgentState.RUNNING or known.stopping.due or known.going_back.cause:
+            return None
+        usage, turned_down = self._controller.usage(now.mono), known.requests.turned_down
+        found = None
+        if (at_limit == "block" and waiting) or turned_down:
+            found = limits.passing(usage, known.spending.next, known.task.limits)
+        elif at_limit == "block" and known.turns.ended is None:
+            found = limits.passing(usage, Spent(), known.task.limits)
+        if found is None:
+            return None
+        return StopRequested(
+            agent=now.agent, at=now.at, mono=now.mono, by="chaperon", reason=found.says, limit=found.limit
+        )
+
+    # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _review(self, known: Memory, now: Event) -> AnyEvent | None:
+        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
+            return None
+        if known.stopping.due:
+            return None  # an answer would lead to another call of the model
+        for request in known.requests.waiting.values():
+            if due := self._answer(known, request, now):
+                return due
+        return None
+
+    def _answer(
+        self, known: Memory, request: gate.Request, now: Event
+    ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | None:
+        """The review of a request, or what it waits for; None while it waits."""
+        awaited = known.captures.awaited.get(request.request_id)
+        if awaited is not None:
+            captured = _captured(known, awaited)
+            return None if captured is None else self._made(now, request, awaited.action, captured)
+        asked = known.requests.approvals.get(request.request_id)
+        if asked is not None:
+            made = _approved(known, asked)
+            return None if made is None else self._unless_captured(known, request, asked.action, made, now)
+        action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
+        if action is None:
+            action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
+            return self._made(now, request, action, gate.malformed(request.tool_name))
+        before = self._verdict(known, request, action)
+        if before is not None:
+            return self._made(now, request, action, before)
+        if self._controller.call_wait(now.mono) > 0:
+            return None
+        if over := self._controller.refuses(action.tool, now.mono):
+            return self._made(now, request, action, gate.used_up(over))
+        review = gate.review(self._reviewer, action, self._context(known))
+        review = known.allowances.applied(action, review, now.mono)
+        settings = self._settings.approval
+        used_up = self._used_up(known, action, review, now)
+        if used_up and self._settings.limits.at_limit == "block":
+            return self._made(now, request, action, limits.refused(review, used_up))
+        why = used_up or approval.needs_person(action, review, settings)
+        if not why:
+            return self._unless_captured(known, request, action, review, now)
+        return ApprovalAsked(
+            agent=now.agent,
+            at=now.at,
+            mono=now.mono,
+            request_id=request.request_id,
+            action=action,
+            review=review,
+            why=why,
+            deadline_seconds=settings.deadline_seconds,
+        )
+
+    def _used_up(self, known: Memory, action: Action, review: Review, now: Event) -> str:
+        """Why a limit that is reached forbids the action; empty where none does."""
+        at_limit, usage = self._settings.limits.at_limit, self._controller.usage(now.mono)
+        if at_limit == "tell":
+            return ""
+        if at_limit == "hold" and (found := limits.passing(usage, known.spending.next, known.task.limits)):
+            return f"{found.says[0].upper()}{found.says[1:]}."
+        return limits.forbidden(action, review, usage, self._controller.limits.limits)
+
+    def _unless_captured(
+        self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
+    ) -> ReviewMade | CheckpointAwaited | None:
+        """The review; while a capture is under way, None for an action that might get half into it."""
+        if known.captures.holds(action, review):
+            return None
+        if not known.captures.needs(review):
+            return self._made(now, request, action, review)
+        return CheckpointAwaited(
+            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
+        )
+
+    def _made(self, now: Event, request: gate.Request, action: Action, review: Review) -> ReviewMade:
+        return ReviewMade(
+            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
+        )
+
+    def _verdict(self, known: Memory, request: gate.Request, action: Action) -> Review | None:
+        """What the first gate said of the same call, where the second asks about the input that it let pass."""
+        before = known.calls.verdict(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
+        if before is None:
+            return None
+        if before.review.decision is Decision.BLOCK or action.input in (
+            before.action.input,
+            before.review.updated_input,
+        ):
+            return before.review
+        return None
+
+    def _context(self, known: Memory) -> Context:
+        return Context(
+            task=known.task,
+            history=known.calls.steps,
+            home=self._settings.home,
+            protected=self._settings.protected,
+            captured=known.captures.captured,
+            active_issues=tuple(sorted({type_ for type_, _ in known.issues.open})),
+        )
+
+    # ── what goes wrong, and what is done about it ────────────────────────────────────────────────────────────────
+
+    def _issue(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        fresh = known.issues.fresh[0] if known.issues.fresh else self._limit(known, now, seq)
+        return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
+
+    def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
+        """What is to be said about the task's limits."""
+        if known.state is AgentState.STOPPING or known.state.ended or not known.usage_seen:
+            return None
+        usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
+        working = known.state is AgentState.RUNNING and known.turns.ended is None
+        return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits, working=working)
+
+    def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
+        if self._controller.idle or known.state is AgentState.STOPPING:
+            return None
+        match self._controller.next(self._situation(known, now, seq)):
+            case None:
+                return None
+            case Judgement() as judgement:
+                return InterventionJudged(agent=now.agent, at=now.at, mono=now.mono, judgement=judgement)
+            case Intervention() as chosen:
+                return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
+            case PersonNeed() as need:
+                return PersonNeeded(agent=now.agent, at=now.at, mono=now.mono, need=need)
+            case Easing(intervention=ended, limits=eased):
+                return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
+
+    def _situation(self, known: Memory, now: Event, seq: int) -> Situation:
+        stopped = known.state is AgentState.STOPPED and known.stopping.emergency is not None
+        return Situation(
+            agent=now.agent,
+            task=known.task,
+            id=f"{now.agent}-{seq}",
+            mono=now.mono,
+            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
+            finished=known.turns.finished,
+            ended=known.state.ended,
+            well=known.state is AgentState.DONE or stopped,
+            history=known.calls.steps,
+            todo=known.todo.items,
+            checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
+            facts=self._surroundings.facts,
+        )
+
+    def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if not known.untold:
+            return None
+        incident, report = incidents.describe(known.untold.first, known, now.at, seq)
+        return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
+
+    def _rollback(self, known: Memory, now: Event) -> AnyEvent | None:
+        """A rollback fails where the agent does not stand still, and where it is to be ended instead."""
+        back = known.going_back
+        if back.phase is not Phase.FREEZING:
+            return None
+        if known.state is AgentState.STOPPING:
+            why = f"Agent {now.agent} was stopped before it stood still; no file was changed."
+        elif back.overdue:
+            seconds = self._settings.standstill_seconds
+            why = f"The processes of agent {now.agent} did not stand still within {seconds:g} s; no file was changed."
+        else:
+            return None
+        return RestoreFailed(
+            agent=now.agent, at=now.at, mono=now.mono, intervention=back.id, checkpoint=back.checkpoint, error=why
+        )
+
+    # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
+        """How an agent goes on whose CLI ended too early; not where the model's first call would pass what may be spent."""
+        around = self._surroundings
+        chosen = restart.recovery(known, now, self._settings.retries, around.zones, around.recoveries, around.facts)
+        if chosen is None or self._may_not_call(known, now):
+            return None
+        session_id = around.session_id() if chosen.fresh else known.summary.session_id
+        return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
+
+    def _may_not_call(self, known: Memory, now: Event) -> bool:
+        """Whether the next call of the model would pass what may be spent."""
+        usage, at_limit = self._controller.usage(now.mono), self._settings.limits.at_limit
+        return at_limit != "tell" and limits.passing(usage, known.spending.next, known.task.limits) is not None
+
+    def _step(self, known: Memory, now: Event) -> AnyEvent | None:
+        due = lifecycle.step(known, self._settings.retries)
+        if due is None:
+            return None
+        step, why = due
+        after = take(now.agent, known.state, step)
+        return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=known.state, after=after, why=why)
+
+    def _rung(self, known: Memory, now: Event) -> AnyEvent | None:
+        rung = lifecycle.rung(known, self._settings.ladder)
+        return None if rung is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=rung)
+
+
+def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
+    """What became of an action that a person was asked about; None while nobody answered and there is time."""
+    given = known.requests.approved.get(asked.request_id)
+    if given is not None:
+        return (approval.granted if given.granted else approval.denied)(asked.review, given.by, given.note)
+    return (
+        approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.requests.overdue else None
+    )
+
+
+def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
+    """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
+    captures, request = known.captures, awaited.request_id
+    if request in captures.failed and awaited.review.checkpoint_first:
+        reason = (
+            f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "
+            "not be undone, and it was not run. Leave what it would change as it is, and say so at the end."
+        )
+        return replace(awaited.review, decision=Decision.BLOCK, reasoning=reason, rule=NOT_CAPTURED, updated_input=None)
+    return None if captures.due.keys() & {RISKY + request} else awaited.review

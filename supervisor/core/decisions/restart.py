@@ -1,0 +1,164 @@
+"""What follows when the CLI ended before the task was done: a wait, and another launch, or the end of the agent.
+
+ended too early ──► recovery chosen ──► waiting ──► launched again, in the same session or in a new one
+                └─► nothing that another try would change: the agent has failed, and a person is told
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from zlib import crc32
+
+from interventions.contract import Facts, NoFacts
+from interventions.decisions import Recovery
+from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan, after_end
+from interventions.recovery.backoff import Backoff
+from interventions.recovery.crash_context import LastAttempt
+from interventions.recovery.usage_limits import MOST_SECONDS, Offset
+from interventions.texts.known_errors import ErrorKind, recognise
+from monitors.contract.actions import CHANGING_TOOLS, Step
+from supervisor.core.fold.memory import Memory
+from supervisor.protocol.events import AgentExited, AgentVanished, Event
+from supervisor.protocol.words import AgentState
+
+AT_WORK = frozenset({AgentState.STARTING, AgentState.RUNNING})
+"""The states in which an end comes too early. One that is idle had nothing left to do, and one that a person holds must
+not begin again by itself."""
+
+SERVICE = frozenset({ErrorKind.USAGE_LIMIT, ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT})
+"""The errors of a turn that pass by themselves."""
+
+SENT_FROM_OUTSIDE = frozenset({1, 2, 9, 15})
+"""The signals that no fault of a program's own raises: SIGHUP, SIGINT, SIGKILL and SIGTERM, of a person, the kernel or the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySettings:
+    """What the user decided about agents whose CLI ended too early."""
+
+    max_retries: int = 3
+    """How often one whose CLI crashed is started again; 0 starts none again, for whatever reason it ended."""
+    backoff: Backoff = field(default_factory=Backoff)
+    """How long a service that fails is waited for."""
+
+
+def recovery(
+    known: Memory,
+    now: Event,
+    settings: RetrySettings,
+    zones: Offset,
+    plugins: Sequence[RecoveryAnswer] = (),
+    workspace: Facts | None = None,
+) -> Recovery | None:
+    """How the agent goes on whose CLI has just ended; None where it does not.
+
+    Args:
+        known: The session's state.
+        now: The event that is being handled: when it is.
+        settings: What the user decided.
+        zones: Where the time zones are, for resets that are stated as a time of day.
+        plugins: Asked first, in this order, for as long as another try is allowed at all.
+        workspace: What can be looked up of the agent's files.
+    """
+    ended = known.processes.ending
+    if settings.max_retries == 0 or known.stopping.due or known.going_back.phase is not None:
+        return None
+    if not isinstance(ended, AgentExited | AgentVanished):
+        return None
+    said = _last_words(known, ended)
+    if said is None or (isinstance(ended, AgentVanished) and ended.ours):
+        return None
+    tried = known.retries
+    facts = Ended(
+        prompt=known.task.prompt,
+        said=said,
+        began=bool(known.summary.cli_version),
+        crashes=tried.crashes + 1,
+        waits=tried.waits + 1,
+        last=_last_attempt(known, ended, workspace or NoFacts()),
+        killed=isinstance(ended, AgentVanished) or ended.signal in SENT_FROM_OUTSIDE,
+    )
+    chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
+    retries, backoff = settings.max_retries, settings.backoff
+    plan = after_end(facts, now=now.at, offset=zones, max_retries=retries, backoff=backoff, chance=chance)
+    allowed = facts.crashes <= retries and facts.waits <= backoff.retries
+    return _as_recovery(_of_plugins(plugins, facts, plan) if allowed else plan)
+
+
+def waits_out(known: Memory, settings: RetrySettings) -> bool:
+    """Whether the agent is to be ended for now because its last turn failed at what passes by itself, and may go on after it."""
+    error = recognise(known.summary.result) if known.summary.failed and settings.max_retries > 0 else None
+    if error is None or error.kind not in SERVICE:
+        return False
+    return error.kind is ErrorKind.USAGE_LIMIT or known.retries.waits < settings.backoff.retries
+
+
+def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: Ended, built_in: RecoveryPlan) -> RecoveryPlan:
+    """The plan of the first plugin that has one; where one fails, the plan that follows says so."""
+    failed = ""
+    for plugin in plugins:
+        try:
+            plan = plugin.after_end(ended)
+            if plan is not None:
+                return _checked(plan)
+        except Exception as error:  # noqa: BLE001 - a recovery may be anybody's code, and an end is followed all the same
+            failed += f" The recovery plugin {plugin.name} failed ({type(error).__name__}: {str(error)[:200]})."
+    return replace(built_in, why=built_in.why + failed)
+
+
+def _checked(plan: object) -> RecoveryPlan:
+    """The plan, if it can be carried out.
+
+    Raises:
+        TypeError, ValueError: It cannot.
+    """
+    if not isinstance(plan, RecoveryPlan):
+        raise TypeError(f"it answered with a {type(plan).__name__} and not with a RecoveryPlan or None")
+    if not 0 <= plan.wait_seconds <= MOST_SECONDS:
+        raise ValueError(f"it waits {plan.wait_seconds} s; 0 to {MOST_SECONDS} are allowed")
+    if plan.follow is not Follow.PERSON and not plan.prompt.strip():
+        raise ValueError("it says nothing to the agent that goes on")
+    return plan
+
+
+def _last_words(known: Memory, ended: AgentExited | AgentVanished) -> str | None:
+    """What the CLI said of why it ended; None where its end is no reason to start it again."""
+    turn_over = known.state is AgentState.FINISHING or known.turns.ended is not None
+    if turn_over and known.summary.failed:
+        error = recognise(known.summary.result)
+        return known.summary.result if error is not None and error.kind in SERVICE else None
+    if known.state not in AT_WORK:
+        return None
+    return ended.stderr_tail if isinstance(ended, AgentExited) else ""
+
+
+def _as_recovery(plan: RecoveryPlan) -> Recovery | None:
+    if plan.follow is Follow.PERSON:
+        return None
+    return Recovery(plan.cause, plan.follow is Follow.FRESH, plan.why, plan.wait_seconds, plan.prompt)
+
+
+def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: Facts) -> LastAttempt:
+    steps, tests = known.calls.steps, known.calls.tests
+    return LastAttempt(
+        number=known.going_back.launches,
+        how=how_it_ended(ended),
+        turns=known.summary.turns,
+        history=steps,
+        files_modified=_written(steps),
+        uncommitted=workspace.changed_files(),
+        done=tuple(item.text for item in known.todo.items if item.done),
+        still_open=tuple(item.text for item in known.todo.items if not item.done),
+        tests="" if tests is None else f"{tests.passed} pass, {tests.failed} fail ({tests.framework})",
+        last_commit=workspace.last_commit(),
+    )
+
+
+def _written(steps: Sequence[Step]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(step.summary for step in steps if step.tool in CHANGING_TOOLS and not step.failed))
+
+
+def how_it_ended(ended: AgentExited | AgentVanished) -> str:
+    """In two words. Example: `signal 9`."""
+    if isinstance(ended, AgentVanished):
+        return "no exit record"
+    return f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"

@@ -1,0 +1,73 @@
+"""What people wish of an agent, refused where it cannot be: before it is journalled."""
+
+from interventions.approval import refuse_agent
+from monitors.contract.errors import IllegalStepError, NotFoundError
+from supervisor.core.fold.memory import Memory
+from supervisor.core.states import Step, legal
+from supervisor.protocol.events import (
+    AllowanceGiven,
+    AllowanceRevoked,
+    AnyEvent,
+    ApprovalGiven,
+    PauseRequested,
+    RedirectRequested,
+    ResumeRequested,
+    RollbackRequested,
+    SayRequested,
+    StopRequested,
+)
+from supervisor.protocol.words import AgentState
+
+LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED})
+"""The states in which something said reaches the model."""
+
+
+def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
+    """Refuse a person's wish that the state does not allow.
+
+    Raises:
+        IllegalStepError: It does not.
+    """
+    match wish:
+        case SayRequested() | RedirectRequested() if state not in LISTENING:
+            raise IllegalStepError(agent, state, "be told anything", legal(state))
+        case PauseRequested() if Step.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
+        case ResumeRequested() if Step.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case StopRequested() if state.ended:
+            raise IllegalStepError(agent, state, Step.STOP, legal(state))
+        case RollbackRequested() if Step.GO_BACK not in legal(state):
+            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
+        case _:
+            return
+
+
+def check(known: Memory, wish: AnyEvent) -> None:
+    """Refuse a wish for which there is no place in what is known of the agent.
+
+    Raises:
+        IllegalStepError: Its state does not allow it.
+        UsageError: An agent may not wish it, or there is nothing that it is about.
+    """
+    agent = known.submitted.agent
+    refuse_illegal(agent, known.state, wish)
+    match wish:
+        case ApprovalGiven():
+            _check_answer(known, wish)
+        case AllowanceGiven() | AllowanceRevoked():
+            known.allowances.check(wish)
+        case RollbackRequested() if known.going_back.cause is not None:
+            raise IllegalStepError(agent, known.state, "go back while it goes back", legal(known.state))
+        case _:
+            return
+
+
+def _check_answer(known: Memory, given: ApprovalGiven) -> None:
+    refuse_agent(given.by, given.from_agent)
+    if given.request_id not in known.requests.approvals:
+        waiting = ", ".join(known.requests.approvals) or "none"
+        raise NotFoundError(
+            f"No action {given.request_id!r} of agent {known.submitted.agent!r} waits for approval.",
+            way_out=f"Waiting: {waiting}.",
+        )

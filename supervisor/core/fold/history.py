@@ -1,0 +1,96 @@
+"""The last calls of an agent, what the gate said of each, and how its last test run went."""
+
+from dataclasses import dataclass, replace
+
+from monitors.contract.actions import Action, Step
+from monitors.contract.observations import ToolReturned
+from monitors.contract.words import Decision
+from monitors.signals.shared import OUTPUT_TOOLS
+from monitors.signals.test_runs import Tally, tally
+from supervisor.protocol.events import ReviewMade
+
+KEPT = 50
+"""Calls kept for reviews, reports and `show`: as many last actions as an incident report carries."""
+
+MAX_UNDER_WAY = 256
+"""Verdicts of calls that have not come back, kept beyond the last: each is compared with what came of it. The observer keeps
+as many calls."""
+
+
+LONGEST_SUBJECT = 200
+"""Characters of what a call is about that are kept; the journal has all of it."""
+
+
+MOST_RUNNING = 5
+"""Calls under way that are told of at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallUnderWay:
+    """A call that was let through and has not come back."""
+
+    tool: str
+    summary: str
+    """What it is about, shortened."""
+    since: float
+    """When it was let through, in Unix seconds."""
+
+
+class History:
+    """The last reviewed calls of one agent."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, Step] = {}
+        self._verdicts: dict[str, ReviewMade] = {}
+        self._under_way: dict[str, None] = {}
+        self.tests: Tally | None = None
+        """The last test run, where there was one."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The last calls, oldest first."""
+        return tuple(self._steps.values())
+
+    @property
+    def running(self) -> tuple[CallUnderWay, ...]:
+        """The calls that were let through and have not come back, oldest first, as many as a person looks at."""
+        made = (self._verdicts.get(id_) for id_ in self._under_way if id_)
+        through = [each for each in made if each is not None and each.review.decision is not Decision.BLOCK]
+        return tuple(
+            CallUnderWay(each.action.tool, subject_of(each.action), each.at) for each in through[-MOST_RUNNING:]
+        )
+
+    def verdict(self, tool_use_id: str) -> ReviewMade | None:
+        """What the gate said of a call; None where it said nothing, or too long ago."""
+        return self._verdicts.get(tool_use_id)
+
+    def reviewed(self, made: ReviewMade) -> None:
+        """The gate decided about a call."""
+        id_ = made.action.tool_use_id
+        self._verdicts[id_] = made
+        self._under_way[id_] = None
+        self._steps[id_ or made.request_id] = _step(made)
+        if len(self._steps) > KEPT:
+            del self._steps[next(iter(self._steps))]
+        if len(self._under_way) > MAX_UNDER_WAY:
+            del self._under_way[next(iter(self._under_way))]
+        if len(self._verdicts) > KEPT:
+            over = next((known for known in self._verdicts if known not in self._under_way), "")
+            self._verdicts.pop(over, None)
+
+    def returned(self, call: ToolReturned) -> None:
+        """A call came back; one that is forgotten can no longer be marked as failed."""
+        self._under_way.pop(call.id, None)
+        if call.tool in OUTPUT_TOOLS and not call.refused:
+            self.tests = tally(call.text) or self.tests
+        if call.failed and call.id in self._steps:
+            self._steps[call.id] = replace(self._steps[call.id], failed=True)
+
+
+def subject_of(action: Action) -> str:
+    """Return what a call is about: its command, path or pattern, shortened."""
+    return (action.subject or str(action.input.get("description") or ""))[:LONGEST_SUBJECT]
+
+
+def _step(made: ReviewMade) -> Step:
+    return Step(made.action.tool, subject_of(made.action), failed=False, decision=made.review.decision)

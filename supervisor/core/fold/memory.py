@@ -1,0 +1,556 @@
+"""What a session knows: the fold over its events, in the order of the journal.
+
+Three things come in, and each is handed to the parts that it concerns: the events of the journal (`remember`), the
+messages of the CLI that some of them carry (`_message`), and the observations that those come to (`_feed`).
+
+Nothing is decided here. What still calls for a decision is kept as pending (requests that wait for a review, issues
+that nobody answered, an end that has not led to a state), so that decisions which a crash cut off can be made later.
+What a decision says to the CLI is put in the outbox as the decision is folded in.
+"""
+
+from collections.abc import Collection, Sequence
+
+from interventions.approval import DEADLINE_PASSED
+from interventions.choice.controller import EASED, Controller
+from interventions.words import InterventionKind
+from monitors.contract.issues import Detector
+from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, TurnEnded, UsageSeen
+from monitors.review.verdict.decision import may_hurry
+from supervisor.core import bypass, gate
+from supervisor.core.fold.allowances import Allowances
+from supervisor.core.fold.checkpoints import CaptureRules, Captures
+from supervisor.core.fold.controller_events import tell_controller
+from supervisor.core.fold.history import History
+from supervisor.core.fold.issues import Issues
+from supervisor.core.fold.outage import Outage
+from supervisor.core.fold.outbox import Outbox, message_id
+from supervisor.core.fold.pending_incidents import ScriptChanged, SettingsChanged, Untold
+from supervisor.core.fold.predicted_changes import Foreseen
+from supervisor.core.fold.processes import Processes
+from supervisor.core.fold.requests import Requests
+from supervisor.core.fold.restarts import Retries
+from supervisor.core.fold.rollback import GoingBack, Phase
+from supervisor.core.fold.stopping import Stopping
+from supervisor.core.fold.summary import Summary, WaitingAction
+from supervisor.core.fold.todo_list import TodoList
+from supervisor.core.fold.turns import Turns
+from supervisor.core.limits import LIMITED, share
+from supervisor.core.observing.frames import Unread, read
+from supervisor.core.observing.observer import Observer, erred, sampled
+from supervisor.core.observing.spending import NEAR, Questions, Spending
+from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
+from supervisor.protocol import control, messages
+from supervisor.protocol.events import (
+    AgentAdopted,
+    AgentExited,
+    AgentLaunched,
+    AgentVanished,
+    AllowanceGiven,
+    AllowanceRevoked,
+    AnyEvent,
+    ApprovalAsked,
+    ChangesSeen,
+    CheckpointRestored,
+    ErrorLineReceived,
+    Event,
+    FrameRejected,
+    GroundsShaken,
+    InputAccepted,
+    InterventionChosen,
+    IssueSeen,
+    JudgeAnswered,
+    LaunchFailed,
+    LimitsEased,
+    LinePassedOver,
+    LineReceived,
+    PauseRequested,
+    PersonNeeded,
+    RecoveryChosen,
+    RedirectRequested,
+    ResourcesSeen,
+    RestoreFailed,
+    ResumeRequested,
+    ReviewMade,
+    RollbackRequested,
+    RungReached,
+    SayRequested,
+    SettingsSwapped,
+    StateChanged,
+    TaskSubmitted,
+    TimerFired,
+    TreeFrozen,
+)
+from supervisor.protocol.prices import Prices
+from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.words import AgentState, Rung
+
+USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
+"""What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
+
+KEPT_OUT = "An agent runs with the settings that it was started with."
+"""What the CLI is told where settings change in mid-run."""
+
+CALL_ENDED = ("PostToolUse", "PostToolUseFailure")
+"""The hooks that tell of the end of a call."""
+
+
+class Memory:
+    """The state of one session.
+
+    Args:
+        submitted: The event that began it.
+        detectors: Watch the run; fed here, since their memory is part of the state.
+        controller: Remembers issues and interventions; asked elsewhere.
+        captures: When checkpoints are made.
+        hurry: Whether answers that change nothing may be sent before the journal has why.
+        prices: The user's own prices of models.
+        own_rules: The names of the user's own rules; see `Allowances`.
+    """
+
+    def __init__(
+        self,
+        submitted: TaskSubmitted,
+        detectors: Sequence[Detector],
+        controller: Controller,
+        captures: CaptureRules,
+        *,
+        hurry: bool = False,
+        prices: Prices | None = None,
+        own_rules: Collection[str] | None = None,
+    ) -> None:
+        self.submitted = submitted
+        self.task = submitted.task
+        self.state = AgentState.STARTING
+        self.summary = Summary.of(submitted)
+        self.first_seq = self.last_seq = 0
+        self.processes = Processes()
+        self.stopping = Stopping()
+        self.outbox = Outbox()
+        self.requests = Requests()
+        self.allowances = Allowances(own_rules)
+        self.foreseen = Foreseen(submitted.workspace, own=bool(submitted.branch))
+        self.turns = Turns()
+        self.calls = History()
+        self.todo = TodoList()
+        self.issues = Issues(detectors)
+        self.captures = Captures(captures)
+        self.going_back = GoingBack(submitted.session_id)
+        self.retries = Retries()
+        self.untold = Untold()
+        self.outage = Outage()
+        self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
+        """What holds the agent or lets it go on; a need of a person holds it."""
+        self.usage_seen = False
+        """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
+        self.controller = controller
+        self._observer = Observer(prices)
+        self._questions = Questions()
+        self._hurry = hurry
+
+    @property
+    def spending(self) -> Spending:
+        """What it has spent, and what the model's next call would cost."""
+        return self._observer.spending
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing here calls for a decision, as after most lines; asking each rule would cost more than this.
+
+        What was used may still have reached a limit: see `usage_seen`.
+        """
+        return self.controller.idle and not (
+            self.requests.waiting
+            or self.issues.fresh
+            or self.untold
+            or self.turns.begun
+            or self.going_back.overdue
+            or self.retries.due is not None
+            or self.turns.ended is not None
+            or self.stopping.due
+            or self.processes.ending is not None
+            or self.wish is not None
+            or self.requests.unread is not None
+        )
+
+    def remember(self, seq: int, event: AnyEvent) -> None:
+        """Fold one event into the state."""
+        self.first_seq = self.first_seq or seq
+        self.last_seq = seq
+        self.captures.mono = event.mono
+        match event:  # those that come most concern few parts
+            case LineReceived() | LinePassedOver():
+                self.processes.remember(event)
+                self._line(seq, event)
+            case InputAccepted():
+                self.outbox.accepted(event.key)
+            case ReviewMade():
+                tell_controller(self.controller, seq, event)
+                self.captures.remember(seq, event)
+                self._review(seq, event)
+            case _:
+                self._step(seq, event)
+        if len(self.requests.approvals) != len(self.summary.waiting) or isinstance(event, ApprovalAsked):
+            self.summary.waiting = [WaitingAction.of(asked) for asked in self.requests.approvals.values()]
+
+    def _step(self, seq: int, event: AnyEvent) -> None:
+        """Hand an event on to each part, and fold in what concerns several of them."""
+        tell_controller(self.controller, seq, event)
+        self.captures.remember(seq, event)
+        for part in (self.processes, self.stopping, self.requests, self.retries, self.untold, self.summary):
+            part.remember(event)
+        match event:
+            case FrameRejected():
+                self._rejected(event)
+            case AllowanceGiven() | AllowanceRevoked():
+                self.allowances.remember(event)
+            case ChangesSeen():
+                self._surprised(seq, event)
+            case GroundsShaken():
+                self._shaken(seq, event)
+            case IssueSeen():
+                self.issues.raised(event.issue)
+            case RungReached(rung=Rung.INTERRUPT):
+                self.outbox.take_back(self.turns.untaken)
+            case JudgeAnswered():
+                self.issues.fresh += [event.issue] if event.issue else []
+            case InterventionChosen():
+                self._intervention(seq, event)
+            case LimitsEased():
+                self._pace(f"eased-{event.intervention}")
+                self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
+            case RecoveryChosen():
+                self._recovers(event)
+            case RollbackRequested() | CheckpointRestored() | RestoreFailed():
+                if not self.state.ended:  # the files of an ended agent go back without it
+                    self._rollback(seq, event)
+            case StateChanged():
+                self._state(event)
+            case PauseRequested() | ResumeRequested() | SayRequested() | RedirectRequested() | PersonNeeded():
+                self._wished(seq, event)
+            case _:
+                self._process(seq, event)
+
+    # ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _line(self, seq: int, event: LineReceived | LinePassedOver) -> None:
+        self.issues.fresh.clear()
+        self.usage_seen = False
+        if self.going_back.phase is Phase.ENDING:
+            return  # the last words of a conversation that was turned away from
+        message = read(event)
+        if isinstance(message, Unread):
+            self.requests.unread = message
+        if message is None or isinstance(message, Unread):
+            return
+        if isinstance(message, messages.ControlResponse) and message.request_id == "init":
+            self._greeted(message)
+        self._message(seq, message)
+        self.captures.message(seq, message)
+        self._feed(self._observer.message(message, seq, event.mono))
+        if isinstance(message, messages.ControlResponse) and self._questions.answered(
+            message.request_id, well=message.subtype == "success"
+        ):
+            self._feed(self._observer.usage_told(message, seq, event.mono))
+        elif isinstance(message, messages.HookCallback) and message.event in CALL_ENDED:
+            self._ask_usage(event.mono)
+        self.summary.spends(self._observer.used, event.at)
+
+    def _ask_where_it_begins(self, event: AgentLaunched) -> None:
+        """Ask a CLI that resumes a session what its figures begin with: the launches before, if these ended in order."""
+        resumes = event.number > 1 or self.task.resume_session is not None
+        self.spending.launched(resumes=resumes)
+        if id_ := self._questions.launched(event.mono, resumes=resumes):
+            self.outbox.usage(id_)
+
+    def _ask_usage(self, mono: float) -> None:
+        """Ask the CLI what it has used, if that is due: now, for the reply that asked for the call is whole by its end."""
+        usage, most = self.controller.usage(mono), self.task.limits
+        near = any(share(each, usage, most) >= NEAR for each in LIMITED if each.spent)
+        before = self._questions.open
+        if id_ := self._questions.due(mono, near=near):
+            self.outbox.usage(id_, instead_of=before)
+
+    def _message(self, seq: int, message: messages.Message) -> None:
+        match message:
+            case messages.HookCallback(event="PreToolUse") | messages.CanUseTool():
+                self.requests.waiting[message.request_id] = message
+            case messages.HookCallback():
+                if message.event == "UserPromptSubmit":
+                    self.turns.prompted(message.prompt)
+                elif message.event in bypass.RETURNS:
+                    made = self.calls.verdict(message.tool_use_id)
+                    self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
+                if message.event == "ConfigChange":
+                    self.untold.changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
+                    self.outbox.keep_out(message.request_id, KEPT_OUT)
+                else:
+                    self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
+            case messages.UnknownRequest():
+                self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
+            case messages.Cancelled():
+                self.requests.over(message.request_id)
+                self.outbox.withdraw(message.request_id)
+            case messages.Init():
+                self._init(message)
+            case messages.MessageProgress(command_uuid=id_, state=state):
+                if state == "started":
+                    self.turns.taken(id_)
+            case messages.BackgroundTask():
+                self.turns.work(message)
+            case messages.BackgroundCommands():
+                self.turns.commands_run(message.task_ids)
+            case messages.User() if message.parent_tool_use_id is None and any(message.results()):
+                self.turns.results_told()
+            case messages.Result():
+                self.turns.ended = message
+                self.stopping.turn_ended()
+                self.summary.count_turn(message)
+                self._answered()
+                self.retries.turn_ended(failed=message.is_error)
+            case messages.Assistant():
+                self.summary.replied(message)
+                self._answered()
+            case Retrying():
+                if self.outage.retried(message):
+                    self.untold.add(message)
+                self.summary.api = message.sentence
+            case _:
+                pass
+
+    def _answered(self) -> None:
+        """The API answered, or the CLI gave up."""
+        if self.outage.now is not None:
+            self.outage.over()
+            self.summary.api = ""
+
+    def _greeted(self, answer: messages.ControlResponse) -> None:
+        """The CLI's answer to its first line."""
+        self.processes.greeted = True
+        if answer.subtype != "success":
+            self.stopping.unfit = answer
+            self.untold.add(answer)
+
+    def _init(self, init: messages.Init) -> None:
+        self.processes.greeted = True
+        self.turns.began(self.state)
+        self.stopping.turn_began()
+        self.untold.turn_began()
+        self.summary.began(init)
+
+    def _feed(self, observations: Sequence[Observation]) -> None:
+        for observation in observations:
+            if isinstance(observation, ToolReturned):
+                self._returned(observation)
+            elif isinstance(observation, TurnEnded):
+                self.foreseen.turn_ended()
+            self.controller.observed(observation)
+            self.usage_seen = self.usage_seen or isinstance(observation, USES)
+            for failure in self.issues.observed(observation):
+                self.untold.add(failure)
+
+    def _returned(self, call: ToolReturned) -> None:
+        self.calls.returned(call)
+        self.summary.calls = self.calls.running
+        if self.todo.returned(call):
+            self.summary.todo = self.todo.items
+        self.foreseen.returned(call.id, failed=call.failed)
+        self.captures.returned(call)
+        self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
+        if call.failed:
+            self.summary.recent = self.calls.steps
+
+    def _bypassed(self, seq: int, how: bypass.Bypass | None) -> None:
+        """A call ran past the gate: the run is to end, and where it may not be ended a person is told."""
+        if how is None or (bypass.TYPE, how.tool_use_id) in self.issues.known:
+            return
+        self.issues.fresh.append(how.issue(seq))
+        self.untold.bypassed(how)
+
+    # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _rejected(self, event: FrameRejected) -> None:
+        """What cannot be read is not reviewed, so where it is a request it is refused."""
+        unread, self.requests.unread = self.requests.unread, None
+        if unread is not None and unread.request_id is not None:
+            refusal = gate.refusal(unread.request_id, event.problem, permission=unread.permission)
+            self.outbox.answer(unread.request_id, refusal)
+
+    def _review(self, seq: int, event: ReviewMade) -> None:
+        permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
+        line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
+        self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
+        if permission and self.calls.verdict(event.action.tool_use_id) is not None:
+            return  # the second gate repeats the first one's answer; it counts once
+        self.allowances.reviewed(event.review)
+        self.foreseen.reviewed(event, beside=bool(self.turns.background or self.turns.commands))
+        self.calls.reviewed(event)
+        self.summary.count_review(event.review)
+        if event.review.rule == DEADLINE_PASSED:
+            self.untold.expired(event)
+        self.summary.recent, self.summary.calls = self.calls.steps, self.calls.running
+        self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
+        if event.review.stop:
+            self.issues.fresh.append(gate.critical(event.action, event.review, seq))
+
+    def _surprised(self, seq: int, event: ChangesSeen) -> None:
+        made = self.calls.verdict(event.tool_use_id)
+        if made is not None:
+            self.issues.fresh += self.foreseen.seen(event, made, seq)
+
+    def _shaken(self, seq: int, event: GroundsShaken) -> None:
+        """What a review rested on did not hold: what was written elsewhere ends the run, and of a script a person is told."""
+        made, id_ = self.calls.verdict(event.tool_use_id), event.tool_use_id
+        tool = made.action.tool if made else ""
+        for path in event.scripts:
+            self.untold.changed(ScriptChanged(tool, id_, path[-300:]))
+        for path in event.elsewhere[:1]:
+            self._bypassed(seq, bypass.Bypass("written_elsewhere", tool, id_, path[-300:]))
+
+    def _intervention(self, seq: int, event: InterventionChosen) -> None:
+        chosen = event.intervention
+        self._pace(chosen.id)
+        self.usage_seen = True
+        if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
+            self._go_back(seq, event)  # its message is for the conversation that goes on from the checkpoint
+        elif chosen.message:
+            self._tell(f"tell:{chosen.id}", chosen.message, "chaperon", seq, event)
+
+    def _rollback(self, seq: int, event: RollbackRequested | CheckpointRestored | RestoreFailed) -> None:
+        match event:
+            case RollbackRequested():
+                self._go_back(seq, event)
+            case CheckpointRestored():
+                guidance = self.going_back.came(event, ending=self.state is AgentState.STOPPING or self.stopping.due)
+                if guidance:
+                    self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
+            case RestoreFailed():
+                self.going_back.over()
+                if not event.needless:
+                    self.untold.add(event)
+
+    def _go_back(self, seq: int, cause: RollbackRequested | InterventionChosen) -> None:
+        self.going_back.begin(seq, cause, still=self.processes.ending is not None)
+
+    def _begin_again(self) -> None:
+        """The agent has gone back: what belonged to the ended processes is forgotten."""
+        restored = self.going_back.restored
+        if restored is None:
+            return
+        self.going_back.reborn(restored, self.task, list(self.turns.said.values()))
+        self._forget_todo()  # which of its items are of before the checkpoint, nobody can tell
+        self._forget_processes(restored.session_id)
+
+    def _recovers(self, event: RecoveryChosen) -> None:
+        """The CLI ended too early, and another is to be launched in its place."""
+        self.going_back.recovers(event, list(self.turns.said.values()))
+        if event.recovery.fresh:
+            self._forget_todo()
+        self._forget_processes(event.session_id)
+
+    def _forget_todo(self) -> None:
+        self.todo, self.summary.todo = TodoList(), ()
+
+    def _forget_processes(self, session_id: str) -> None:
+        """What belonged to the ended processes is forgotten; the next ones go on in this session."""
+        self.outbox.forget()
+        self._answered()
+        self.requests.clear()
+        self.turns = Turns()
+        self.wish = None
+        self.processes.forget()
+        self.summary.session_id = session_id
+
+    def _not_still(self, event: TimerFired) -> None:
+        """A rollback's processes did not stand still in time, or were not gone in time."""
+        match self.going_back.phase:
+            case Phase.FREEZING:
+                self.going_back.overdue = True
+            case Phase.ENDING:
+                self.untold.add(event)
+
+    def _pace(self, id_: str) -> None:
+        """Have the CLI go to the effort and the model that the limits in force ask for, where they changed."""
+        self.outbox.pace(id_, self.controller.limits, self.task.model)
+
+    def _state(self, event: StateChanged) -> None:
+        self.state = event.after
+        self.wish = None
+        self.turns.entered(event.after)
+        if event.after is AgentState.STARTING:
+            self._begin_again()
+        elif event.after is AgentState.STOPPING and self.going_back.phase is Phase.ENDING:
+            self.going_back.over()
+        if event.after.ended:
+            self.outbox.clear()
+            self.requests.clear()
+            if event.after in (AgentState.FAILED, AgentState.LOST) and self.processes.ending is not None:
+                self.untold.add(self.processes.ending)
+
+    # ── what people wished and processes did ──────────────────────────────────────────────────────────────────────
+
+    def _wished(
+        self, seq: int, event: PauseRequested | ResumeRequested | SayRequested | RedirectRequested | PersonNeeded
+    ) -> None:
+        match event:
+            case SayRequested():
+                self._tell(f"say:{event.id}", event.text, "person", seq, event)
+            case RedirectRequested():
+                self.outbox.interrupt(event.id)
+                self._tell(f"say:{event.id}", event.text, "person", seq, event)
+            case PersonNeeded() if not event.need.hold:
+                pass
+            case _:
+                self.wish = event
+
+    def _process(self, seq: int, event: AnyEvent) -> None:
+        match event:
+            case AgentLaunched():
+                self.going_back.launches = event.number
+                self.outbox.hooks()
+                self._ask_where_it_begins(event)
+                self._pace(f"launch-{event.number}")
+                if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
+                    self._open(seq, event)
+            case AgentAdopted():
+                # Whoever held its processes still has gone; nobody has looked at them since.
+                self.going_back.still = self.processes.ending is not None
+                self.allowances.adopted(event)
+            case TreeFrozen() | AgentExited() | AgentVanished() | LaunchFailed():
+                self.going_back.still = True
+            case SettingsSwapped():
+                self._bypassed(seq, bypass.Bypass("settings_swapped", "", f"settings-{self.going_back.launches}"))
+            case ResourcesSeen():
+                self._feed([sampled(seq, event)])
+            case ErrorLineReceived():
+                self._feed([erred(seq, event)])
+            case TimerFired():
+                self._timer(event)
+            case _:
+                pass
+
+    def _open(self, seq: int, event: Event) -> None:
+        """What the CLI is told first: the task, or after a rollback what came of it; and what people had said meanwhile."""
+        opening = self.going_back.opening
+        self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
+        for number, text in enumerate(self.going_back.carried):
+            self._tell(f"carried:{number}", text, "person", seq, event)
+
+    def _timer(self, event: TimerFired) -> None:
+        if event.name == HELLO and not self.processes.greeted and not self.stopping.due:
+            self.stopping.unfit = event
+            self.untold.add(event)
+        elif event.name == FINISH and self.state is AgentState.FINISHING:
+            self.stopping.lingers = True
+        elif event.name == STANDSTILL:
+            self._not_still(event)
+        elif event.name == SETTLE:
+            self.turns.settled()
+        elif event.name == COMMANDS:
+            for task in sorted(self.turns.forsake()):
+                self.outbox.stop_task(task)
+
+    def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
+        id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)
+        self.turns.told(id_, text, by_a_person=by == "person")
+        self.outbox.message(key, text, id_)
+        self._feed(self._observer.told(text, by, seq, event.mono))

@@ -1,0 +1,149 @@
+"""What the CLI is to be told: lines under keys, until the shim has accepted them.
+
+A line that may have been sent before a crash is sent again under the same key, and the shim writes it once.
+"""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from interventions.decisions import LimitsInForce
+from supervisor.protocol import control
+from supervisor.protocol.commands import SendLine
+
+
+def message_id(agent: str, began: float, launch: int, key: str) -> str:
+    """The id of a message, a UUID: the same for the same line, and another for each agent and launch.
+
+    An agent may go on in the session of another, or in its own after a new launch, and the CLI passes over a message
+    whose id the session has already.
+
+    Args:
+        agent: Who is told.
+        began: When the agent was submitted, in Unix seconds: a name may come again in another state directory.
+        launch: Which launch of the agent's.
+        key: Tells the line from the others of that launch.
+    """
+    hashed = sha256(f"{agent} {began} {launch} {key}".encode()).hexdigest()
+    return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
+
+
+class Outbox:
+    """The lines of one session that the shim has not accepted yet, oldest first."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, bytes] = {}
+        self._sent: set[str] = set()
+        self._hurried: set[str] = set()
+        self._messages: set[str] = set()
+        """The keys of what is said to the model."""
+        self._effort: str | None = None
+        self._model: str | None = None
+        self._as_started = False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def hooks(self) -> None:
+        """The first line of all: it registers the hooks."""
+        self._lines["init"] = control.initialize("init")
+
+    def message(self, key: str, text: str, id_: str) -> None:
+        """Something said to the model, as a message of this id."""
+        self._lines[key] = control.user_message(text, id_)
+        self._messages.add(key)
+
+    def take_back(self, untaken: Iterable[str]) -> None:
+        """Have the CLI begin no turn with what it was told before.
+
+        Args:
+            untaken: The ids of the messages that no turn has taken.
+        """
+        for key in self._messages - self._sent:
+            self._lines.pop(key, None)
+        for id_ in untaken:
+            self._lines[f"cancel:{id_}"] = control.cancel_message(f"cancel-{id_}", id_)
+
+    def interrupt(self, id_: str) -> None:
+        """End the turn."""
+        self._lines[f"interrupt:{id_}"] = control.interrupt(f"interrupt-{id_}")
+
+    def usage(self, id_: str, instead_of: str = "") -> None:
+        """Ask what was used.
+
+        Args:
+            id_: The question's id.
+            instead_of: The id of one that was given up, and is not sent any more unless it was taken.
+        """
+        if instead_of and f"ask:{instead_of}" not in self._sent:
+            self._lines.pop(f"ask:{instead_of}", None)
+        self._lines[f"ask:{id_}"] = control.get_usage(id_)
+
+    def stop_task(self, task_id: str) -> None:
+        """End a command in the background."""
+        self._lines[f"task:{task_id}"] = control.stop_task(f"stop-{task_id}", task_id)
+
+    def keep_out(self, request_id: str, why: str) -> None:
+        """Settings that changed are not to count: the effort stays from now on, for a new one has the CLI read all settings."""
+        self._as_started = True
+        self.answer(request_id, control.keep_out(request_id, why))
+
+    def pace(self, id_: str, limits: LimitsInForce, usual_model: str | None) -> None:
+        """Have the CLI go to the effort, from the next turn on, and the model, from the next request on, where they changed.
+
+        Args:
+            id_: Tells this change from others.
+            limits: What is in force now.
+            usual_model: The task's own model, for limits that name none.
+        """
+        if limits.effort != self._effort and not self._as_started:
+            self._effort = limits.effort
+            self._lines[f"effort:{id_}"] = control.set_effort(f"effort-{id_}", limits.effort)
+        if limits.model != self._model:
+            self._model = limits.model
+            self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", limits.model or usual_model)
+
+    def answer(self, request_id: str, line: bytes, *, hurry: bool = False) -> None:
+        """What a request of the CLI is answered; in a hurry, before the journal has why."""
+        key = f"answer:{request_id}"
+        self._lines[key] = line
+        if hurry:
+            self._hurried.add(key)
+
+    def withdraw(self, request_id: str) -> None:
+        """The CLI waits for this answer no longer."""
+        self.accepted(f"answer:{request_id}")
+
+    def accepted(self, key: str) -> None:
+        """The shim has the line; nothing happens where there is none of that key."""
+        self._lines.pop(key, None)
+        self._sent.discard(key)
+        self._hurried.discard(key)
+        self._messages.discard(key)
+
+    def clear(self) -> None:
+        """The processes that would have read the lines are gone."""
+        self._lines.clear()
+        self._sent.clear()
+        self._hurried.clear()
+        self._messages.clear()
+
+    def forget(self) -> None:
+        """Others are to be launched in their place, which know of no effort and no model yet."""
+        self.clear()
+        self._effort = self._model = None
+        self._as_started = False
+
+    def take(self) -> list[SendLine]:
+        """The lines that were not taken before."""
+        if not self._lines or self._sent.issuperset(self._lines):
+            return []
+        due = [SendLine(key, line, key in self._hurried) for key, line in self._lines.items() if key not in self._sent]
+        self._sent = set(self._lines)
+        return due
+
+    def lost(self) -> None:
+        """Whether the shim got what was taken is not known: it is all due again."""
+        self._sent.clear()

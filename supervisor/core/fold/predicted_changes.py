@@ -1,0 +1,92 @@
+"""What calls came to beside what their reviews foretold: when there is something to look at, and what it leads to, as a fold.
+
+Two things are looked at. Whether what a review rests on still held when the call had run: a script that was read for it, a file
+that a tool was to write. And, where only this agent works, whether files changed that the review did not foretell: in a
+worktree that was made for it, of a call whose review names every file, that ran alone and beside no command in the background.
+Elsewhere nobody can say whose a change was: another agent's, an editor's, a build's.
+"""
+
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision
+from monitors.review.prediction import foretold, in_changes
+from supervisor.protocol.commands import LookAtChanges, LookAtGrounds
+from supervisor.protocol.events import ChangesSeen, ReviewMade
+
+Look = LookAtChanges | LookAtGrounds
+
+
+class Foreseen:
+    """The calls of one agent that run.
+
+    Args:
+        workspace: Where it works.
+        own: Whether that was made for it, so that nobody else changes anything there.
+    """
+
+    def __init__(self, workspace: str, *, own: bool) -> None:
+        self._workspace = workspace
+        self._own = own
+        self._running: dict[str, ReviewMade] = {}
+        self._beside: set[str] = set()
+        """Calls that ran at the same time as others, or beside commands in the background."""
+        self._told: set[str] = set()
+        self._due: list[Look] = []
+
+    def reviewed(self, made: ReviewMade, *, beside: bool) -> None:
+        """A call is about to run, or is not.
+
+        Args:
+            made: What the gate said.
+            beside: Whether commands of the agent run in the background.
+        """
+        id_ = made.action.tool_use_id
+        if made.review.decision is Decision.BLOCK or not id_:
+            return
+        self._running[id_] = made
+        if len(self._running) > 1 or beside:
+            self._beside.update(self._running)
+        elif self._own and foretold(made.review):
+            self._due.append(LookAtChanges(self._workspace))
+
+    def returned(self, id_: str, *, failed: bool) -> None:
+        """A call has run."""
+        made = self._running.pop(id_, None)
+        alone = id_ not in self._beside
+        self._beside.discard(id_)
+        if made is None:
+            return
+        if made.review.grounds:
+            self._due.append(
+                LookAtGrounds(id_, made.review, made.review.updated_input or made.action.input, not failed)
+            )
+        if self._own and alone and foretold(made.review):
+            self._due.append(LookAtChanges(self._workspace, id_, made.review))
+
+    def turn_ended(self) -> None:
+        """Nothing runs any more."""
+        self._running.clear()
+        self._beside.clear()
+
+    def take(self) -> list[Look]:
+        """The looks that are due."""
+        due, self._due = self._due, []
+        return due
+
+    def seen(self, event: ChangesSeen, made: ReviewMade, seq: int) -> list[Issue]:
+        """What a look after a call found that its review did not foretell; each path counts once in a run."""
+        new = [path for path in event.paths if path not in self._told]
+        self._told.update(new)
+        return [
+            Issue(
+                type=found.type,
+                severity=found.severity,
+                confidence=0.5,
+                impact_factor=0.0,
+                began=seq,
+                sentence=f"{found.sentence} The call was {made.action.tool}.",
+                evidence=(seq,),
+                details={"paths": new[:20], "tool": made.action.tool},
+                key=event.tool_use_id,
+            )
+            for found in in_changes(made.review, new)
+        ]

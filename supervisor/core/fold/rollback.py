@@ -1,0 +1,135 @@
+"""What is launched next, as a session knows it, and the rollback that may lead there: asked for, under way, done.
+
+asked for ──► it stands still ──► files restored ──► processes ended ──► launched again in a fork of the session
+          └─► not still in time, not restored, or only files went back: the agent goes on
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from interventions.texts.fields import OPENING
+from monitors.contract.tasks import Task
+from supervisor.protocol.events import CheckpointRestored, InterventionChosen, RecoveryChosen, RollbackRequested
+
+Cause = InterventionChosen | RollbackRequested
+
+
+class Phase(StrEnum):
+    """What a rollback waits for. A stop goes its own way meanwhile, whatever hangs."""
+
+    FREEZING = "freezing"
+    """All processes standing still."""
+    RESTORING = "restoring"
+    """The files."""
+    ENDING = "ending"
+    """All processes gone."""
+
+
+@dataclass(slots=True)
+class GoingBack:
+    """The rollbacks of one agent."""
+
+    session_id: str
+    """The session that the CLI is told to use at the next launch."""
+    resume_session: str = ""
+    resume_at: str = ""
+    cause: Cause | None = None
+    """What asked for the rollback that is under way."""
+    asked_seq: int = 0
+    """Sequence number of that event."""
+    still: bool = False
+    """Whether nothing of the agent can write meanwhile: it stands still, or has ended."""
+    overdue: bool = False
+    """Whether it did not stand still in time."""
+    restored: CheckpointRestored | None = None
+    """What the restore came to, once the conversation is to follow the files."""
+    launches: int = 0
+    """How often the CLI was launched."""
+    opening: str = ""
+    """What the CLI is told first after the next launch; empty: the task."""
+    carried: list[str] = field(default_factory=list)
+    """What people said and no turn had taken when the processes were ended: said again."""
+
+    @property
+    def phase(self) -> Phase | None:
+        """What the rollback that is under way waits for; None where there is none."""
+        if self.cause is None:
+            return None
+        if self.restored is not None:
+            return Phase.ENDING
+        return Phase.RESTORING if self.still else Phase.FREEZING
+
+    def begin(self, seq: int, cause: Cause, *, still: bool) -> None:
+        """A rollback was asked for; `still` where nothing of the agent runs."""
+        self.cause, self.asked_seq = cause, seq
+        self.still, self.overdue, self.restored = still, False, None
+
+    def over(self) -> None:
+        """It is not under way any more: the agent goes on as it is."""
+        self.cause, self.overdue, self.restored = None, False, None
+
+    @property
+    def checkpoint(self) -> str:
+        """Where the rollback under way goes to."""
+        match self.cause:
+            case InterventionChosen(intervention=chosen):
+                return str(chosen.details["checkpoint"])
+            case RollbackRequested(checkpoint=name):
+                return name
+            case None:
+                return ""
+
+    @property
+    def id(self) -> str:
+        """The id of the intervention or of the wish that asked for it."""
+        match self.cause:
+            case InterventionChosen(intervention=chosen):
+                return chosen.id
+            case RollbackRequested(id=id_):
+                return id_
+            case None:
+                return ""
+
+    def came(self, event: CheckpointRestored, *, ending: bool) -> str:
+        """The files are back. The conversation follows once nothing of the agent runs any more, unless it is to end anyhow.
+
+        Returns:
+            What the agent is told now: where only files went back.
+        """
+        if event.files_only:
+            guidance = self.guidance(event)
+            self.over()
+            return guidance
+        if ending:
+            self.over()
+        else:
+            self.restored = event
+        return ""
+
+    def reborn(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
+        """The files are back and nothing of the agent runs any more: it begins again."""
+        guidance = self.guidance(event)
+        self.session_id, self.resume_at = event.session_id, event.resume_at
+        self.resume_session = event.resume_session if event.resume_at else ""
+        self.opening = guidance if event.resume_at else f"{task.prompt}\n\n{guidance}"
+        self.carried = carried
+        self.over()
+
+    def recovers(self, event: RecoveryChosen, carried: list[str]) -> None:
+        """The CLI ended too early, and is to be launched again without anything being set back."""
+        self.session_id, self.resume_at = event.session_id, ""
+        self.resume_session = "" if event.recovery.fresh else event.session_id
+        self.opening, self.carried = event.recovery.prompt, carried
+
+    def guidance(self, event: CheckpointRestored) -> str:
+        """What the agent is told of it."""
+        if isinstance(self.cause, InterventionChosen):
+            return self.cause.intervention.message
+        by, text = (self.cause.by, self.cause.text) if self.cause is not None else ("A person", "")
+        what = "The files were" if event.files_only else "The files and this conversation were"
+        lines = [
+            f"{OPENING}{what} set back to the checkpoint {event.checkpoint} by {by}; what was done since is undone.",
+            *([text] if text else []),
+            "Look at the files as they are now before you change them, and go on with the task.",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""What ends an agent before its task does, and how far its stop has come. A fold over events."""
+
+from interventions.words import InterventionKind
+from supervisor.core.timers import LADDER
+from supervisor.protocol.events import (
+    AnyEvent,
+    InterventionChosen,
+    RungReached,
+    StopRequested,
+    TimerFired,
+    TreeFrozen,
+)
+from supervisor.protocol.messages import ControlResponse
+from supervisor.protocol.words import Rung
+
+
+class Stopping:
+    """The stop of one agent: its reasons, of which there may be several, and the rung that it is on."""
+
+    def __init__(self) -> None:
+        self.asked: StopRequested | None = None
+        self.emergency: InterventionChosen | None = None
+        self.unfit: ControlResponse | TimerFired | None = None
+        """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
+        self.lingers = False
+        """Whether the CLI did not end in time once its input was closed."""
+        self.rung: Rung | None = None
+        self.rung_over = False
+        """Whether the next rung is due."""
+
+    @property
+    def due(self) -> bool:
+        """Whether there is any reason."""
+        return self.asked is not None or self.emergency is not None or self.unfit is not None or self.lingers
+
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event; those that do not bear on a stop change nothing."""
+        match event:
+            case StopRequested():
+                self.asked = event
+            case InterventionChosen() if event.intervention.kind is InterventionKind.EMERGENCY_STOP:
+                self.emergency = event
+            case RungReached():
+                self.rung, self.rung_over = event.rung, False
+            case TreeFrozen():
+                self.rung_over = self.rung is Rung.FREEZE
+            case TimerFired(name=name) if name == LADDER:
+                self.rung_over = True
+            case _:
+                pass
+
+    def turn_began(self) -> None:
+        """Note that the CLI began another turn, for what ran in the background, though its input is closed or about to be."""
+        self.rung_over = self.rung_over or self.rung is Rung.END_OF_INPUT
+
+    def turn_ended(self) -> None:
+        """What an interruption is to bring about."""
+        self.rung_over = self.rung_over or self.rung is Rung.INTERRUPT

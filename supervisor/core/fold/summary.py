@@ -1,0 +1,296 @@
+"""What is known of an agent at a glance: what `chaperon ps` and `chaperon show` print, and all that stays once it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from interventions.approval import DEADLINE_PASSED
+from monitors.contract.actions import Review, Step
+from monitors.contract.tasks import Task
+from monitors.contract.todo import TodoItem
+from monitors.patterns.model_judge import Asked
+from supervisor.core.fold.history import CallUnderWay, subject_of
+from supervisor.protocol import messages
+from supervisor.protocol.events import (
+    AftermathSeen,
+    AgentExited,
+    AgentLaunched,
+    AgentVanished,
+    AnyEvent,
+    ApprovalAsked,
+    IncidentOpened,
+    InterventionChosen,
+    InterventionJudged,
+    IssueSeen,
+    JudgeAnswered,
+    RecoveryTaken,
+    ResourcesSeen,
+    StateChanged,
+    TaskSubmitted,
+    WorkspaceClosed,
+)
+from supervisor.protocol.prices import Spent
+from supervisor.protocol.words import AgentState
+
+LONGEST_WORDS = 500
+"""Characters of what the model wrote last that are kept: a paragraph."""
+
+DAY = 86_400
+"""Seconds of a day of Unix time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingAction:
+    """An action that waits for a person, in short; `GET /v1/approvals` has all of it."""
+
+    request_id: str
+    tool: str
+    summary: str
+    """The command, path or address, shortened."""
+    why: str
+    """Why a person is asked."""
+    asked_at: float
+    """Unix time in seconds."""
+    until: float
+    """When it is denied if nobody answers, in Unix seconds."""
+
+    @classmethod
+    def of(cls, asked: ApprovalAsked) -> "WaitingAction":
+        """Return the same of the journal's event."""
+        until = asked.at + asked.deadline_seconds
+        return cls(asked.request_id, asked.action.tool, subject_of(asked.action), asked.why, asked.at, until)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenRecovery:
+    """A way back from an incident that a person took."""
+
+    incident: str
+    option: str
+    by: str
+    at: float
+    """Unix time in seconds."""
+    successor: str
+    """The agent that goes on; empty if none does."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts and facts of one agent, kept up to date by its session."""
+
+    agent: str
+    state: AgentState
+    task: Task
+    workspace: str
+    session_id: str
+    started_at: float
+    """Unix time of the submission, in seconds."""
+    branch: str = ""
+    """The branch of a workspace that was made for it; empty where it works in place."""
+    workspace_closed: str = ""
+    """What became of that workspace at its end, in words; empty until then."""
+    aftermath_due: str = ""
+    """The incident of its stop, until what it left behind was looked for; empty else."""
+    first_event: int = 0
+    """Sequence number of the submission: the journal has nothing of the agent before it."""
+    ended_at: float | None = None
+    why: str = "submitted"
+    """Why it is in its state."""
+    api: str = ""
+    """What is the matter with the API, while the CLI tries it again; empty while it answers."""
+    unwatched: bool = False
+    """Whether its session could not be made: its calls wait and nobody watches over it; `why` says what is the matter."""
+    launches: int = 0
+    """How often its CLI was launched."""
+    cli_version: str = ""
+    model: str = ""
+    shim_pid: int = 0
+    cli_pid: int = 0
+    containment: str = ""
+    turns: int = 0
+    failed: bool = False
+    """Whether its last turn ended in an error."""
+    cost_usd: float | None = None
+    """Of all its launches, as the CLI says, with an estimate of what it has not counted yet; None if nothing is known of it."""
+    cost_by_day: dict[int, float] = field(default_factory=dict)
+    """The same by day: how many whole days of UTC passed since the beginning of 1970."""
+    input_tokens: int = 0
+    """Fresh ones and cache writes."""
+    written_tokens: int = 0
+    """Cache writes, which are among the input."""
+    cached_tokens: int = 0
+    """Read from the cache."""
+    output_tokens: int = 0
+    context_tokens: int = 0
+    """What the last reply of the agent itself was made from and added: how full its context is."""
+    context_window: int | None = None
+    """How many tokens its context holds; None until the CLI says so at the end of a turn."""
+    memory_mb: float = 0.0
+    """Resident memory of its process tree when last seen, in MiB."""
+    peak_memory_mb: float = 0.0
+    cpu_seconds: float = 0.0
+    processes: int = 0
+    open_files: int = 0
+    io_bytes: int = 0
+    disk_mb: float = 0.0
+    """What its workspace holds beyond git's own, in MiB; 0 until it was measured."""
+    file_operations: int = 0
+    """Files written, moved or deleted in its workspace since that is watched, by whatever did it."""
+    reviews: dict[str, int] = field(default_factory=dict)
+    """How many of each decision."""
+    issues: dict[str, int] = field(default_factory=dict)
+    """How many of each type were raised."""
+    interventions: dict[str, int] = field(default_factory=dict)
+    """How many of each kind."""
+    outcomes: dict[str, int] = field(default_factory=dict)
+    """How many interventions came to each outcome."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What people said became of its issues, by type: the last outcome of each."""
+    factors: dict[str, float] = field(default_factory=dict)
+    """What learning multiplies thresholds with in this run, by pattern."""
+    asked: Asked = field(default_factory=Asked)
+    """What a model was asked about it, where one is."""
+    waiting: list[WaitingAction] = field(default_factory=list)
+    """Its actions that wait for a person, oldest first."""
+    expired: int = 0
+    """How many of its actions were denied because nobody answered in time."""
+    incidents: list[str] = field(default_factory=list)
+    """Ids, oldest first."""
+    recovered: list[TakenRecovery] = field(default_factory=list)
+    """The ways back from its incidents that people took, oldest first."""
+    recent: tuple[Step, ...] = ()
+    """The last steps, oldest first."""
+    todo: tuple[TodoItem, ...] = ()
+    """Its own to-do list, as it says; empty where it keeps none."""
+    calls: tuple[CallUnderWay, ...] = ()
+    """The calls that run now, oldest first."""
+    words: str = ""
+    """What the model wrote last, shortened."""
+    explained: Mapping[str, Any] = field(default_factory=dict)
+    """Why it was answered as it was, and what comes of such answers; see `interventions.choice.controller.Controller.explain`."""
+    result: str = ""
+    """What the model said last of its turn, shortened."""
+
+    @classmethod
+    def of(cls, submitted: TaskSubmitted) -> "Summary":
+        """The summary of an agent that has just been asked for."""
+        return cls(
+            submitted.agent,
+            AgentState.STARTING,
+            submitted.task,
+            submitted.workspace,
+            submitted.session_id,
+            submitted.at,
+            submitted.branch,
+            factors=dict(submitted.factors),
+        )
+
+    def remember(self, event: AnyEvent) -> None:
+        """Take in an event of the agent; those that leave no trace here change nothing."""
+        match event:
+            case StateChanged():
+                self.changed(event)
+            case AgentLaunched():
+                self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
+                self.launches = event.number
+            case AgentExited() | AgentVanished():
+                self._gone()
+            case IssueSeen(issue=issue) if not issue.closed:
+                _count(self.issues, issue.type)
+            case InterventionChosen():
+                _count(self.interventions, event.intervention.kind)
+            case InterventionJudged():
+                _count(self.outcomes, event.judgement.outcome)
+            case IncidentOpened():
+                self.incidents.append(event.incident.id)
+                if event.report is not None:
+                    self.aftermath_due = event.incident.id
+            case AftermathSeen():
+                self.aftermath_due = ""
+            case JudgeAnswered():
+                self._judged(event)
+            case ResourcesSeen():
+                self._sampled(event)
+            case _:
+                pass
+
+    def changed(self, event: StateChanged) -> None:
+        """Note a step of the state table."""
+        self.state, self.why = event.after, event.why
+        if event.after.ended:
+            self.ended_at = event.at
+            self._gone()
+
+    def _gone(self) -> None:
+        self.api, self.calls = "", ()
+        self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
+
+    def _sampled(self, seen: ResourcesSeen) -> None:
+        self.memory_mb, self.processes, self.open_files = seen.memory_mb, seen.processes, seen.open_files
+        self.peak_memory_mb = max(self.peak_memory_mb, seen.memory_mb)
+        self.cpu_seconds = max(self.cpu_seconds, seen.cpu_seconds)
+        self.io_bytes = max(self.io_bytes, seen.io_bytes)
+        self.disk_mb = seen.disk_mb or self.disk_mb
+        self.file_operations = max(self.file_operations, seen.file_operations)
+
+    def recovers(self, event: RecoveryTaken) -> None:
+        """Note that a person took a way back from one of its incidents."""
+        self.recovered.append(TakenRecovery(event.incident_id, event.option, event.by, event.at, event.successor))
+
+    def closed(self, event: WorkspaceClosed) -> None:
+        """Note what became of the workspace that was made for it."""
+        self.workspace_closed = f"{'removed' if event.removed else 'kept'}: {event.why}"
+
+    def _judged(self, answered: JudgeAnswered) -> None:
+        before = self.asked
+        self.asked = Asked(before.questions + 1, answered.step, round(before.cost_usd + answered.cost_usd, 6))
+
+    def count_review(self, review: Review) -> None:
+        """Count a decision of the gate."""
+        _count(self.reviews, review.decision)
+        self.expired += review.rule == DEADLINE_PASSED
+
+    def began(self, init: messages.Init) -> None:
+        """Note who answers, and in which session."""
+        self.session_id, self.cli_version, self.model = init.session_id, init.cli_version, init.model
+
+    def count_turn(self, result: messages.Result) -> None:
+        """Count a turn that ended."""
+        self.turns += 1
+        self.failed = result.is_error
+        self.result = result.result[:2000]
+        self.context_window = result.context_window(self.model) or self.context_window
+
+    def replied(self, reply: messages.Assistant) -> None:
+        """Note how full the agent's own context is, and what the model says."""
+        if reply.parent_tool_use_id is None:
+            self.context_tokens = reply.usage.context
+            self.words = next((text.strip()[:LONGEST_WORDS] for text in reply.texts() if text.strip()), self.words)
+
+    def spends(self, total: Spent, at: float) -> None:
+        """Note what it has spent so far.
+
+        Args:
+            total: Over all its launches.
+            at: When, as Unix time in seconds: the day to which what came since belongs.
+        """
+        if total.cost_usd is not None and total.cost_usd != self.cost_usd:
+            day = int(at // DAY)
+            self.cost_by_day[day] = round(self.cost_by_day.get(day, 0.0) + total.cost_usd - (self.cost_usd or 0.0), 9)
+            self.cost_usd = total.cost_usd
+        self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
+        self.cached_tokens, self.output_tokens = total.cache_read, total.output
+
+    @property
+    def tokens_by_kind(self) -> dict[str, int]:
+        """Its tokens, by what they cost differently."""
+        return {
+            "input": self.input_tokens - self.written_tokens,
+            "cache_write": self.written_tokens,
+            "cache_read": self.cached_tokens,
+            "output": self.output_tokens,
+        }
+
+
+def _count(counts: dict[str, int], what: str) -> None:
+    counts[what] = counts.get(what, 0) + 1

@@ -1,0 +1,38 @@
+"""A line of the CLI: the message in it, or what is known of one that cannot be read."""
+
+from dataclasses import dataclass
+
+from monitors.contract.errors import FrameError
+from supervisor.protocol import messages
+from supervisor.protocol.events import LinePassedOver, LineReceived
+
+TOO_LARGE = "This call is too large to be reviewed, so it was not run. Do it in smaller steps."
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line that cannot be read, with the request that waits for an answer to it, where it is one."""
+
+    problem: str
+    request_id: str | None
+    permission: bool = False
+    """Whether the request is a `can_use_tool`, which is answered in another form than a hook."""
+
+
+def read(event: LineReceived | LinePassedOver) -> messages.Message | Unread | None:
+    """The message; where there is none, what waits for an answer all the same, and None where nothing does.
+
+    A line that is too long or too deep to be read is passed over unless it is a request.
+    """
+    if isinstance(event, LinePassedOver):
+        return _too_large(event.request_id)
+    if event.frame is None:
+        return _too_large(messages.request_id_of((event.text or "").encode(errors="replace")))
+    try:
+        return messages.parse_frame(event.frame)
+    except FrameError as error:
+        return Unread(str(error), error.request_id, error.kind.endswith("can_use_tool"))
+
+
+def _too_large(request_id: str | None) -> Unread | None:
+    return None if request_id is None else Unread(TOO_LARGE, request_id)

@@ -1,0 +1,18 @@
+"""The routes of the socket, one subject a module.
+
+allowances   the routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it
+             back
+app          the socket's API
+bodies       bound the bodies of requests
+checkpoints  the routes of the socket's API that are about checkpoints
+gathering    the metrics as the daemon knows them at one moment, gathered for whoever writes them as text
+json_edge    JSON at the API's edge
+metrics      serving the metrics
+outcomes     the routes of the socket's API that are about what became of issues, and what was learned from that
+recovery     the routes of the socket's API that are about ways back from an incident
+server       serving the API on a Unix socket, to those whom `supervisor.runtime.socket.admission` lets in
+together     one run of some work for all who asked for it before it began
+trust        the routes by which a person sees what a repository's settings bring into the CLIs of agents there, and
+             lets it count
+turnstile    how many questions are answered in a second
+"""

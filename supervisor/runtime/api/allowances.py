@@ -1,0 +1,88 @@
+"""The routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it back."""
+
+from uuid import uuid4
+
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from monitors.review.allowances import Allowance
+from supervisor.core.fold.summary import Summary
+from supervisor.protocol import events
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.socket.peer import By
+
+MOST_SECONDS = 30 * 86_400.0
+"""Longest time that something may be allowed for: whoever needs more wants a rule in the configuration."""
+
+
+class ToAllow(Asked):
+    """What is to pass; one of `rule` and `text` at least."""
+
+    rule: str = Field("", max_length=200)
+    tool: str = Field("", max_length=200)
+    text: str = Field("", max_length=65_536)
+    """The command, path or address, exactly."""
+    once: bool = True
+    seconds: float | None = Field(None, gt=0, le=MOST_SECONDS)
+
+
+class Allowed(BaseModel):
+    """What one agent is allowed."""
+
+    agent: str
+    id: str
+    by: str
+    rule: str
+    tool: str
+    text: str
+    uses: int | None
+    """How often it may still be used; null for as often as wanted."""
+    seconds_left: float | None
+    """How long it is still good; null where it does not expire."""
+
+
+def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
+    """Add them. Only a person reaches them: the server turns the processes of agents away."""
+
+    @api.get("/v1/allowances")
+    async def allowances() -> list[Allowed]:
+        """What agents are allowed at this moment."""
+        now = daemon.mono()
+        return [
+            _allowed(session.summary.agent, one, now)
+            for session in daemon.board.live()
+            for one in session.allowances(now)
+        ]
+
+    @api.post("/v1/agents/{agent}/allowances", status_code=201)
+    async def allow(agent: str, wanted: ToAllow, by: By) -> Allowed:
+        """Let the agent do something that the reviewer would block, once or for a while."""
+        id_ = f"w-{uuid4().hex[:6]}"
+        facts = {"rule": wanted.rule, "tool": wanted.tool, "text": wanted.text.strip(), "seconds": wanted.seconds}
+        await daemon.wish(
+            agent,
+            events.AllowanceGiven,
+            id=id_,
+            by=by,
+            uses=1 if wanted.once else None,
+            boot_id=daemon.boot_id(),
+            **facts,
+        )
+        return next(
+            _allowed(agent, one, daemon.mono())
+            for one in daemon.board.session(agent).allowances(daemon.mono())
+            if one.id == id_
+        )
+
+    @api.delete("/v1/agents/{agent}/allowances/{id_}")
+    async def revoke(agent: str, id_: str, by: By) -> Summary:
+        """Take an allowance back."""
+        return await daemon.wish(agent, events.AllowanceRevoked, id=id_, by=by)
+
+
+def _allowed(agent: str, one: Allowance, now: float) -> Allowed:
+    left = None if one.expires is None else round(one.expires - now, 1)
+    return Allowed(
+        agent=agent, id=one.id, by=one.by, rule=one.rule, tool=one.tool, text=one.text, uses=one.uses, seconds_left=left
+    )

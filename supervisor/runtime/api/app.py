@@ -1,0 +1,304 @@
+"""The socket's API: HTTP with JSON, described by OpenAPI at `/openapi.json`.
+
+Events and incidents are streamed as lines from the files in which they are kept, so a reader that is slow, or that
+stops reading, costs nobody anything.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import anyio
+from fastapi import FastAPI, Query, Request, Response
+from pydantic import BaseModel
+
+from monitors.contract.actions import Action, Review
+from monitors.contract.errors import ChaperonError, UsageError
+from supervisor import __version__
+from supervisor.core.fold.summary import DAY, Summary
+from supervisor.protocol import events
+from supervisor.runtime.api.allowances import allowance_routes
+from supervisor.runtime.api.bodies import BoundedBodies
+from supervisor.runtime.api.checkpoints import checkpoint_routes
+from supervisor.runtime.api.json_edge import Problem, speak_json
+from supervisor.runtime.api.trust import trust_routes
+from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
+from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
+from supervisor.runtime.daemon.submission import Asked, Submission
+from supervisor.runtime.reading.handing_over import AnsweredElsewhere
+from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
+from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.socket.peer import By
+
+T = TypeVar("T")
+
+CATCH_UP_SECONDS = 2.0
+"""How long a stream that does not follow waits for what has just happened to be written: a write takes milliseconds, and a
+full disk must not keep anybody from reading what there is."""
+
+STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {LINES: {}}}}
+"""What is described of routes that answer with lines."""
+
+
+class Said(Asked):
+    """Something to be told to an agent."""
+
+    text: str
+
+
+class Stopping(Asked):
+    """How an agent is to be stopped."""
+
+    reason: str = ""
+    force: bool = False
+    """End the tree at once instead of asking first."""
+
+
+class Answer(Asked):
+    """What a person says to an action that waits."""
+
+    granted: bool
+    note: str = ""
+    """What the model is told with the answer."""
+
+
+class Waiting(BaseModel):
+    """An action that waits for a person."""
+
+    agent: str
+    request_id: str
+    tool: str
+    input: dict[str, Any]
+    why: str
+    risk: float
+    reasoning: str
+    """What the review says of it."""
+    asked_at: float
+    """Unix time, in seconds."""
+    deadline_seconds: float
+    """How long after that it is denied."""
+
+
+class ToReview(Asked):
+    """An action that is only thought of."""
+
+    tool: str
+    input: dict[str, Any]
+    cwd: str = ""
+    workspace: str = ""
+
+
+class Health(BaseModel):
+    """How the daemon is."""
+
+    version: str
+    ending: bool
+    journal: str
+    """`open`, `full`, or why it takes nothing."""
+    last_event: int
+    agents: int
+    """How many live."""
+    adopted: dict[str, int]
+
+
+class Costs(BaseModel):
+    """What all agents have spent, live and ended."""
+
+    total_usd: float
+    """In US dollars, as the CLI says it, with an estimate of what it has not counted yet."""
+    today_usd: float
+    """Since midnight of UTC."""
+    by_day: dict[str, float]
+    """By day of UTC. Example: `2026-11-22`."""
+    tokens: dict[str, int]
+    """By kind: `input`, `cache_write`, `cache_read` and `output`."""
+
+
+def make_api(daemon: Daemon, reader: Reader, turnstile: Turnstile) -> FastAPI:
+    """The application that serves one daemon.
+
+    Args:
+        daemon: Does what is asked.
+        reader: Has answered elsewhere what is long.
+        turnstile: Where requests wait that only ask.
+    """
+    api = FastAPI(
+        title="chaperon",
+        version=__version__,
+        description="The socket of the daemon that watches over Claude agents.",
+        redirect_slashes=False,
+        responses={code: {"model": Problem} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
+    )
+    api.add_middleware(BoundedBodies)
+    api.add_middleware(QuestionsInTurn, turnstile=turnstile)
+    speak_json(api)
+    _daemon_routes(api, daemon, reader)
+    _agent_routes(api, daemon)
+    _approval_routes(api, daemon)
+    allowance_routes(api, daemon)
+    trust_routes(api, daemon)
+    checkpoint_routes(api, daemon, reader)
+    _streams(api, daemon, reader)
+    return api
+
+
+def _daemon_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+    @api.get("/v1/health")
+    async def health() -> Health:
+        """How the daemon is."""
+        return Health(
+            version=__version__,
+            ending=daemon.ending,
+            journal=str(daemon.journal.state),
+            last_event=daemon.journal.last,
+            agents=len(daemon.board.at_work()),
+            adopted=daemon.adopted.counts(),
+        )
+
+    @api.get("/v1/costs")
+    async def costs() -> Costs:
+        """What all agents have spent, in all and by day."""
+        spent = daemon.board.costs
+        today = int(daemon.wall() // DAY)
+        by_day = {
+            datetime.fromtimestamp(day * DAY, UTC).date().isoformat(): cost
+            for day, cost in sorted(spent.by_day.items())
+        }
+        return Costs(
+            total_usd=spent.cost_usd, today_usd=spent.by_day.get(today, 0.0), by_day=by_day, tokens=dict(spent.tokens)
+        )
+
+    @api.post("/v1/review", response_class=Response, responses={200: {"model": Review}})
+    async def review(wanted: ToReview) -> Response:
+        """What the gate would answer to an action that nobody takes; nothing is noted."""
+        return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
+
+
+def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/agents")
+    async def agents() -> list[Summary]:
+        """All agents, oldest first."""
+        return daemon.board.summaries()
+
+    @api.post("/v1/agents", status_code=201)
+    async def submit(wanted: Submission, request: Request, by: By) -> Summary:
+        """Submit a task; its agent is launched at once, or once its workspace is set up. Whoever hangs up before that takes it back."""
+        return await _unless_gone(request, lambda: daemon.submit(wanted, by=by))
+
+    @api.get("/v1/agents/{agent}")
+    async def show(agent: str) -> Summary:
+        """One agent, live or ended, with why it was answered as it was."""
+        return daemon.board.explained(agent, daemon.mono())
+
+    @api.post("/v1/agents/{agent}/say")
+    async def say(agent: str, said: Said, by: By) -> Summary:
+        """Tell the agent something: into its running turn, or as a new one."""
+        return await daemon.wish(agent, events.SayRequested, id=_id(), text=_words(said), by=by)
+
+    @api.post("/v1/agents/{agent}/redirect")
+    async def redirect(agent: str, said: Said, by: By) -> Summary:
+        """Interrupt the agent and give it something else to do."""
+        return await daemon.wish(agent, events.RedirectRequested, id=_id(), text=_words(said), by=by)
+
+    @api.post("/v1/agents/{agent}/pause")
+    async def pause(agent: str, by: By) -> Summary:
+        """Hold the agent at its next tool call."""
+        return await daemon.wish(agent, events.PauseRequested, by=by)
+
+    @api.post("/v1/agents/{agent}/resume")
+    async def resume(agent: str, by: By) -> Summary:
+        """Let a paused agent go on."""
+        return await daemon.wish(agent, events.ResumeRequested, by=by)
+
+    @api.post("/v1/agents/{agent}/stop")
+    async def stop(agent: str, by: By, how: Stopping | None = None) -> Summary:
+        """Stop the agent: ask first, then make it; or at once."""
+        how = how or Stopping()
+        facts = {"by": by, "reason": how.reason, "force": how.force}
+        return await daemon.wish(agent, events.StopRequested, **facts)
+
+
+def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
+    @api.get("/v1/approvals")
+    async def approvals() -> list[Waiting]:
+        """The actions of all agents that wait for a person, oldest first."""
+        asked = [each for session in daemon.board.live() for each in session.approvals]
+        return [_waiting(each) for each in sorted(asked, key=lambda each: each.at)]
+
+    @api.post("/v1/agents/{agent}/approvals/{request_id}")
+    async def answer(agent: str, request_id: str, given: Answer, by: By) -> Summary:
+        """Let an action that waits run, or turn it down."""
+        facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": by}
+        return await daemon.wish(agent, events.ApprovalGiven, **facts)
+
+
+def _waiting(asked: events.ApprovalAsked) -> Waiting:
+    return Waiting(
+        agent=asked.agent,
+        request_id=asked.request_id,
+        tool=asked.action.tool,
+        input=dict(asked.action.input),
+        why=asked.why,
+        risk=asked.review.risk,
+        reasoning=asked.review.reasoning,
+        asked_at=asked.at,
+        deadline_seconds=asked.deadline_seconds,
+    )
+
+
+def _streams(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+    @api.get("/v1/events", response_class=Response, responses=STREAM)
+    async def journal(
+        after: int = Query(0, ge=-1, description="The last event not wanted; -1 for those to come only."),
+        follow: bool = Query(False, description="Whether to wait for more."),
+        agent: str | None = Query(None, description="Only this agent's."),
+        since: float = Query(0.0, description="Only those from this Unix time on."),
+    ) -> Response:
+        """The journal's lines, as they are in its files."""
+        if agent is not None:
+            daemon.board.summary(agent)  # a name that nobody has is told
+        last = daemon.journal.last
+        if not follow:
+            with anyio.move_on_after(CATCH_UP_SECONDS):
+                await daemon.journal.written(last)
+        return AnsweredElsewhere(reader, Events(last if after < 0 else after, last, follow, agent, since))
+
+    @api.get("/v1/incidents", response_class=Response, responses=STREAM)
+    async def incidents(follow: bool = Query(False, description="Whether to wait for more.")) -> Response:
+        """The incident log's lines, oldest first."""
+        return AnsweredElsewhere(reader, Incidents(follow))
+
+
+def _words(said: Said) -> str:
+    if not said.text.strip():
+        raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
+    return said.text
+
+
+def _id() -> str:
+    return uuid4().hex[:12]
+
+
+async def _unless_gone(request: Request, work: Callable[[], Awaitable[T]]) -> T:
+    """Do what is asked; it is cancelled where whoever asked hangs up meanwhile.
+
+    Raises:
+        ChaperonError: That of the work; or it was cancelled, of which nobody is told.
+    """
+
+    async def cancel_when_gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        tasks.cancel_scope.cancel()
+
+    failed: ChaperonError = UnavailableError("Whoever asked has gone, so it was given up.")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(cancel_when_gone, name="watch for a hang-up")
+        try:
+            return await work()
+        except ChaperonError as error:  # raised behind the group, which would wrap it
+            failed = error
+        finally:
+            tasks.cancel_scope.cancel()
+    raise failed

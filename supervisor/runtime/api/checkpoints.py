@@ -1,0 +1,147 @@
+"""The routes of the socket's API that are about checkpoints."""
+
+from collections import Counter
+from typing import Any
+
+from fastapi import FastAPI, Query, Response
+from pydantic import BaseModel, TypeAdapter
+
+from checkpoints.model import Difference, RestorePlan
+from checkpoints.store.records import to_data
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.reading.handing_over import AnsweredElsewhere
+from supervisor.runtime.reading.jobs import Checkpoints
+from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.services import rollbacks
+from supervisor.runtime.socket.peer import By
+
+MOST_CHANGES = 500
+"""Paths that are named of what an agent changed; the counts are of all."""
+
+PLAN = TypeAdapter(RestorePlan)
+
+
+class Wanted(Asked):
+    """A checkpoint that somebody wants."""
+
+    name: str
+    note: str = ""
+
+
+class Whose(Asked):
+    """Whose checkpoint is meant, where several have its name."""
+
+    agent: str = ""
+
+
+class Plan(Whose):
+    """How somebody would go back."""
+
+    with_branch: bool = False
+    """Whether the branch would move back as well."""
+
+
+class Project(Asked):
+    """A project, by the folder of its main worktree."""
+
+    project: str
+
+
+class GoBack(Asked):
+    """How somebody wants to go back."""
+
+    checkpoint: str
+    files_only: bool = False
+    fresh: bool = False
+    with_branch: bool = False
+    unusual: bool = False
+    text: str = ""
+
+
+class Changes(BaseModel):
+    """What changed in an agent's workspace since it started, by whatever did it."""
+
+    counts: dict[str, int]
+    """How many paths, by how each changed."""
+    paths: list[Difference]
+    """The first of them."""
+
+
+def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+    """Add the routes."""
+
+    @api.get("/v1/checkpoints", response_class=Response)
+    async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> Response:
+        """All checkpoints, each with its project, oldest first, and the stores that cannot be read."""
+        await daemon.keeper.stores.replay()
+        return AnsweredElsewhere(reader, Checkpoints(agent))
+
+    @api.get("/v1/checkpoint-stores")
+    async def stores(repair: bool = Query(False, description="Take lost checkpoints back in.")) -> list[dict[str, Any]]:
+        """Each store of checkpoints, and what is wrong with it; every object is read."""
+        return await daemon.keeper.stores.examine(repair=repair)
+
+    @api.post("/v1/checkpoint-stores/delete")
+    async def delete(which: Project) -> Project:
+        """Delete all checkpoints of a project."""
+        await rollbacks.forget_project(daemon, which.project)
+        return which
+
+    @api.post("/v1/checkpoints/{name}/forget")
+    async def forget(name: str, whose: Whose | None = None) -> dict[str, Any]:
+        """Forget one checkpoint."""
+        found = await daemon.keeper.stores.find(name, whose.agent if whose else "")
+        await daemon.keeper.stores.forget(found)
+        return to_data(found)
+
+    @api.get("/v1/checkpoints/{name}")
+    async def show(name: str, agent: str = "") -> dict[str, Any]:
+        """One checkpoint, with all that it holds."""
+        return to_data(await daemon.keeper.stores.find(name, agent))
+
+    @api.get("/v1/checkpoints/{name}/diff")
+    async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:
+        """What changed from a checkpoint to another one, or to the present."""
+        return list(await rollbacks.difference(daemon, name, other, agent))
+
+    @api.post("/v1/checkpoints/{name}/plan")
+    async def plan(name: str, how: Plan | None = None) -> dict[str, Any]:
+        """What going back would do. Nothing is changed."""
+        how = how or Plan()
+        found = await rollbacks.preview(daemon, name, how.agent, with_branch=how.with_branch)
+        facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
+        return {"agent": found.agent, "live": found.live, **facts}
+
+    @api.post("/v1/checkpoints/{name}/workspace", status_code=201)
+    async def write(name: str, whose: Whose | None = None) -> rollbacks.Written:
+        """Write a checkpoint into a new workspace. No agent is touched."""
+        return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
+
+    @api.get("/v1/agents/{agent}/changes")
+    async def changes(agent: str) -> Changes:
+        """What changed since the agent started, until now or until its last turn ended."""
+        known = daemon.board.summary(agent)
+        live = not known.state.ended
+        found = await daemon.keeper.changes(known.workspace, agent, known.started_at, now=live)
+        return Changes(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
+
+    @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
+    async def make(agent: str, wanted: Wanted, by: By) -> dict[str, Any]:
+        """Make a checkpoint of the agent's workspace under a name."""
+        made = await rollbacks.make(daemon, agent, wanted.name, wanted.note, by)
+        return {"name": made.name, "tree": made.tree, "number": made.number, "micros": made.micros}
+
+    @api.post("/v1/agents/{agent}/rollback")
+    async def roll_back(agent: str, how: GoBack, by: By) -> dict[str, Any]:
+        """Go back to a checkpoint; done when this is answered."""
+        done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), by)
+        return {
+            "checkpoint": done.checkpoint,
+            "undo": done.undo,
+            "restored": done.restored,
+            "kept": list(done.kept),
+            "session_id": done.session_id,
+            "files_only": done.files_only,
+            "commits_kept_as": done.commits_kept_as,
+        }

@@ -1,0 +1,107 @@
+"""The routes of the socket's API that are about what became of issues, and what was learned from that."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from monitors.contract.errors import UsageError
+from monitors.contract.learning import Adjustment, IssueOutcome
+from monitors.learning import Tally
+from supervisor.core.fold.summary import Summary
+from supervisor.protocol import events
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.socket.peer import By
+
+
+class Became(Asked):
+    """What a person says of an issue."""
+
+    pattern: str
+    """The issue's type."""
+    outcome: IssueOutcome
+    note: str = ""
+
+
+class Lesson(BaseModel):
+    """What was learned of one pattern."""
+
+    pattern: str
+    factor: float
+    """What its thresholds are multiplied with in tasks that are submitted now, if learning is enabled."""
+    confirmed: int
+    false_alarms: int
+    missed: int
+    """Outcomes since the last adjustment."""
+    last: Adjustment | None
+    """The adjustment that can be undone."""
+
+
+def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> None:
+    """Add the routes.
+
+    Args:
+        api: Gets them.
+        daemon: Takes outcomes in.
+        patterns: Names of what may have been missed.
+    """
+
+    @api.get("/v1/outcomes")
+    async def outcomes() -> list[Lesson]:
+        """What was learned of each pattern that anything was said of."""
+        return [_lesson(name, tally) for name, tally in sorted(daemon.board.lessons.learned.patterns.items())]
+
+    @api.post("/v1/agents/{agent}/outcomes")
+    async def say(agent: str, became: Became, by: By) -> Lesson:
+        """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
+        summary = daemon.board.summary(agent)
+        _refuse_unseen(summary, became, patterns)
+        facts = {**became.model_dump(), "by": by, "instead_of": _said_before(summary, became)}
+        await daemon.wish(agent, events.OutcomeGiven, **facts)
+        return _lesson(became.pattern, daemon.board.lessons.learned.tally(became.pattern))
+
+    @api.post("/v1/outcomes/{pattern}/undo")
+    async def undo(pattern: str, by: By) -> Lesson:
+        """Take a pattern's last adjustment back."""
+        adjustment = daemon.board.lessons.undoing(pattern)
+        made = events.PatternAdjusted(**daemon.stamp(""), adjustment=adjustment, by=by)
+        await daemon.journal.written(daemon.happened(made))
+        return _lesson(pattern, daemon.board.lessons.learned.tally(pattern))
+
+
+def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) -> None:
+    """Refuse what cannot be true: nothing is confirmed that was not raised, and nothing missed that is not looked for."""
+    missed = became.outcome is IssueOutcome.MISSED
+    known = patterns if missed else agent.issues
+    if became.pattern in known:
+        return
+    near = get_close_matches(became.pattern, known, 1)
+    what = "is no pattern" if missed else f"was not raised for agent {agent.agent}"
+    raise UsageError(
+        f"{became.pattern!r} {what}; nothing was noted.",
+        way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known) or 'none'}.",
+    )
+
+
+def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
+    """What was said before of the same pattern; refuses to count the same twice."""
+    earlier = agent.said.get(became.pattern)
+    if earlier == became.outcome:
+        raise UsageError(
+            f"{became.pattern!r} of agent {agent.agent} was said to be {earlier} before; nothing was noted.",
+            way_out="Say another outcome to replace that one.",
+        )
+    return IssueOutcome(earlier) if earlier else None
+
+
+def _lesson(pattern: str, tally: Tally) -> Lesson:
+    return Lesson(
+        pattern=pattern,
+        factor=tally.factor,
+        confirmed=tally.confirmed,
+        false_alarms=tally.false_alarms,
+        missed=tally.missed,
+        last=tally.last,
+    )

@@ -1,0 +1,110 @@
+"""Serving the API on a Unix socket, to those whom `supervisor.runtime.socket.admission` lets in.
+
+HTTP is spoken with nobody else: no protocol is made for a connection that was not looked at.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import anyio
+import uvicorn
+from fastapi import FastAPI
+
+from supervisor import __version__
+from supervisor.protocol.words import VERSION_HEADER
+from supervisor.runtime.reading.handing_over import Passing
+from supervisor.runtime.socket.admission import Admission, Arrival, House, Refusal
+
+GOODBYE_SECONDS = 2
+"""How long streams may take to end when the daemon does."""
+
+
+class Admitted(Passing):
+    """HTTP with a peer that was let in; routes find it where the address of a network peer would be."""
+
+    def __init__(self, who: tuple[str, int], **about: Any) -> None:
+        """Speak with the process of this user and number."""
+        super().__init__(**about)
+        self._who = who
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self.client = self._who
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, leaving signals to the daemon."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+async def serve(
+    api: FastAPI,
+    listening: socket.socket,
+    house: House,
+    whose: Callable[[Collection[int], int], str],
+    refused: Callable[[Refusal], object],
+    most: int,
+) -> None:
+    """Serve until cancelled; what is being answered is given a moment to end.
+
+    At the end the event loop no longer watches the socket: once its number is another's, that one would not be watched.
+
+    Args:
+        api: What answers.
+        listening: The socket.
+        house: What the look at each peer is made by.
+        whose: Says whose agent's a process is, see `Admission`.
+        refused: Told of each peer that was turned away.
+        most: How many connections may be open at once.
+    """
+    config = uvicorn.Config(
+        api,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        headers=[(VERSION_HEADER, __version__)],
+        timeout_graceful_shutdown=GOODBYE_SECONDS,
+    )
+    server = Server(config)
+    arriving = 0
+
+    async def run() -> None:
+        with anyio.CancelScope(shield=True):  # it ends by being told to, so that it can say goodbye
+            await server.serve(sockets=[])  # connections come from elsewhere
+
+    async def connect(arrival: Arrival) -> None:
+        nonlocal arriving
+        who = (arrival.user, arrival.peer.pid)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: Admitted(who, config=config, server_state=server.server_state, app_state={}), arrival.connection
+            )
+        except BaseException:
+            arrival.connection.close()
+            raise
+        finally:
+            arriving -= 1
+
+    def welcome(arrival: Arrival) -> bool:
+        nonlocal arriving
+        if len(server.server_state.connections) + arriving >= most:
+            return False
+        arriving += 1
+        tasks.start_soon(connect, arrival, name=f"connection of process {arrival.peer.pid}")
+        return True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, name="uvicorn")
+        try:
+            await Admission(listening, house, whose, refused, welcome).run()
+        finally:
+            server.should_exit = True

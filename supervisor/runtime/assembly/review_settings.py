@@ -1,0 +1,41 @@
+"""From the configuration to what the reviewer takes: apart from the other settings, which take longer to import than a review."""
+
+import os
+from collections.abc import Mapping
+
+from monitors.contract.errors import UsageError
+from monitors.review import ReviewSettings
+from monitors.review.catalogue import RuleError, rule_from
+from supervisor.config.model import Config
+from supervisor.config.paths import Places, config_home
+
+
+def review_settings(config: Config) -> ReviewSettings:
+    """What the reviewer needs to know.
+
+    Raises:
+        UsageError: A rule cannot be used, or does not do what its examples say.
+    """
+    wanted = config.reviewer
+    try:
+        rules = tuple(
+            rule_from(rule.model_dump(), f"reviewer.rules[{index}]") for index, rule in enumerate(wanted.rules)
+        )
+    except RuleError as error:
+        raise UsageError(f"{error}; nothing was started.", way_out="Mend the rule, or take it out.") from None
+    return ReviewSettings(
+        rules=rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
+    )
+
+
+def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named.
+
+    Each is named as it is given and, where links lead elsewhere, by where it is: an agent may come by either way. A program
+    that is a link into /usr is named as given only, for what it leads to may be the shell or busybox. Blocks.
+    """
+    own = (places.state, places.runtime, config_home(environ) / "chaperon")
+    programs = (*config.hooks.programs().values(), *filter(None, [config.workspaces.set_up]))
+    given = (*map(str, own), *config.plugins.files(), *config.protected_paths)
+    led_to = [path for path in map(os.path.realpath, programs) if not path.startswith("/usr/")]
+    return tuple(dict.fromkeys((*given, *map(os.path.realpath, given), *programs, *led_to)))

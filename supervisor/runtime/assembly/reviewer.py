@@ -1,0 +1,227 @@
+"""The reviewer as the daemon runs it: timed, and with an end to its patience.
+
+A reviewer is pure and quick; a plug-in may not be. Its deadline counts the processor time that it uses, not the wall
+clock: under load honest reviews take longer on the wall, and a deadline there would block honest work. One that waits
+for something uses no processor time, so there is a second deadline on the wall, far behind what load can explain.
+
+Reviewers, rules and a risk calculator may come from plugins. A whole file of them, for `plugins.reviewers`,
+`plugins.rules` and `plugins.risk`; `supervisor.testing` checks what they must keep to:
+
+    from monitors.review.verdict.risk import Risk, StandardRisk
+    from monitors.review.rules.rules import Rule
+    from monitors.contract.actions import Review
+    from supervisor.protocol.words import Decision, Severity
+
+    class Offline:
+        def review(self, action, context):
+            if action.tool != "WebFetch" and "https://" not in str(action.input):
+                return Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "It stays on this machine.")
+            return Review(Decision.BLOCK, 0.9, 0.5, Severity.HIGH, "This project is built offline.", "own.offline")
+
+    class Careful:
+        def score(self, findings, context, *, strict):
+            risk = StandardRisk().score(findings, context, strict=strict)
+            return Risk(min(risk.score * 1.2, 1.0), risk.factors, risk.worst)
+
+    def make_rules():
+        why, instead = "changes what customers use", "Ask a person to deploy."
+        return [Rule("own.deploy", ("deploy prod",), 0.8, why, instead, yes=("deploy prod",), no=("deploy test",))]
+
+    make_reviewer, make_risk = Offline, Careful
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.errors import ChaperonError
+from monitors.review import StepReviewer, make_reviewer
+from monitors.review.chain import Chain, NamedRisk
+from monitors.review.rules.rules import Rule
+from monitors.review.scene.lookups import Facts
+from monitors.review.settings import Profile
+from monitors.review.user_rules import OwnRule, OwnRules
+from supervisor.config.model import Config
+from supervisor.runtime.assembly import plugins
+from supervisor.runtime.assembly.review_settings import review_settings
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.filesystem import FileFacts
+
+DEADLINE_SECONDS = 2.0
+"""Processor seconds a review may use: ten thousand times the usual fraction of a millisecond."""
+
+
+LONGEST_SECONDS = 10.0
+"""Seconds on the wall a review may take: nothing else happens in the daemon meanwhile, so it is less than the 20 s and more that
+service managers wait for a heartbeat."""
+
+AGAIN_SECONDS = 0.1
+"""A reviewer that catches the end of its time, as `except Exception` does, is told again and again."""
+
+
+NOBODY = (0.0, 0.0)
+"""What a timer gives that nobody has set."""
+
+
+class ReviewDeadlineError(ChaperonError):
+    """A review took more time than it may; the action is blocked."""
+
+    def __init__(self, seconds: float, of: str) -> None:
+        """Say how much it may take, and of what."""
+        super().__init__(f"the review took more than {seconds:g} s {of} and was ended")
+
+
+class WatchedReviewer:
+    """Asks another reviewer, notes how long it took, and ends it when it takes too long.
+
+    Args:
+        reviewer: Does the reviewing.
+        clock: Tells the time that reviews take.
+        deadline_seconds: Processor seconds that one review may use.
+        longest_seconds: Seconds that it may take on the wall.
+    """
+
+    def __init__(
+        self,
+        reviewer: Reviewer,
+        clock: Clock,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        longest_seconds: float = LONGEST_SECONDS,
+    ) -> None:
+        self._reviewer = reviewer
+        self._clock = clock
+        self._deadline_seconds = deadline_seconds
+        self._longest_seconds = longest_seconds
+
+    def review(self, action: Action, context: Context) -> Review:
+        """Review the action.
+
+        Raises:
+            ReviewDeadlineError: It took too long. Whatever else the reviewer raises comes through as well.
+        """
+        started = self._clock.mono()
+        with deadline(self._deadline_seconds, self._longest_seconds):
+            review = self._reviewer.review(action, context)
+        return replace(review, micros=round((self._clock.mono() - started) * 1e6))
+
+
+def make_gate_reviewer(
+    config: Config, clock: Clock, *, profile: Profile = "standard", facts: Facts | None = None
+) -> WatchedReviewer:
+    """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
+
+    Args:
+        config: The user's settings and rules.
+        clock: Tells the time that reviews take.
+        profile: Where actions are judged; under `strict` nothing of this machine is looked up.
+        facts: Looks things up; in this machine's file system where None.
+
+    Raises:
+        PluginError: A plugin that the configuration names cannot be used.
+    """
+    step: Reviewer = make_step_reviewer(config, profile=profile, facts=facts)
+    more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
+    if more:
+        step = Chain([("built-in", step), *more])
+    rules = [OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules]
+    return WatchedReviewer(OwnRules(rules, step), clock)
+
+
+def make_step_reviewer(config: Config, *, profile: Profile = "standard", facts: Facts | None = None) -> StepReviewer:
+    """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
+
+    Raises:
+        PluginError: A plugin that the configuration names cannot be used.
+    """
+    wanted = config.plugins
+    settings = review_settings(config)
+    settings = replace(settings, rules=own_rules(config), profile=profile)
+    weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
+    risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
+    return make_reviewer(settings, facts or FileFacts(), risk)
+
+
+def own_rules(config: Config) -> tuple[Rule, ...]:
+    """The rules in the language of the built-in knowledge that the configuration and its plugins add.
+
+    Raises:
+        UsageError: One cannot be used.
+    """
+    added = (rule for plugin in plugins.load(plugins.RULES, config.plugins.rules) for rule in plugin.make())
+    return (*review_settings(config).rules, *added)
+
+
+def own_rule_names(config: Config) -> frozenset[str] | None:
+    """The names of all rules beside the built-in ones; None if a plugin reviews, which may name any. Raises like `own_rules`."""
+    if config.plugins.reviewers:
+        return None
+    return frozenset((*(rule.name for rule in config.rules), *(rule.name for rule in own_rules(config))))
+
+
+class _Timer:
+    """The signals by which a deadline is told: this process's, so there is one of these."""
+
+    def __init__(self) -> None:
+        self._seconds = self._longest_seconds = 0.0
+        self._running = self._ours = False
+        self._others = NOBODY
+
+    def start(self, seconds: float, longest_seconds: float) -> dict[int, Any]:
+        """Start; returns whom the signals went to, where they are to go there again."""
+        self._others = signal.getitimer(signal.ITIMER_REAL)
+        before = self._take()
+        self._seconds, self._longest_seconds, self._running = seconds, longest_seconds, True
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, longest_seconds, AGAIN_SECONDS)
+        return before
+
+    def stop(self, before: dict[int, Any]) -> None:
+        """Stop; the clock's timer is given back to whoever had it, as a test's time limit may."""
+        self._running = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, *self._others)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def _take(self) -> dict[int, Any]:
+        """Have the signals come here. Where nobody has set the clock they stay here: to change that takes 30 microseconds."""
+        if self._ours and self._others == NOBODY:
+            return {}
+        before: dict[int, Any] = {n: signal.signal(n, self._expired) for n in (signal.SIGVTALRM, signal.SIGALRM)}
+        self._ours = self._others == NOBODY
+        return {} if self._ours else before
+
+    def _expired(self, number: int, _frame: FrameType | None) -> None:
+        if not self._running:
+            return
+        if number == signal.SIGVTALRM:
+            raise ReviewDeadlineError(self._seconds, "of processor time")
+        raise ReviewDeadlineError(self._longest_seconds, "on the clock")
+
+
+_timer = _Timer()
+
+
+@contextmanager
+def deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
+    """Raise ReviewDeadlineError inside the block once it has used so much processor time, or taken so long.
+
+    Signals are handled by the main thread alone; elsewhere, as in tests, there is no deadline.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = _timer.start(seconds, longest_seconds)
+    try:
+        try:
+            yield
+        finally:
+            _timer.stop(before)
+    except ReviewDeadlineError:
+        _timer.stop(before)  # once more: it can fall into the very moment in which the timers are being stopped
+        raise

@@ -1,0 +1,201 @@
+"""From the configuration, which is what a user writes, to the settings that the pure parts take."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from checkpoints.choose import SafeCriteria
+from checkpoints.retention import RetentionPolicy
+from interventions.approval import ApprovalSettings
+from interventions.ladders import LADDERS
+from interventions.settings import InterventionSettings
+from interventions.texts import fields as texts
+from monitors.contract.errors import UsageError
+from monitors.contract.words import Severity
+from monitors.detectors import DetectorSettings
+from monitors.sensitivity import PatternSettings
+from supervisor.config.environment import agent_environment
+from supervisor.config.model import Config
+from supervisor.config.paths import Places, config_home, data_home, home
+from supervisor.config.yaml_tree import YamlError, parse
+from supervisor.core.decisions.decide import SessionSettings
+from supervisor.core.decisions.restart import RetrySettings
+from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.fold.checkpoints import CaptureRules
+from supervisor.core.limits import LimitSettings
+from supervisor.protocol.prices import Price
+from supervisor.runtime.assembly.review_settings import protected_paths
+from supervisor.runtime.checkpointing.worktrees import WorktreeRules
+from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
+
+
+def session_settings(config: Config, places: Places, environ: Mapping[str, str]) -> SessionSettings:
+    """What a session needs to know."""
+    stop = config.stop
+    return SessionSettings(
+        ladder=Ladder(
+            interrupt_seconds=stop.interrupt_seconds,
+            end_of_input_seconds=stop.end_of_input_seconds,
+            terminate_seconds=stop.terminate_seconds,
+            hard_stop=config.interventions.hard_stop,
+        ),
+        home=str(home(environ)),
+        protected=protected_paths(config, places, environ),
+        hurry=config.reviewer.review_mode == "async",
+        approval=ApprovalSettings(**config.approval.model_dump()),
+        limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
+        prices={each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices},
+        captures=capture_rules(config),
+        retries=RetrySettings(config.interventions.max_retries),
+    )
+
+
+def capture_rules(config: Config) -> CaptureRules:
+    """When checkpoints are made by themselves, and which are worth going back to."""
+    rollback = config.interventions.checkpoint_rollback
+    safe = rollback.safe_checkpoint_criteria
+    return CaptureRules(
+        enabled=config.checkpoints.enabled,
+        safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
+        serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
+        before_unattended=config.checkpoints.before_autopilot,
+        spacing_seconds=config.checkpoints.spacing_seconds,
+    )
+
+
+def retention(config: Config) -> RetentionPolicy:
+    """Which checkpoints stay."""
+    kept = config.checkpoints
+    return RetentionPolicy(
+        max_count=kept.max_count,
+        max_age_days=kept.max_age_days,
+        checkpoint_retention_minutes=config.interventions.checkpoint_rollback.checkpoint_retention_minutes,
+        quota_bytes=kept.quota_mb * 2**20,
+    )
+
+
+def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -> WorktreeRules:
+    """Where the workspaces of agents are made, and what becomes of them.
+
+    Not below the state directory, which no agent may touch; and each daemon's apart, since what no agent of its own works
+    in is removed.
+    """
+    wanted = config.workspaces
+    folder = Path(wanted.folder) if wanted.folder else data_home(environ) / "chaperon" / "workspaces"
+    return WorktreeRules(
+        folder / sha256(os.fsencode(places.state)).hexdigest()[:8],
+        wanted.set_up,
+        wanted.set_up_seconds,
+        wanted.at_end,
+        remove_stopped=config.interventions.emergency_stop.auto_cleanup,
+        environment=agent_environment(environ, config.agent.environment),
+    )
+
+
+def off_limits(places: Places, environ: Mapping[str, str]) -> dict[str, str]:
+    """What no workspace may be or hold: the user's home directory, and what chaperon itself has, by path and by where that is. Blocks."""
+    given = {
+        str(home(environ)): "your home directory",
+        str(places.state): "chaperon's own state",
+        str(places.runtime): "chaperon's own socket",
+        str(config_home(environ) / "chaperon"): "chaperon's own configuration",
+        "/etc/chaperon": "chaperon's own configuration",
+    }
+    return {each: what for path, what in given.items() for each in (path, os.path.realpath(path))}
+
+
+def channels(config: Config) -> list[ChannelSettings]:
+    """The channels by which people are told; the stop's own are told of every stop."""
+    told_of_stops = config.interventions.emergency_stop.notification_channels
+    return [
+        ChannelSettings(
+            name=each.name,
+            send=ByJournal() if each.url.startswith("journal:") else ByApprise(each.url),
+            min_severity=Severity(each.min_severity),
+            stops=each.name in told_of_stops,
+            approvals=each.approvals,
+            group_seconds=each.group_seconds,
+        )
+        for each in config.notify.channels
+    ]
+
+
+_INTERVENTIONS = TypeAdapter(InterventionSettings)
+
+
+def controller_settings(config: Config) -> InterventionSettings:
+    """What the controller of interventions needs to know: the section's keys are its fields.
+
+    Raises:
+        UsageError: The file of custom prompts cannot be read, or its texts cannot be used.
+    """
+    wanted = config.interventions
+    path, prompts = wanted.soft_correction.custom_prompts_path, dict[str, tuple[str, ...]]()
+    if path is not None:
+        types = None if config.plugins.detectors else (*LADDERS, *pattern_names(detector_settings(config)))
+        prompts = custom_prompts(path, types)
+    return _INTERVENTIONS.validate_python({**wanted.model_dump(), "custom_prompts": prompts})
+
+
+def custom_prompts(path: str, types: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """The user's texts by issue type, checked.
+
+    Args:
+        path: The file.
+        types: The issue types that there are; None if detectors of plugins may raise others.
+
+    Raises:
+        UsageError: The file cannot be read, is no YAML, or a text in it cannot be used.
+    """
+    try:
+        return texts.load(parse(Path(path).read_text(encoding="utf-8")).value, types)
+    except (OSError, UnicodeDecodeError, YamlError) as error:
+        raise UsageError(
+            f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
+            way_out="Mend the file, or take interventions.kinds.soft_correction.custom_prompts_path out of the configuration.",
+        ) from None
+
+
+def detector_settings(config: Config) -> DetectorSettings:
+    """What the detectors need to know.
+
+    Raises:
+        UsageError: A pattern is enabled that there is none of.
+    """
+    wanted = config.patterns
+    own = wanted.model_dump(exclude={"enabled_patterns", "custom_patterns"})
+    own["no_progress"] |= config.progress.model_dump()
+    own["custom"] = [each.model_dump() for each in wanted.custom_patterns]
+    settings = _DETECTORS.validate_python(own)
+    return settings if "all" in wanted.enabled_patterns else _only(settings, wanted.enabled_patterns)
+
+
+_DETECTORS = TypeAdapter(DetectorSettings)
+
+
+def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:
+    """The names of all patterns, the user's own among them."""
+    built_in = (each.name for each in fields(settings) if isinstance(getattr(settings, each.name), PatternSettings))
+    return (*built_in, *(each.name for each in settings.custom))
+
+
+def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
+    """The same with every other pattern switched off."""
+    names = pattern_names(settings)
+    for name in enabled:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            raise UsageError(
+                f"patterns.enabled_patterns names {name!r}, which there is none of; nothing was started.",
+                way_out=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}.",
+            )
+    custom = tuple(each for each in settings.custom if each.name in enabled)
+    unwanted = set(pattern_names(replace(settings, custom=()))) - set(enabled)
+    off: dict[str, Any] = {name: replace(getattr(settings, name), enabled=False) for name in unwanted}
+    return replace(settings, custom=custom, **off)

@@ -1,0 +1,168 @@
+"""Checkpoints that sessions ask for: made and gone back to beside all that the agents do, and what came of it is told."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from monitors.contract.actions import Review
+from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.words import Severity
+from monitors.review.prediction import in_changes
+from monitors.review.verdict.grounds import Shaken, shaken
+from supervisor.protocol import events
+from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
+from supervisor.runtime.checkpointing.keeper import Keeper, NeedlessError, Restored
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.filesystem import FileFacts
+from supervisor.runtime.log import log
+
+
+class Checkpointing:
+    """Performs captures and restores. Neither holds up an agent's other commands: a stop goes through while a disk hangs.
+
+    Args:
+        keeper: Does the work.
+        clock: Tells the time that events carry.
+        tasks: Where the work lives.
+        happened: Is told each outcome.
+        fault: Notes an incident: the agent, the incident's type, a sentence, how severe, and the way out.
+        beside: The other live agents that work in an agent's workspace: their files must not be set back under them.
+    """
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        clock: Clock,
+        tasks: TaskGroup,
+        happened: Callable[[events.AnyEvent], object],
+        fault: Callable[[str, str, str, Severity, str], object],
+        beside: Callable[[str], set[str]],
+    ) -> None:
+        self._keeper = keeper
+        self._clock = clock
+        self._tasks = tasks
+        self._happened = happened
+        self._fault = fault
+        self._beside = beside
+        self._told_of: set[str] = set()
+        self._unwatched: set[str] = set()
+        """Workspaces of which it was told that they cannot be watched."""
+        self._restoring: set[str] = set()
+
+    def capture(self, agent: str, wanted: Capture) -> None:
+        """Have a checkpoint made; `CheckpointMade` or `CaptureFailed` follows."""
+        self._tasks.start_soon(self.make, agent, wanted, name=f"capture {wanted.key} of {agent}")
+
+    def restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
+        """Have a checkpoint's files restored; `CheckpointRestored` or `RestoreFailed` follows, once where it is asked again meanwhile."""
+        if wanted.intervention not in self._restoring:
+            self._restoring.add(wanted.intervention)
+            self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
+
+    def look(self, agent: str, wanted: LookAtChanges) -> None:
+        """Look what changed: at once for a call that is about to run; beside all else, and told of, for one that has."""
+        if wanted.review is None:
+            self._keeper.pass_over_changes(wanted.workspace)
+        else:
+            self._tasks.start_soon(self._compare, agent, wanted, wanted.review, name=f"look at changes of {agent}")
+
+    def look_again(self, agent: str, wanted: LookAtGrounds) -> None:
+        """Look whether what a review rests on still holds, beside all else."""
+        self._tasks.start_soon(self._look_again, agent, wanted, name=f"look at the grounds of {agent}")
+
+    async def _look_again(self, agent: str, wanted: LookAtGrounds) -> None:
+        def look() -> Shaken:
+            return shaken(wanted.review, wanted.given, FileFacts(), succeeded=wanted.succeeded)
+
+        found = await anyio.to_thread.run_sync(look)
+        if found:
+            facts = {"scripts": found.scripts, "elsewhere": found.elsewhere}
+            self._tell(agent, events.GroundsShaken, tool_use_id=wanted.tool_use_id, **facts)
+
+    async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
+        """Tell of changes that the review did not foretell; of none where another agent works in that workspace."""
+        changed = await self._keeper.changed(wanted.workspace)
+        if in_changes(review, changed) and not self._beside(agent):
+            stamp: dict[str, Any] = {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+            self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
+
+    async def make(self, agent: str, wanted: Capture) -> None:
+        """Make a checkpoint; returns once the outcome is told."""
+        started = self._clock.mono()
+        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
+        try:
+            made = await self._keeper.capture(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
+            if not isinstance(error, ChaperonError):
+                log.exception("the capture %s of %s failed", wanted.key, agent)
+            if not isinstance(error, UsageError):  # a name that is taken is told to whoever chose it
+                self._not_captured(agent, wanted, error)
+            self._tell(agent, events.CaptureFailed, **about, error=str(error))
+            return
+        self._told_of.discard(wanted.workspace)
+        self._look_whether_watched(agent, wanted.workspace)
+        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
+        micros = round((self._clock.mono() - started) * 1e6)
+        self._tell(agent, events.CheckpointMade, **about, **facts, micros=micros)
+
+    def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
+        """Tell a person once that a workspace cannot be captured, until it can be again."""
+        if wanted.workspace not in self._told_of:
+            self._told_of.add(wanted.workspace)
+            what = f"The workspace {wanted.workspace} of agent {agent} could not be captured: {error}"
+            way_out = "Actions that could not be undone are blocked meanwhile."
+            self._fault(agent, "capture_failed", what, Severity.HIGH, way_out)
+
+    def _look_whether_watched(self, agent: str, workspace: str) -> None:
+        """Tell a person that captures are slow, and why: once for all workspaces of which that is so, for they have one cause."""
+        problem = self._keeper.unwatched(workspace)
+        if not problem or workspace in self._unwatched:
+            return
+        self._unwatched.add(workspace)
+        what = f"Changes in the workspace {workspace} of agent {agent} cannot be watched. {problem}"
+        if len(self._unwatched) > 1:
+            log.warning("%s", what)
+            return
+        way_out = "Start chaperon again once that is mended. If other workspaces follow, the log names them."
+        self._fault(agent, "workspace_unwatched", what, Severity.MEDIUM, way_out)
+
+    async def _restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
+        which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}
+        try:
+            self._refuse_company(agent)
+            done = await self._keeper.roll_back(agent, wanted)
+        except Exception as error:  # noqa: BLE001 - whatever failed, the agent stands still until it is told
+            if not isinstance(error, ChaperonError):
+                log.exception("the restore of %s for %s failed", wanted.checkpoint, agent)
+            needless = isinstance(error, NeedlessError)
+            self._tell(agent, events.RestoreFailed, **which, error=str(error), needless=needless)
+        else:
+            self._tell(agent, events.CheckpointRestored, **which, **_restored(agent, wanted, done))
+        finally:
+            self._restoring.discard(wanted.intervention)
+
+    def _refuse_company(self, agent: str) -> None:
+        if others := self._beside(agent):
+            raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
+
+    def _tell(self, agent: str, kind: type[events.AnyEvent], **facts: Any) -> None:
+        self._happened(kind(agent=agent, at=self._clock.wall(), mono=self._clock.mono(), **facts))
+
+
+def _restored(agent: str, wanted: RestoreCheckpoint, done: Restored) -> dict[str, Any]:
+    """What came of it, and where the conversation goes on."""
+    facts: dict[str, Any] = {
+        "undo": done.undo,
+        "restored": done.restored,
+        "kept": done.kept,
+        "commits_kept_as": done.commits_kept_as,
+    }
+    if wanted.files_only:
+        return {**facts, "files_only": True, "session_id": ""}
+    position = done.target.facts.position
+    fresh = wanted.fresh or done.target.facts.agent != agent
+    resume = {} if fresh else {"resume_session": position.session_id, "resume_at": position.message_uuid}
+    return {**facts, **resume, "session_id": str(uuid4())}

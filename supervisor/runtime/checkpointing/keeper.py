@@ -1,0 +1,450 @@
+"""The keeper of checkpoints: one capturer per workspace, blocking work in threads.
+
+    capture ─┐
+    plan ────┤  one at a time per workspace, first come first served; workspaces do not wait for one another
+    restore ─┘
+
+What goes wrong comes out as a `ChaperonError`; nothing here decides.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+import pygit2
+
+from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
+from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
+from checkpoints.restore.plan import compare
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.restore_journal import interrupted
+from checkpoints.store.store import Store
+from checkpoints.workspace import repository
+from checkpoints.workspace.capture import Capturer, CaptureSettings, ScrubReport
+from checkpoints.workspace.notes import NoteQueues
+from checkpoints.workspace.watch import Watcher
+from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.tasks import Task
+from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.moments import RunMoment
+from supervisor.runtime.checkpointing.keyed_locks import KeyedLocks
+from supervisor.runtime.checkpointing.stores import Stores
+from supervisor.runtime.clock import Clock
+
+T = TypeVar("T")
+
+CAPTURE_SECONDS = 300.0
+"""How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files on a disk
+that others kept busy took 128 s, so what takes longer hangs on it."""
+
+CLOSE_SECONDS = 30.0
+"""How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
+one that a hung disk keeps from ending is completed by the next start."""
+
+CLOSE_LOOK_SECONDS = 0.02
+"""Between two looks whether it has ended."""
+
+MOST_CHANGED = 200
+"""Changed files that are told of one call: as many paths as a review lists."""
+
+
+class NeedlessError(ChaperonError):
+    """A rollback that nobody asked for would change no file, and was not done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What going back came to."""
+
+    target: Checkpoint
+    undo: str
+    """The checkpoint of what was there before."""
+    restored: int
+    kept: tuple[str, ...]
+    commits_kept_as: str = ""
+    """The ref that holds the branch's former tip, where the branch was moved."""
+
+
+@dataclass(slots=True)
+class Place:
+    """One workspace that is watched."""
+
+    capturer: Capturer
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    working: bool = False
+    """Whether a thread is at work, be it that nobody waits for it any more."""
+    used_at: float = 0.0
+    scrubbed_at: float = 0.0
+
+    @property
+    def store(self) -> Store:
+        """Where its checkpoints are."""
+        return self.capturer.store
+
+    @contextmanager
+    def at_work(self) -> Iterator[Capturer]:
+        """Note that a thread is at work; called in that thread."""
+        self.working = True
+        try:
+            yield self.capturer
+        finally:
+            self.working = False
+
+
+class Keeper:
+    """Makes, lists and goes back to checkpoints.
+
+    Args:
+        folder: The directory that has one store per project.
+        settings: What is captured.
+        clock: Tells the time that checkpoints carry.
+    """
+
+    def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock) -> None:
+        self.stores = Stores(folder)
+        self.places: dict[str, Place] = {}
+        """By workspace."""
+        self.tidied_at: dict[Path, float] = {}
+        """When each store was last looked after, on the clock that never goes back."""
+        self.over_quota: set[Path] = set()
+        """Stores that are larger than they may be, and of which that was told."""
+        self._settings = settings
+        self._clock = clock
+        self._opening = KeyedLocks()
+        self._queues = NoteQueues()
+        self._claimed: set[tuple[Path, str]] = set()
+        """Names of checkpoints that are being made, each with the folder of its store."""
+
+    # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def capture(self, agent: str, wanted: Capture) -> Checkpoint:
+        """Make the present a checkpoint; it is durable when this returns.
+
+        Raises:
+            ChaperonError: It could not be made, and why; nothing was announced.
+        """
+        facts = self._facts(agent, Reason(wanted.reason), wanted.task, wanted.moment)
+        facts = replace(facts, name=wanted.name, note=wanted.note, key=wanted.key)
+        place = await self.place(wanted.workspace)
+
+        def work() -> Checkpoint:
+            with place.at_work() as capturer:
+                return _made_before(capturer, facts) or capturer.capture(facts)
+
+        with self._patience(wanted.workspace):
+            return await self._at(place, work, abandon=True)
+
+    async def roll_back(self, agent: str, wanted: RestoreCheckpoint) -> Restored:
+        """Bring the files back; nothing may write in the workspace meanwhile. Asked twice, it is done once.
+
+        Raises:
+            ChaperonError: It was not done, and why; the sentence says how the workspace was left.
+        """
+        place = await self.place(wanted.workspace)
+        facts = replace(
+            self._facts(agent, Reason.UNDO, wanted.task, wanted.moment),
+            name=f"before-{wanted.intervention}",
+            frozen=True,
+        )
+
+        def work() -> Restored:
+            with place.at_work() as capturer:
+                return _roll_back(capturer, wanted, facts)
+
+        return await self._at(place, work, abandon=True)
+
+    async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
+        """Write the files of a checkpoint into another workspace of its project, in which nobody works.
+
+        Returns:
+            The paths that could not be written, each with the reason.
+
+        Raises:
+            ChaperonError: It was not done, and why.
+        """
+        place = await self.place(workspace)
+
+        def work() -> tuple[str, ...]:
+            with place.at_work() as capturer:
+                restorer = Restorer(capturer)
+                plan = restorer.plan(target, Facts(Reason.UNDO, self._clock.wall()), elsewhere=True)
+                result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+                capturer.store.drop([plan.undo.name])
+                return _told(result.kept)
+
+        return await self._at(place, work)
+
+    async def preview(self, workspace: str, checkpoint: str, *, with_branch: bool = False) -> RestorePlan:
+        """Say what going back would do; the present is captured for it and forgotten again.
+
+        Args:
+            workspace: Which.
+            checkpoint: The target's name.
+            with_branch: Whether the branch is to move back as well.
+
+        Raises:
+            ChaperonError: It cannot be said.
+        """
+        place = await self.place(workspace)
+
+        def work() -> RestorePlan:
+            with place.at_work() as capturer:
+                target = capturer.store.find(checkpoint)
+                plan = Restorer(capturer).plan(
+                    target, Facts(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
+                )
+                capturer.store.drop([plan.undo.name])
+                return plan
+
+        return await self._at(place, work)
+
+    async def changed_since_start(self, workspace: str, agent: str, since: float) -> list[str]:
+        """Return the paths that are not as in the first checkpoint of an agent, each with what became of it.
+
+        Args:
+            workspace: Where the agent worked.
+            agent: Whose checkpoints.
+            since: When it started, as Unix time in seconds: a name may have been used before.
+
+        Raises:
+            ChaperonError: They cannot be said, and why.
+        """
+        return [f"{each.path} ({each.change})" for each in await self.changes(workspace, agent, since, now=True)]
+
+    async def changes(self, workspace: str, agent: str, since: float, *, now: bool) -> tuple[Difference, ...]:
+        """Return what changed since the first checkpoint of an agent; arguments and errors as for `changed_since_start`.
+
+        Args:
+            workspace: Where the agent worked.
+            agent: Whose checkpoints.
+            since: When it started.
+            now: Whether up to the present; otherwise up to the agent's last checkpoint, which the end of each turn makes.
+        """
+        place = await self.place(workspace)
+
+        def work() -> tuple[Difference, ...]:
+            with place.at_work() as capturer:
+                store = capturer.store
+                own = [
+                    one for one in store.of_workspace(workspace) if one.facts.agent == agent and one.facts.at >= since
+                ]
+                if not own:
+                    raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
+                if not now:
+                    return compare(store, own[0], own[-1])
+                present = capturer.capture(Facts(Reason.UNDO, self._clock.wall(), agent))
+                changes = compare(store, own[0], present)
+                store.drop([present.name])
+                return changes
+
+        return await self._at(place, work)
+
+    async def scrub(self, place: Place) -> ScrubReport:
+        """Compare every file of a workspace with what is believed; raises like `capture`."""
+
+        def work() -> ScrubReport:
+            with place.at_work() as capturer:
+                return capturer.scrub()
+
+        place.scrubbed_at = self._clock.mono()
+        return await self._at(place, work)
+
+    @asynccontextmanager
+    async def naming(self, workspace: str, name: str) -> AsyncIterator[None]:
+        """Hold a name while its checkpoint is made, so that of several who ask for it at once one gets it.
+
+        Raises:
+            UsageError: The name is taken in this workspace's store, is being taken by another, or cannot be one.
+        """
+        place = await self.place(workspace)
+        claim = (place.store.folder, name)
+        if claim in self._claimed:
+            raise UsageError(
+                f"A checkpoint {name!r} is being made for somebody else; none was made for this request.",
+                way_out="Choose another name.",
+            )
+        self._claimed.add(claim)  # before the look: whoever comes between the two would find the name free
+        try:
+            await self.stores.in_thread(lambda: place.store.check_name(name))
+            yield
+        finally:
+            self._claimed.discard(claim)
+
+    # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def place(self, workspace: str) -> Place:
+        """Begin to watch a workspace, where it is not watched yet.
+
+        Raises:
+            ChaperonError: There is no folder, or its store cannot be opened.
+        """
+        if workspace in self.places:
+            return self.places[workspace]
+        store = await self.stores.of(await self.stores.in_thread(lambda: repository.project_of(Path(workspace))))
+        async with self._opening.of(workspace):
+            if workspace not in self.places:
+                capturer = await self.stores.in_thread(
+                    lambda: Capturer(store, Path(workspace), self._settings, self._queues)
+                )
+                self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
+            return self.places[workspace]
+
+    async def forget_project(self, project: str) -> None:
+        """Delete all checkpoints of a project, in whose workspaces nobody works; raises like `Stores.delete`."""
+        for workspace, place in list(self.places.items()):
+            if str(place.store.project) == project:
+                await self.release(workspace)
+        await self.stores.delete(project)
+
+    def pass_over_changes(self, workspace: str) -> None:
+        """Have `changed` tell of what changes from now on.
+
+        An answer to the CLI waits for it, so it is done in the loop: some 20 microseconds, where another thread takes half a
+        millisecond. However much other workspaces change, it is bounded.
+        """
+        if place := self.places.get(workspace):
+            place.capturer.watcher.pass_over()
+
+    async def changed(self, workspace: str) -> list[str]:
+        """Return the files of a watched workspace that changed since the last call and are there now, at most `MOST_CHANGED`."""
+        place = self.places.get(workspace)
+        if place is None:
+            return []
+        return await anyio.to_thread.run_sync(_changed_files, place.capturer.watcher, workspace)
+
+    def operations(self, workspace: str) -> int:
+        """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.operations if place else 0
+
+    def unwatched(self, workspace: str) -> str:
+        """Why every capture of a workspace has to read all of it; empty where changes are told of."""
+        place = self.places.get(workspace)
+        return place.capturer.watcher.problem if place else ""
+
+    async def complete_interrupted(self) -> list[str]:
+        """Complete or return every restore that a crash cut; call it before any agent's commands are performed.
+
+        Returns:
+            What could not be, as sentences.
+        """
+        problems = []
+        for folder in await self.stores.interrupted():
+            try:
+                store = await self.stores.open(folder)
+                for workspace in await self.stores.in_thread(lambda store=store: interrupted(store)):  # type: ignore[misc]
+                    place = await self.place(workspace)
+                    await self._at(place, Restorer(place.capturer).recover)
+            except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
+                problems.append(f"A rollback that was cut short could not be completed: {error}")
+        return problems
+
+    async def release(self, workspace: str) -> None:
+        """Watch a workspace no longer; what is under way there is completed first."""
+        place = self.places.get(workspace)
+        if place is None:
+            return
+        async with place.lock:
+            if self.places.get(workspace) is place and not place.working:
+                del self.places[workspace]
+                await self.stores.in_thread(place.capturer.close)
+
+    async def close(self) -> None:
+        """Write everything to its own place and let go of the stores. What a thread still works on is left to it."""
+        with anyio.CancelScope(shield=True):
+            for _ in range(round(CLOSE_SECONDS / CLOSE_LOOK_SECONDS)):
+                if not any(place.working for place in self.places.values()):
+                    break
+                await anyio.sleep(CLOSE_LOOK_SECONDS)
+            for workspace in list(self.places):
+                await self.release(workspace)
+            for store in list(self.stores.opened.values()):
+                if all(place.store is not store for place in self.places.values()):
+                    await self.stores.close(store)
+            self.stores.opened.clear()
+
+    # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _at(self, place: Place, work: Callable[[], T], *, abandon: bool = False) -> T:
+        async with place.lock:
+            if place.working:
+                raise CheckpointError(
+                    f"Work on {place.capturer.workspace} that was given up still hangs; nothing was done.",
+                    way_out="Look whether its disk answers.",
+                )
+            place.used_at = self._clock.mono()
+            try:
+                return await anyio.to_thread.run_sync(work, limiter=self.stores.threads, abandon_on_cancel=abandon)
+            except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+                raise CheckpointError(f"{type(error).__name__}: {error}") from error
+            finally:
+                place.used_at = self._clock.mono()
+
+    @contextmanager
+    def _patience(self, workspace: str) -> Iterator[None]:
+        try:
+            with anyio.fail_after(CAPTURE_SECONDS):
+                yield
+        except TimeoutError:
+            raise CheckpointError(
+                f"The capture of {workspace} took longer than {CAPTURE_SECONDS:g} s and was given up."
+            ) from None
+
+    def _facts(self, agent: str, reason: Reason, task: Task, moment: RunMoment) -> Facts:
+        return Facts(
+            reason,
+            self._clock.wall(),
+            agent,
+            position=Position(moment.session_id, moment.message_uuid),
+            context=Context(task.goals, task.constraints, task.limits),
+            task_states={task.id: moment.state},
+            agent_states={agent: moment.state},
+            seq=moment.seq,
+            health=Health(moment.success_rate, moment.seconds_without_errors),
+        )
+
+
+def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:
+    """Return the checkpoint that was made for this very request before a crash kept us from saying so."""
+    found = capturer.store.ledger.get(facts.name) if facts.name else None
+    same = found is not None and (found.facts.agent, found.facts.key) == (facts.agent, facts.key)
+    return found if same else None
+
+
+def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> Restored:
+    """Plan and restore. Where an earlier attempt was cut off behind its end, nothing is left to do, and its undo counts."""
+    restorer, store = Restorer(capturer), capturer.store
+    restorer.recover()
+    target, earlier = store.find(wanted.checkpoint), store.ledger.get(facts.name)
+    if earlier is not None:
+        facts = replace(facts, name=f"{facts.name}-{store.ledger.next_number}")
+    plan = restorer.plan(target, facts)
+    if not (plan.changes or wanted.needless or earlier):
+        store.drop([plan.undo.name])
+        raise NeedlessError(f"no file has changed since {target.name}")
+    undo = earlier if earlier is not None and not plan.changes else plan.undo
+    try:
+        result = restorer.restore(
+            plan, confirmed=True, unusual_confirmed=wanted.unusual, with_branch=wanted.with_branch
+        )
+    except (RestoreRefusedError, StoreFullError):
+        store.drop([plan.undo.name])
+        raise
+    if earlier is not None:
+        store.drop([(plan.undo if undo is earlier else earlier).name])
+    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept), result.branch_kept_as)
+
+
+def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
+    return tuple(f"{one.path}: {one.why}" for one in kept)
+
+
+def _changed_files(watcher: Watcher, workspace: str) -> list[str]:
+    """What is still a file: an editor's temporary ones and folders that had to be made say nothing."""
+    paths = sorted(Path(workspace, os.fsdecode(path)) for path in watcher.look())
+    return [str(path) for path in paths if path.is_file()][:MOST_CHANGED]

@@ -1,0 +1,12 @@
+"""The daemon, and the runner that performs what the core of one agent commands.
+
+aftermath     what an agent that was stopped left behind
+daemon        the daemon
+exposition    the metrics as text, with what files say
+hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
+metric_table  the names of all metrics
+metrics       what the daemon counts, as Prometheus reads it
+runner        one agent's hands
+submission    a task as somebody hands it in, and whether it can be taken
+timers        named timers
+"""

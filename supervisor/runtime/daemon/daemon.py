@@ -1,0 +1,631 @@
+"""The daemon: every event goes through it once, and all that people ask of agents.
+
+`happened` is the one entrance: an event is journalled, its session decides, the decisions are journalled behind it,
+and the commands go to the agent's runner, which performs them once the journal has what led to them.
+"""
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from interventions.decisions import Incident
+from interventions.texts.fields import cut
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
+from monitors.contract.words import Severity
+from supervisor.core.board import Board
+from supervisor.core.decisions.adoption import FIRST, Found, Todo
+from supervisor.core.decisions.lifecycle import asked
+from supervisor.core.decisions.validation import refuse_illegal
+from supervisor.core.fold.history import subject_of
+from supervisor.core.fold.summary import Summary
+from supervisor.core.session import Session
+from supervisor.core.states import TABLE, Step
+from supervisor.protocol import events
+from supervisor.protocol.commands import Command, Record
+from supervisor.protocol.identity import Identity
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.checkpointing.captures import Checkpointing
+from supervisor.runtime.checkpointing.keeper import Keeper
+from supervisor.runtime.checkpointing.milestones import after_task
+from supervisor.runtime.checkpointing.worktrees import Worktrees
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.aftermath import Aftermaths
+from supervisor.runtime.daemon.hooks import Hooks
+from supervisor.runtime.daemon.metrics import Metrics
+from supervisor.runtime.daemon.runner import Batch, Runner, Tools
+from supervisor.runtime.daemon.submission import Defaults, Submission
+from supervisor.runtime.exporters.delivery import Exporting
+from supervisor.runtime.incidents.feed import IncidentFeed
+from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
+from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
+from supervisor.runtime.log import log
+from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes.adoption import Adopted, Finding, find
+from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
+from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
+from supervisor.runtime.socket.admission import Refusal
+from supervisor.runtime.socket.refusals import Refusals
+
+E = TypeVar("E", bound=events.AnyEvent)
+
+REPORT_SECONDS = 5.0
+"""How long the end may wait for an incident to be written: a line takes milliseconds."""
+
+PUT_DOWN_SECONDS = 15.0
+"""How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
+is under way comes first."""
+
+STRANGER_SECONDS = 0.05
+"""Between two looks whether an agent that nobody knows has gone: its shim writes down the end within milliseconds."""
+
+RETRY_SECONDS = 1.0
+"""Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
+
+
+class UnavailableError(ChaperonError):
+    """The daemon cannot do it now."""
+
+
+class Daemon:
+    """Watches over agents for as long as its task group lives.
+
+    Args:
+        board: All agents, as rebuilt from the journal.
+        journal: Where every event goes first.
+        incidents: What is worth a person's eye.
+        launcher: Starts agents.
+        keeper: Makes checkpoints and goes back to them.
+        worktrees: Makes workspaces for agents that do not work in place.
+        clock: Tells the time that events carry.
+        tasks: Where runners live.
+        defaults: What holds for tasks that do not say otherwise.
+        metrics: Counts every event.
+        channels: By which people are told of incidents.
+        hooks: The user's scripts for what happens.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        journal: Journal,
+        incidents: IncidentFeed,
+        launcher: ProcessLauncher,
+        keeper: Keeper,
+        worktrees: Worktrees,
+        clock: Clock,
+        tasks: TaskGroup,
+        defaults: Defaults | None = None,
+        metrics: Metrics | None = None,
+        channels: Sequence[ChannelSettings] = (),
+        hooks: Hooks | None = None,
+    ) -> None:
+        self.metrics = metrics or Metrics()
+        self.notifications = Notifications(channels, self.fault, self._count_message, self._about)
+        self.hooks = hooks or Hooks({}, 0.0, {}, board.summaries)
+        self.board = board
+        self.journal = journal
+        self.incidents = incidents
+        self.adopted = Adopted()
+        self.ending = False
+        """Whether no new task is taken any more."""
+        self.answering = anyio.Event()
+        """Set once the socket is answered, which is the last thing that a start makes."""
+        self.exporting: list[Exporting] = []
+        """What sends the journal to other systems, for looking only."""
+        self.keeper = keeper
+        self.worktrees = worktrees
+        self._defaults = defaults or Defaults()
+        self._silent: set[str] = set()
+        self._submitting: set[str] = set()
+        """Names of agents whose tasks are being taken."""
+        self._launcher = launcher
+        self._clock = clock
+        self._tasks = tasks
+        self._runners: dict[str, Runner] = {}
+        self.checkpointing = Checkpointing(keeper, clock, tasks, self.happened, self.fault, self.beside)
+        self._aftermaths = Aftermaths(board, keeper, journal, incidents, self.happened, self.stamp, launcher.directory)
+        self._tools = Tools(
+            journal=journal,
+            incidents=incidents,
+            launcher=launcher,
+            clock=clock,
+            happened=self.happened,
+            capture=self.checkpointing.capture,
+            look=self.checkpointing.look,
+            look_again=self.checkpointing.look_again,
+            restore=self.checkpointing.restore,
+            fault=self.fault,
+            answers_due=self._answers_due,
+            reattached=self._reattached,
+        )
+        self._refusals = Refusals(self.fault, self._count_refusal, clock.mono)
+
+    # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def happened(self, event: events.AnyEvent) -> int:
+        """Journal an event, decide, and have the commands performed; returns the event's sequence number.
+
+        A session that fails ends its own agent, and not whoever told of the event: a look at all processes, say.
+        """
+        seq = self._journal(event)
+        try:
+            commands = self.board.see(seq, event)
+        except Exception as error:
+            if (runner := self._runners.get(event.agent)) is None:
+                raise
+            runner.perform(Batch(0, [], failure=error))
+        else:
+            self._hand_over(event.agent, seq, commands)
+        return seq
+
+    def _journal(self, event: events.AnyEvent) -> int:
+        """Journal an event and count it; returns its sequence number."""
+        seq = self.journal.append(event)
+        self.metrics.saw(seq, event)
+        match event:
+            case events.IncidentOpened() | events.FaultSeen():
+                self.notifications.tell(event.incident)
+            case events.ApprovalAsked():
+                self.notifications.tell(_waits(seq, event))
+            case events.ApprovalGiven() | events.ReviewMade():
+                self.notifications.withdraw(_id_of_waiting(event))
+        self.hooks.saw(event)
+        return seq
+
+    def fault(
+        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
+    ) -> None:
+        """Note something that failed outside what agents do, as an incident."""
+        id_ = f"{agent or 'daemon'}-{self.journal.last + 1}-{type_}"
+        incident = Incident(
+            id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
+        )
+        self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
+        log.error("%s: %s %s", type_, summary, way_out)
+        self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
+
+    async def _report(self, incident: Incident) -> None:
+        """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
+        with anyio.move_on_after(REPORT_SECONDS, shield=True):
+            await self.incidents.report(incident, None)
+
+    def refused(self, refusal: Refusal) -> None:
+        """Count a peer that was refused on the socket, and tell of it."""
+        self._refusals.saw(refusal)
+
+    def _count_refusal(self, reason: str) -> None:
+        self.metrics.add("chaperon_socket_refused_total", reason)
+
+    def _about(self, agent: str) -> str:
+        """Say what an agent's task is, and where, for a message to people."""
+        try:
+            known = self.board.summary(agent)
+        except NotFoundError:
+            return ""
+        return f"{cut(' '.join(known.task.prompt.split()), TASK_WIDTH)} (in {known.workspace})"
+
+    def _count_message(self, channel: str, result: str) -> None:
+        self.metrics.add("chaperon_notifications_total", channel, result)
+
+    def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
+        last = seq
+        for command in commands:
+            if isinstance(command, Record):
+                last = self._journal(command.event)
+        runner, error = self._runners.get(agent), self.board.failed.get(agent)
+        if runner is not None and (commands or error):
+            runner.perform(Batch(last, commands, error))
+
+    def mono(self) -> float:
+        """Seconds on the clock that decisions use."""
+        return self._clock.mono()
+
+    def wall(self) -> float:
+        """Unix time in seconds, for people."""
+        return self._clock.wall()
+
+    def boot_id(self) -> str:
+        """What names this boot of the machine; `mono` compares only within one."""
+        return self._clock.boot_id()
+
+    def stamp(self, agent: str) -> dict[str, Any]:
+        """Whom an event of now is about, and when now is."""
+        return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+
+    async def brings(self, workspace: str) -> Brings:
+        """What the settings of the repository bring into a CLI that is started in a workspace, and how it would be started."""
+        return await anyio.to_thread.run_sync(self._launcher.brings, "", workspace)
+
+    # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
+
+    async def submit(self, wanted: Submission, by: str) -> Summary:
+        """Take a task; its agent is launched once the journal has it.
+
+        Raises:
+            UsageError: The task cannot be: see `Submission.check`; or the name is taken, or no session can be made for it.
+            CheckpointError, SetUpError: No workspace could be made for it, or set up.
+            UnavailableError: The daemon is ending, or the disk is full.
+        """
+        self._refuse_tasks_for_now()
+        workspace = await wanted.check()
+        self._refuse_tasks_for_now()  # the check took its time
+        name = wanted.name or self._free_name()
+        with self._naming(name):
+            return await self._submit(name, wanted, workspace, by)
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """Hold a name for the task that is being taken, so that of several who want it at once one gets it."""
+        self.board.refuse_taken(name)
+        if name in self._submitting:
+            raise UsageError(f"There is an agent {name!r} already; nothing was started.", way_out="Take another name.")
+        self._submitting.add(name)
+        try:
+            yield
+        finally:
+            self._submitting.discard(name)
+
+    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str) -> Summary:
+        self._refuse_shared_session(wanted.resume_session)
+        branch, base = "", wanted.base_of_new(self._defaults)
+        if base is not None:
+            made = await self.worktrees.make(name, workspace, base)
+            workspace, branch = made.path, made.branch
+            self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
+        self._defaults.refuse_off_limits(workspace)
+        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
+        await self.hooks.before_start(name, task.id, workspace)
+        await self._make_room(name)
+        self._refuse_tasks_for_now()  # so did these
+        session_id = task.resume_session or str(uuid4())
+        submitted = events.TaskSubmitted(
+            **self.stamp(name),
+            task=task,
+            workspace=workspace,
+            session_id=session_id,
+            branch=branch,
+            factors=dict(self.board.lessons.factors),
+        )
+        self.board.admit(submitted)
+        self._start_runner(name)
+        seq = self.happened(submitted)
+        log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
+        self._tell_of_company(name, workspace)
+        await self.journal.written(seq)
+        return self.board.summary(name)
+
+    def _tell_of_company(self, name: str, workspace: str) -> None:
+        """Warn of agents that work in the same files: what one changes is counted for all, and going back is refused."""
+        if others := ", ".join(sorted(self.beside(name))):
+            what = f"Agent {name} works in {workspace}, and so does {others}: each sees, and may undo, what the other changes."
+            way_out = (
+                "Start agents with --workspace new to keep them apart; rollbacks wait until one works there alone."
+            )
+            self.fault(name, "workspace_shared", what, Severity.LOW, way_out)
+
+    async def _make_room(self, name: str) -> None:
+        """Set aside what an earlier agent of this name left, of which the journal knows nothing, and tell of it."""
+        try:
+            aside = await anyio.to_thread.run_sync(self._launcher.set_aside, name)
+        except OSError as error:
+            raise UnavailableError(
+                f"The folder {self._launcher.directory(name)} of an earlier agent could not be set aside ({error}); "
+                "nothing was started.",
+                way_out="Move it away by hand, or choose another name.",
+            ) from error
+        if aside is not None:
+            what = f"The folder {self._launcher.directory(name)} was of an agent that the journal knows nothing of."
+            way_out = f"It was moved to {aside}, with what that agent printed. Remove it if nobody needs it."
+            self.fault(name, "earlier_life", what, Severity.MEDIUM, way_out)
+
+    async def end_strangers(self, launches: Sequence[tuple[Path, Identity]]) -> None:
+        """End agents that run and of which the journal knows nothing: nobody can watch over them."""
+        for launch, identity in launches:
+            for _ in range(round(PUT_DOWN_SECONDS / STRANGER_SECONDS)):
+                if gone := await end_launch(launch):  # a shim whose CLI went with its group takes a moment
+                    break
+                await anyio.sleep(STRANGER_SECONDS)
+            fate = "It was ended, with all its processes" if gone else "It could not be ended"
+            what = f"Agent {identity.agent!r} ran (shim {identity.shim_pid}, CLI {identity.cli_pid}), and the journal knows nothing of it. {fate}."
+            way_out = f"Its workspace is as it left it; {launch} has what it printed."
+            self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
+
+    def _refuse_tasks_for_now(self) -> None:
+        if self.ending:
+            raise UnavailableError(
+                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
+            )
+        if self.journal.state is JournalState.FULL:
+            raise UnavailableError(
+                "The disk of the state directory is full, so no new task is taken; nothing was started.",
+                way_out="Make room there, and ask again.",
+            )
+
+    async def wish(self, agent: str, kind: type[events.AnyEvent], **facts: object) -> Summary:
+        """Take in what a person wishes of an agent; it is in the journal when this returns.
+
+        Raises:
+            NotFoundError: There is no such agent, or its session could not be made and the wish is no stop.
+            IllegalStepError: Its state does not allow it, or it has ended.
+            UnavailableError: It has no session, and its processes could not be ended.
+        """
+        event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
+        if isinstance(event, events.StopRequested) and agent in self.board.unmade:
+            return await self._stop_unmade(event)
+        self.board.refuse_unmade(agent)
+        refuse_illegal(agent, self.board.summary(agent).state, event)
+        if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
+            self.board.session(agent).check(event)
+        await self.journal.written(self.happened(event))
+        return self.board.summary(agent)
+
+    async def _stop_unmade(self, stop: events.StopRequested) -> Summary:
+        """End an agent without a session at once, since nobody could ask it first; it is in the journal when this returns."""
+        agent, why = stop.agent, asked(stop)
+        known = self.board.summary(agent)
+        self._note(stop)
+        if Step.STOP in TABLE[known.state]:
+            self._note(events.StateChanged(**self.stamp(agent), before=known.state, after=AgentState.STOPPING, why=why))
+        for number in (known.launches or 1, known.launches + 1):  # a launch may be known to its shim alone
+            if not await end_launch(self._launcher.directory(agent, number)):
+                raise UnavailableError(
+                    f"Agent {agent!r} has no session, and its processes could not be ended.",
+                    way_out=f"End them by hand (shim {known.shim_pid}, CLI {known.cli_pid}), and ask again.",
+                )
+        await anyio.to_thread.run_sync(self._launcher.clear, known.containment)
+        if not known.state.ended:  # by another who asked meanwhile
+            before = known.state
+            seq, _ = self._note(
+                events.StateChanged(**self.stamp(agent), before=before, after=AgentState.STOPPED, why=why)
+            )
+            await self.journal.written(seq)
+            await self.close_workspace(agent)
+        return self.board.summary(agent)
+
+    async def put_down(self, agent: str, reason: str) -> None:
+        """End all processes of an agent and wait until they have gone: for those who leave nobody to watch over it.
+
+        Nothing happens where it has ended. Shielded: it is done while its caller is being cancelled.
+        """
+        runner = self._runners.get(agent)
+        with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):
+            if not self.board.summary(agent).state.ended:
+                await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
+            if runner is not None:
+                await runner.done.wait()
+            # Else its runner was cancelled together with our caller; the next daemon here reads how it ended.
+            if not self.board.summary(agent).state.ended:
+                session = self.board.session(agent)
+                if not await end_launch(self._directory(session), session.identity):
+                    log.error("agent %s could not be ended", agent)
+
+    def _refuse_shared_session(self, session_id: str | None) -> None:
+        """A session of the CLI has one owner: two at once would spoil its file."""
+        for one in self.board.at_work():
+            if session_id is not None and one.session_id == session_id:
+                raise UsageError(
+                    f"Agent {one.agent} is at work in session {session_id}; nothing was started.",
+                    way_out=f"Tell it what you want (chaperon say {one.agent}), or stop it first.",
+                )
+
+    async def _mark(self, agent: str) -> None:
+        """Make the checkpoint that is due after every so many tasks."""
+        summaries = self.board.summaries()
+        wanted = after_task(self.board.summary(agent), summaries, self._defaults.checkpoint_every, self.journal.last)
+        if wanted is not None:
+            await self.checkpointing.make(agent, wanted)
+
+    async def close_workspace(self, agent: str) -> None:
+        """Look what an agent that was stopped left, and remove or keep the workspace that was made for it; tell both."""
+        await self._aftermaths.look(agent)
+        summary = self.board.summary(agent)
+        if not summary.branch or summary.workspace_closed:
+            return
+        await self.keeper.release(summary.workspace)
+        removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
+        where = summary.workspace
+        self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
+
+    def _free_name(self) -> str:
+        """Return the first name that no agent has or had; a task that could not be taken uses none up."""
+        taken = {summary.agent for summary in self.board.summaries()} | self._submitting
+        return next(name for number in itertools.count(1) if (name := f"a{number}") not in taken)
+
+    def _answers_due(self, agent: str) -> bool:
+        return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
+
+    def beside(self, agent: str) -> set[str]:
+        """The other live agents that work in this agent's workspace."""
+        here = self.board.summary(agent).workspace
+        return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
+
+    def whose(self, lineage: Collection[int], mark: int) -> str:
+        """Whose agent's a process is: one whose shim is above it, or whose mark it carries; empty if it is none's."""
+        for session in self.board.live():
+            known = session.identity
+            if session.launched and (session.summary.shim_pid in lineage or (known and mark and known.mark == mark)):
+                return session.summary.agent
+        unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)
+        return next(unmade, "")
+
+    def unwatched(self) -> list[str]:
+        """Live agents without a runner, of which there should be none."""
+        live = [session.summary.agent for session in self.board.live()]
+        return [agent for agent in live if agent not in self._runners and agent not in self._silent]
+
+    # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _start_runner(
+        self,
+        agent: str,
+        shim: shim_client.Shim | None = None,
+        offset: int = 0,
+        held: str = "",
+        errors: int = 0,
+        identity: Identity | None = None,
+    ) -> Runner:
+        ended = lambda: self.board.summary(agent).state.ended  # noqa: E731 - one line of an argument
+        runner = Runner(agent, self._tools, ended, offset, shim, held, errors, identity)
+        self._runners[agent] = runner
+        self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
+        return runner
+
+    async def _keep(self, runner: Runner) -> None:
+        """Run one agent's runner; a failure in it ends that agent and no other."""
+        try:
+            await runner.run()
+            await self._mark(runner.agent)
+            await self.close_workspace(runner.agent)
+        except* JournalError:
+            raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
+        except* Exception as errors:  # noqa: BLE001 - whatever failed, the other agents must not suffer it
+            log.exception("the runner of %s failed", runner.agent)
+            await self._give_up(runner, repr(errors.exceptions[0]))
+        finally:
+            self._runners.pop(runner.agent, None)
+            runner.close()
+
+    async def _give_up(self, runner: Runner, why: str) -> None:
+        """End the agent whose runner or session failed, whatever else fails."""
+        agent = runner.agent
+        if self.board.summary(agent).state.ended:
+            fate = "It had ended before."
+        else:
+            gone = await self._end_at_once(runner, why)
+            fate = "Its processes were ended." if gone else "Its processes could not be ended: see ps, and end them."
+        what = f"Chaperon failed while it watched over agent {agent}: {why}. {fate}"
+        self.fault(agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        before = self.board.summary(agent).state
+        if not before.ended:  # its session fails as well, and would at every start
+            why = f"chaperon failed: {why}"
+            gone_for_good = events.StateChanged(**self.stamp(agent), before=before, after=AgentState.LOST, why=why)
+            self._journal(gone_for_good)
+            self.board.abandon(gone_for_good)
+
+    async def _end_at_once(self, runner: Runner, why: str) -> bool:
+        """End an agent's processes after a failure of our own; whether they are known to have gone."""
+        session = self.board.session(runner.agent)
+        directory, identity = self._directory(session), session.identity
+        try:
+            return await runner.give_up(why) or await anyio.to_thread.run_sync(nobody_left, directory, identity)
+        except JournalError:
+            raise
+        except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
+            log.exception("agent %s could not be ended", runner.agent)
+            return False
+
+    # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def adopt_all(self) -> Adopted:
+        """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
+        sessions = list(self.board.live())
+        self.adopted.found = len(sessions)
+        async with anyio.create_task_group() as finding:  # one that answers late holds up no other
+            for session in sessions:
+                finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
+        return self.adopted
+
+    async def _find(self, session: Session) -> None:
+        agent = session.summary.agent
+        try:
+            finding = await find(session, self._directory(session))
+        except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
+            self.adopted.count("lost")
+            self._start_runner(agent).perform(Batch(0, (), error))
+            return
+        self.adopted.count(finding.outcome)
+        if finding.outcome == "silent":
+            self._silent.add(agent)
+            self._tasks.start_soon(self._try_again, session, name=f"silent {agent}")
+        else:
+            self._adopt(session, finding)
+
+    async def _try_again(self, session: Session) -> None:
+        """Ask a shim that does not answer until it does, or is gone."""
+        agent = session.summary.agent
+        what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
+        self.fault(
+            agent,
+            "shim_silent",
+            what,
+            way_out=f"Where that lasts, look into shim.log in {self._directory(session)}; killing the shim ends the agent.",
+        )
+        finding = Finding("silent")
+        while finding.outcome == "silent":
+            await anyio.sleep(RETRY_SECONDS)
+            if session.state is AgentState.STOPPING:  # nobody else is there to end it
+                await end_by_hand(session.identity, self._directory(session))
+            finding = await find(session, self._directory(session))
+        self._adopt(session, finding)
+        self._silent.discard(agent)
+
+    def _adopt(self, session: Session, finding: Finding) -> None:
+        agent = session.summary.agent
+        held = session.summary.containment, session.errors_offset, session.identity
+        runner = self._start_runner(agent, finding.shim, session.offset, *held)
+        log.info("agent %s: %s", agent, finding.outcome)
+        first = FIRST[finding.outcome]
+        if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
+            runner.launched(finding.shim, session.launch_number)
+        seq, event = self._note_adoption(agent, finding.outcome)
+        if Todo.READ in first:  # on a full disk it waits for room, and the start must not
+            rest = runner, session, finding.replaced, seq, event
+            self._tasks.start_soon(self._read_first, *rest, name=f"rest of {agent}")
+        else:
+            self._hand_over(agent, seq, self.board.recover(seq, event))
+
+    async def _read_first(
+        self, runner: Runner, session: Session, replaced: str, seq: int, event: events.AgentAdopted
+    ) -> None:
+        """Read what an agent left, before what is due for it is done."""
+        try:
+            await runner.read_what_is_left(self._directory(session), replaced)
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - what one agent left must not end the daemon
+            runner.perform(Batch(0, (), error))
+        else:
+            self._hand_over(event.agent, seq, self.board.recover(seq, event))
+
+    def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
+        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome, boot_id=self.boot_id()))
+
+    def _note(self, event: E) -> tuple[int, E]:
+        """Journal an event and fold it in without deciding anything; returns it with its number."""
+        seq = self._journal(event)
+        self.board.remember(seq, event)
+        return seq, event
+
+    def _reattached(self, agent: str) -> None:
+        """The connection to a shim was lost and made anew: have the session ask again for what is due."""
+        seq, event = self._note_adoption(agent, "reattached")
+        self._hand_over(agent, seq, self.board.recover(seq, event))
+
+    def _directory(self, session: Session) -> Path:
+        return self._launcher.directory(session.summary.agent, session.launch_number)
+
+
+def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:
+    return f"{event.agent}-{event.request_id}"
+
+
+def _waits(seq: int, asked: events.ApprovalAsked) -> Incident:
+    """What people are told of an action that waits for them."""
+    what = f"{asked.action.tool} `{subject_of(asked.action)}` waits for a person ({asked.why})"
+    return Incident(
+        _id_of_waiting(asked),
+        asked.at,
+        asked.agent,
+        WAITS,
+        Severity.MEDIUM,
+        f"{what}; it is denied in {asked.deadline_seconds:g} s.",
+        f"chaperon approve {asked.agent}, or chaperon deny {asked.agent}",
+        seq=seq,
+    )

@@ -1,0 +1,530 @@
+"""One agent's hands: performs what its session commands, in order, and tells the session what happens.
+
+This is the only place that performs commands. Each batch waits until the journal has what led to it; freezing alone
+does not wait, for a frozen agent can always be thawed.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from monitors.contract.wording import size
+from monitors.contract.words import Severity
+from supervisor.protocol import events
+from supervisor.protocol.commands import (
+    ApplyLimits,
+    Capture,
+    CloseInput,
+    Command,
+    EndTree,
+    Freeze,
+    Launch,
+    LookAtChanges,
+    LookAtGrounds,
+    LookAtSettings,
+    Record,
+    ReportIncident,
+    RestoreCheckpoint,
+    SendLine,
+    StartTimer,
+    StopTimer,
+    Terminate,
+    Thaw,
+)
+from supervisor.protocol.identity import Identity
+from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
+from supervisor.protocol.messages import decode, request_id_of
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.timers import Timers
+from supervisor.runtime.incidents.feed import IncidentFeed
+from supervisor.runtime.journal.journal import Journal, JournalState
+from supervisor.runtime.log import log
+from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes.cgroups import Ceiling
+from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
+from supervisor.runtime.processes.identity import read_identity
+from supervisor.runtime.processes.launcher import Brings
+from supervisor.runtime.processes.leftovers import Cleared, end_by_hand, survivors
+from supervisor.runtime.processes.limits import Enforcer
+
+NOT_STILL = "made to stand still"
+"""In what the shim says where a freeze left processes moving."""
+
+SILENT_ATTEMPTS = 5
+"""After how many a shim that does not answer is an incident: one that was killed is still there for a moment after its socket
+has closed, on a busy machine for more than a second."""
+
+FIND_AGAIN_SECONDS = 1.0
+"""Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
+
+SHIM_ENDS_SECONDS = 10.0
+"""How long a shim may take to end its tree before that is done without it: it waits 5 s at most for processes that the kernel
+holds, and some milliseconds usually."""
+
+GIVE_UP_SECONDS = 5.0
+"""How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
+
+
+class Launcher(Protocol):
+    """Starts the processes of an agent."""
+
+    def brings(self, agent: str, workspace: str) -> Brings:
+        """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
+        ...
+
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.Shim:
+        """Start shim and CLI.
+
+        Raises:
+            LaunchError: They could not be started; nothing of them runs.
+        """
+        ...
+
+    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
+        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        ...
+
+    def clear(self, containment: str) -> None:
+        """Give back what an agent that has ended held of the machine: its control group. Blocks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What runners share."""
+
+    journal: Journal
+    incidents: IncidentFeed
+    launcher: Launcher
+    clock: Clock
+    happened: Callable[[events.AnyEvent], object]
+    """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
+    capture: Callable[[str, Capture], object]
+    """Has a checkpoint made, and its outcome told; returns at once."""
+    look: Callable[[str, LookAtChanges], object]
+    """Looks which files changed; what comes of a look after a call is told later."""
+    look_again: Callable[[str, LookAtGrounds], object]
+    """Looks whether what a review rests on still holds; what comes of it is told later."""
+    restore: Callable[[str, RestoreCheckpoint], object]
+    """Has a checkpoint's files restored, and the outcome told; returns at once."""
+    fault: Callable[..., object]
+    """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its severity."""
+    answers_due: Callable[[str], bool]
+    """Whether the CLI of the agent waits for something from us."""
+    reattached: Callable[[str], object]
+    """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Commands, and the record that must be written before they are performed."""
+
+    after: int
+    commands: Sequence[Command]
+    failure: Exception | None = None
+    """What went wrong where the commands should have come from; raised in the runner, which ends its agent."""
+
+
+class Runner:
+    """Performs the commands of one agent until it has ended.
+
+    Args:
+        agent: Its name.
+        tools: What runners share.
+        ended: Tells whether the agent's session has ended.
+        offset: Where in the agent's output reading begins.
+        errors: Where in its error output.
+        shim: One that was found alive.
+        held: What holds the agent's processes, where they were started before.
+        identity: Who they are, as the journal has it.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        tools: Tools,
+        ended: Callable[[], bool],
+        offset: int = 0,
+        shim: shim_client.Shim | None = None,
+        held: str = "",
+        errors: int = 0,
+        identity: Identity | None = None,
+    ) -> None:
+        self.agent = agent
+        self.done = anyio.Event()
+        """Set once nothing is performed any more."""
+        self._tools = tools
+        self._ended = ended
+        self._shim = shim
+        self._held = held
+        self._identity = identity
+        self._tasks: TaskGroup | None = None
+        self._enforcer: Enforcer | None = None
+        self._limited: ApplyLimits | None = None
+        self._digest: str | None = None
+        self._splitter = LineSplitter(offset)
+        self._errors = ErrorOutput(errors)
+        self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
+
+    def perform(self, batch: Batch) -> None:
+        """Queue commands; called in the event loop, in the order of the journal."""
+        if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
+            self._freeze()
+            rest = [command for command in batch.commands if not isinstance(command, Freeze)]
+            batch = replace(batch, commands=rest)
+        if self._shim is not None and self._tools.journal.state is JournalState.OPEN:
+            batch = replace(batch, commands=[command for command in batch.commands if not self._hurried(command)])
+        # Closed once the agent has ended: nothing is left to be done for it.
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._put.send_nowait(batch)
+
+    async def run(self) -> None:
+        """Perform and listen until the agent has ended."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
+            if self._shim is not None:
+                self._listen(tasks, self._shim)
+            async for batch in self._take:
+                if batch.failure is not None:
+                    raise batch.failure
+                await self._tools.journal.written(batch.after)
+                for command in batch.commands:
+                    await self._do(command, tasks, timers)
+                if self._ended() and not self._take.statistics().current_buffer_used:
+                    break
+            tasks.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+
+    def close(self) -> None:
+        """Let go of the shim; the agent, if it lives, goes on."""
+        if self._shim is not None:
+            self._shim.close()
+        self._put.close()
+        self._take.close()
+        self.done.set()
+
+    async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
+        match command:
+            case Record():
+                pass  # it is in the journal
+            case Freeze():
+                self._freeze()  # the tree was not launched yet as the batch was queued
+            case StartTimer():
+                timers.start(command.name, command.after_seconds)
+            case StopTimer():
+                timers.stop(command.name)
+            case ReportIncident():
+                await self._tools.incidents.report(command.incident, command.report)
+            case Launch():
+                await self._launch(command, tasks)
+            case ApplyLimits():
+                self._limited = command
+                if self._enforcer is not None:
+                    await self._enforcer.apply(command.limits, command.usual_memory_mb)
+            case Capture():
+                self._tools.capture(self.agent, command)
+            case LookAtChanges():
+                self._tools.look(self.agent, command)
+            case LookAtGrounds():
+                self._tools.look_again(self.agent, command)
+            case LookAtSettings():
+                tasks.start_soon(self._look_at_settings, command.workspace, name=f"settings of {self.agent}")
+            case RestoreCheckpoint():
+                self._tools.restore(self.agent, command)
+            case _:
+                self._steer(command)
+
+    def _freeze(self) -> None:
+        if self._shim is None:
+            return
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        self._shim.freeze()
+
+    def _hurried(self, command: Command) -> bool:
+        """Send a line at once that need not wait for the journal; whether it was one."""
+        hurries = isinstance(command, SendLine) and command.hurry
+        if isinstance(command, SendLine) and hurries:
+            self._steer(command)
+        return hurries
+
+    def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
+        """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
+        if self._shim is None:
+            return
+        if self._enforcer is not None and not isinstance(command, SendLine | Thaw):
+            self._enforcer.stand_back(thaw=True)
+        match command:
+            case SendLine():
+                if self._enforcer is not None:
+                    self._enforcer.answering()
+                self._shim.send_line(command.key, command.line)
+            case CloseInput():
+                self._shim.close_input()
+            case Terminate():
+                self._shim.terminate()
+            case Thaw():
+                self._shim.thaw()
+                if self._enforcer is not None:
+                    self._enforcer.go_on()
+            case EndTree():
+                self._shim.end_tree()
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._see_it_end, self._shim, name=f"end of {self.agent}")
+
+    async def _see_it_end(self, shim: shim_client.Shim) -> None:
+        """End a tree that its shim does not end: a program of the agent may have stopped the shim."""
+        await anyio.sleep(SHIM_ENDS_SECONDS)
+        if self._shim is not shim:
+            return
+        what = f"The shim of agent {self.agent} did not end its processes within {SHIM_ENDS_SECONDS:g} s. They are ended without it."
+        self._tools.fault(self.agent, "shim_silent", what, Severity.CRITICAL)
+        await end_by_hand(self._identity, shim.directory)  # by which the connection closes, and the rest is read
+
+    async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
+        if command.number > 1:
+            await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+            self._splitter, self._errors = LineSplitter(0), ErrorOutput()
+        try:
+            brings = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, command.workspace)
+        except OSError as error:
+            self._tell(events.LaunchFailed, error=f"What the repository's settings bring could not be read: {error}.")
+            return
+        self._digest = brings.repository.found.digest
+        if facts := brings.facts():
+            self._tell(events.SettingsFound, **facts)
+        with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
+            try:
+                shim = await self._tools.launcher.launch(self.agent, command, brings)
+            except shim_client.LaunchError as error:
+                self._tell(events.LaunchFailed, error=str(error))
+                return
+        self._identity = shim.identity
+        self._listen(tasks, shim)
+        self.launched(shim, command.number)
+
+    async def _look_at_settings(self, workspace: str) -> None:
+        """Tell where they bring something else than what the CLI was started for, where that is known."""
+        before, number = self._digest, self._held
+        now = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, workspace)
+        if before not in (None, now.repository.found.digest) and number == self._held:
+            self._tell(events.SettingsSwapped, digest=now.repository.found.digest)
+
+    def launched(self, shim: shim_client.Shim, number: int) -> None:
+        """Tell the session that its processes run."""
+        facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment, "number": number}
+        self._tell(events.AgentLaunched, **facts, identity=shim.identity)
+
+    def _listen(self, tasks: TaskGroup, shim: shim_client.Shim) -> None:
+        self._shim, self._held = shim, shim.containment
+        self._enforce(tasks, shim)
+        tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
+
+    def _enforce(self, tasks: TaskGroup, shim: shim_client.Shim) -> None:
+        """Keep limits on this shim's tree, and those that were in force on the one before it."""
+        if self._enforcer is not None:
+            self._enforcer.stand_back(thaw=False)
+        enforcer = self._enforcer = Enforcer(
+            shim,
+            lambda ceiling: self._tools.launcher.limit(shim.containment, ceiling),
+            lambda: self._tools.answers_due(self.agent),
+        )
+        tasks.start_soon(enforcer.run, name=f"limits of {self.agent}")
+        if self._limited is not None:
+            tasks.start_soon(enforcer.apply, self._limited.limits, self._limited.usual_memory_mb)
+
+    async def _hear(self, shim: shim_client.Shim) -> None:
+        """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
+        while not await self._hear_out(shim):
+            again = await self._find_again(shim.directory)
+            if not isinstance(again, shim_client.Shim):
+                self._forget(shim)
+                await self.read_what_is_left(shim.directory, again)
+                break
+            self._shim = shim = again
+            if self._enforcer is not None:
+                self._enforcer.reattached(again)
+            self._tools.reattached(self.agent)
+        shim.close()
+        self._forget(shim)
+
+    def _forget(self, shim: shim_client.Shim) -> None:
+        """It has gone; another may have been launched meanwhile."""
+        if self._shim is shim:
+            self._shim = None
+
+    async def _find_again(self, directory: Path) -> shim_client.Shim | str:
+        """The shim, if it lives although it closed the connection; else why it cannot be reached, empty if it has gone."""
+        attempts = 0
+        while True:
+            try:
+                where = self._splitter.received, self._errors.received
+                return await shim_client.Shim.attach(directory, *where, self._identity)
+            except shim_client.ShimSilentError as error:
+                attempts += 1
+                if attempts == SILENT_ATTEMPTS:
+                    self._tools.fault(self.agent, "shim_silent", str(error))
+                await anyio.sleep(FIND_AGAIN_SECONDS)
+            except shim_client.ShimReplacedError as error:
+                return str(error)
+            except (shim_client.ShimGoneError, OSError):
+                return ""
+
+    async def _hear_out(self, shim: shim_client.Shim) -> bool:
+        """Tell the session all that comes by this connection; whether the agent's end was among it."""
+        exited = False
+        async for heard in shim.events():
+            match heard:
+                case shim_client.Output():
+                    await self.read(heard.data)
+                case shim_client.Errors():
+                    await self._read_errors(heard.data)
+                case shim_client.Accepted():
+                    self._tell(events.InputAccepted, key=heard.key)
+                case shim_client.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
+                    pass
+                case shim_client.Frozen():
+                    self._tell(events.TreeFrozen, micros=heard.micros)
+                case shim_client.Ended():
+                    left = max(heard.left, len(await self._survivors()))
+                    self._tell(events.TreeEnded, micros=heard.micros, left=left)
+                case shim_client.Exited():
+                    exited = True
+                    if heard.record.left or await self._survivors():
+                        await self._end_the_rest(shim.directory)
+                    self.exited(heard.record)
+                case shim_client.Fault() if (
+                    self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
+                ):
+                    log.info("agent %s: %s It is tried again.", self.agent, heard.text)
+                case shim_client.Fault() if "was not taken" in heard.text:
+                    log.info("agent %s: %s", self.agent, heard.text)  # its end is on the way, and tells of itself
+                case shim_client.Fault():
+                    self._tools.fault(self.agent, "shim_fault", heard.text)
+        return exited
+
+    async def read(self, data: bytes) -> None:
+        """Tell the session the lines that the bytes complete; waits while the journal has no room."""
+        for line in self._splitter.feed(data):
+            if not self._tools.journal.accepting:
+                await self._tools.journal.room()
+            self._line(line)
+        await anyio.lowlevel.checkpoint()  # one chatty agent must not hold up the answers to others
+
+    def _line(self, line: Line | OversizedLine) -> None:
+        if isinstance(line, OversizedLine):
+            self._tell(events.LinePassedOver, start=line.start, end=line.end, request_id=request_id_of(line.head))
+            what = (
+                f"Agent {self.agent} printed a line of {size(line.end - line.start)}, over the cap; it was passed over."
+            )
+            self._tools.fault(self.agent, "line_passed_over", what)
+            return
+        frame = decode(line.data)
+        text = line.data.decode(errors="replace") if frame is None else None
+        self._tell(events.LineReceived, end=line.end, frame=frame, text=text)
+
+    async def _survivors(self) -> set[int]:
+        """Who lives of a tree that the shim says has ended, by our own look."""
+        return set() if self._identity is None else await anyio.to_thread.run_sync(survivors, self._identity)
+
+    async def _end_the_rest(self, directory: Path) -> None:
+        """End whoever lives although the agent is said to have ended, and tell of them if there were any."""
+        cleared = await end_by_hand(self._identity, directory)
+        if cleared is not None and cleared.found:
+            what = f"Agent {self.agent} was said to have ended, with nobody left. A look showed otherwise: {cleared}."
+            self._tools.fault(self.agent, "processes_left", what, Severity.CRITICAL)
+
+    async def read_what_is_left(self, directory: Path, replaced: str = "") -> bool:
+        """The shim is gone: tell the session the rest of the output and how the agent ended, or that it was lost.
+
+        Args:
+            directory: The shim's.
+            replaced: Why the shim, which lives, cannot be reached; the agent is then ended first.
+
+        Returns:
+            Whether there was an exit record.
+        """
+        cleared = await end_by_hand(self._identity, directory) if replaced else None
+        record = await anyio.to_thread.run_sync(shim_client.read_exit_record, directory)
+        rest = shim_client.read_rest(directory, self._splitter.received)
+        while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
+            await self.read(data)
+        errors = await anyio.to_thread.run_sync(shim_client.read_errors, directory, self._errors.received)
+        await self._read_errors(errors)
+        if replaced:
+            what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."
+            self._tools.fault(self.agent, "shim_replaced", what, Severity.CRITICAL)
+            self._tell(events.AgentVanished, reason=f"ended by chaperon: {replaced} {_done(cleared)}", ours=True)
+            return False
+        if record is not None:
+            await self._end_the_rest(directory)
+            self.exited(record)
+            return True
+        identity = self._identity or await anyio.to_thread.run_sync(read_identity, directory)
+        if identity is not None:
+            self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
+        cleared = await end_by_hand(identity, directory)
+        self._tell(events.AgentVanished, reason=f"its shim was killed; {_done(cleared)}")
+        return False
+
+    def exited(self, record: shim_client.ExitRecord) -> None:
+        """Tell the session how the CLI ended; a last line that was cut is told first."""
+        if cut := self._splitter.finish():
+            self._line(cut)
+        self._told_of(self._errors.finish())
+        self._tell(
+            events.AgentExited,
+            code=record.code,
+            signal=record.signal,
+            stderr_tail=record.error or record.stderr_tail,
+            rusage={
+                "user_seconds": record.user_seconds,
+                "system_seconds": record.system_seconds,
+                "max_rss_kib": record.max_rss_kib,
+            },
+        )
+
+    async def give_up(self, why: str) -> bool:
+        """After a failure of our own: end the agent, for nobody watches over it any more; whether its end was seen."""
+        gone = False
+        if self._shim is not None:
+            self._shim.end_tree()
+            with anyio.move_on_after(GIVE_UP_SECONDS):
+                async for heard in self._shim.events():
+                    if isinstance(heard, shim_client.Exited):
+                        gone = True
+                        break
+        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
+        return gone
+
+    async def _read_errors(self, data: bytes) -> None:
+        """Tell the session the lines of error output that the bytes complete; waits while the journal has no room."""
+        if not self._tools.journal.accepting:
+            await self._tools.journal.room()
+        self._told_of(self._errors.feed(data, self._tools.clock.mono()))
+
+    def _told_of(self, lines: Iterable[TakenLine]) -> None:
+        for line in lines:
+            self._tell(events.ErrorLineReceived, end=line.end, text=line.text, passed_over=line.passed_over)
+
+    def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
+        stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}
+        self._tools.happened(kind(**stamp, **facts))  # type: ignore[arg-type]
+
+
+def _done(cleared: Cleared | None) -> str:
+    """What ending an agent's processes came to; that nothing is known if it was not known whom to look for."""
+    return (
+        "nobody knows who its processes were, so whether some are left is not known"
+        if cleared is None
+        else str(cleared)
+    )

@@ -1,0 +1,175 @@
+"""A task as somebody hands it in, and whether it can be taken."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, Field
+
+from checkpoints.workspace.worktree import worktree_of
+from interventions.approval import ApprovalSettings
+from monitors.contract.effects import check_names
+from monitors.contract.errors import UsageError
+from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
+from monitors.contract.words import MonitoringLevel
+from supervisor.config.model import PermissionMode
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+"""What an agent may be called: it names a directory and a control group."""
+
+Where = Literal["in-place", "new"]
+"""In which worktree an agent works: the one that was named, or one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds for a task that does not say otherwise, from the configuration."""
+
+    permission_mode: PermissionMode = "default"
+    limits: Limits = field(default_factory=Limits)
+    workspace: Where = "in-place"
+    base: str = "HEAD"
+    checkpoint_every: int = 0
+    """After how many tasks done in a workspace a checkpoint is made; 0 for none."""
+    off_limits: Mapping[str, str] = field(default_factory=dict)
+    """Paths that no workspace may be or hold, and what is there: an agent may change all of its workspace."""
+
+    def refuse_off_limits(self, workspace: str) -> None:
+        """Refuse a workspace that is or holds what none may.
+
+        Raises:
+            UsageError: It does; nothing was started.
+        """
+        for path, what in self.off_limits.items():
+            if Path(path).is_relative_to(workspace):
+                holds = "is" if path == workspace else f"holds {path},"
+                raise UsageError(
+                    f"The worktree {workspace} {holds} {what}. An agent may change all of its workspace, so it cannot be one; "
+                    "nothing was started.",
+                    way_out="Let the agent work in a worktree of its own (--workspace new), or in a repository that holds less.",
+                )
+
+
+class Asked(BaseModel):
+    """The body of a request: closed to fields that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Submission(Asked):
+    """What is wanted; only the prompt and the repository must be given."""
+
+    prompt: str
+    """What the agent is asked."""
+    repository: str
+    """A directory in a git worktree."""
+    name: str | None = None
+    """What the agent is called; none: the next of a1, a2 and so on."""
+    expected_paths: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    limits: Limits | None = None
+    """What the task may use; none: as configured under `resources`."""
+    max_cost_usd: Annotated[float | None, Field(gt=0)] = None
+    """What it may cost, in US dollars; none: as its limits say."""
+    model: str | None = None
+    permission_mode: PermissionMode | None = None
+    """The CLI's own mode; none: as configured by `agent.permission_mode`."""
+    monitoring_level: Annotated[MonitoringLevel, Field(strict=False)] = MonitoringLevel.NORMAL
+    """How closely the agent is watched: `strict` lowers the thresholds of detectors and of the review for it alone."""
+    resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
+    keep_open: bool = False
+    workspace: Where | None = None
+    """Where the agent works; none: as configured by `workspaces.mode`."""
+    base: str | None = None
+    """The commit that a new workspace starts from; none: as configured by `workspaces.base`."""
+    approval: ApprovalSettings | None = None
+    """Which of its actions wait for a person; None: those of the configuration."""
+
+    async def check(self) -> str:
+        """Look whether it can be done; returns the workspace: the top of the git worktree.
+
+        Raises:
+            UsageError: The prompt is empty or too long, the name is none, or the repository is missing, no directory,
+                not readable or in no git worktree that could be used. Nothing was started.
+            CheckpointError: Git could not read the user's own configuration. Nothing was started.
+        """
+        self._check_words()
+        await anyio.to_thread.run_sync(self._check_directory)
+        return await self._worktree()
+
+    def base_of_new(self, defaults: Defaults) -> str | None:
+        """The commit that a workspace of the agent's own starts from; None where it works in place.
+
+        Raises:
+            UsageError: What is asked for does not go together.
+        """
+        if (self.workspace or defaults.workspace) == "in-place":
+            if self.base is not None:
+                raise UsageError("A base is for a new workspace only; nothing was started.", way_out="Ask for `new`.")
+            return None
+        if self.resume_session is not None:
+            raise UsageError(
+                "The CLI resumes a session only where it ran, so not in a new workspace; nothing was started.",
+                way_out="Ask for `in-place`.",
+            )
+        return self.base or defaults.base
+
+    def task(self, id_: str, workspace: str, defaults: Defaults) -> Task:
+        """The same as the protocol's type."""
+        facts = self.model_dump(
+            exclude={"repository", "name", "limits", "max_cost_usd", "permission_mode", "workspace", "base"}
+        )
+        limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
+        limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
+        return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
+
+    def _check_words(self) -> None:
+        if not self.prompt.strip():
+            raise UsageError("The prompt is empty; nothing was started.", way_out="Say what the agent is to do.")
+        size = len(self.prompt.encode(errors="replace"))
+        if size > MAX_PROMPT_BYTES:
+            raise UsageError(
+                f"The prompt has {size} bytes and may have {MAX_PROMPT_BYTES}; nothing was started.",
+                way_out="Put the long part into a file of the repository and name the file.",
+            )
+        try:
+            check_names(self.approval.require_approval_for if self.approval else ())
+        except ValueError as error:
+            raise UsageError(f"approval.require_approval_for: {error}. Nothing was started.") from None
+        if self.name is not None and not NAME.fullmatch(self.name):
+            raise UsageError(
+                f"{self.name!r} cannot be an agent's name; nothing was started.",
+                way_out="Use up to 32 letters, digits, hyphens and underscores, a letter or digit first.",
+            )
+
+    def _check_directory(self) -> None:
+        path = Path(self.repository)
+        if "\0" in self.repository:
+            problem = "contains a NUL character, which no path can"
+        elif not path.is_absolute():
+            problem = "is not an absolute path"
+        elif not path.exists():
+            problem = "does not exist"
+        elif not path.is_dir():
+            problem = "is not a directory"
+        elif not os.access(path, os.R_OK | os.X_OK):
+            problem = "cannot be read by this user"
+        else:
+            return
+        raise UsageError(f"The repository {self.repository!r} {problem}; nothing was started.")
+
+    async def _worktree(self) -> str:
+        top = await anyio.to_thread.run_sync(worktree_of, Path(self.repository))
+        try:
+            str(top).encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"The worktree's path {str(top)!r} is not UTF-8; nothing was started.",
+                way_out="Rename it, or reach it by another path.",
+            ) from None
+        return str(top)

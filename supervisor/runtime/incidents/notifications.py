@@ -1,0 +1,344 @@
+"""Telling people of incidents, and of actions that wait for them, through channels: mail, chat and the rest by apprise, and the journal of systemd.
+
+Nothing here is waited for. An incident is put into a channel's queue; the channel gathers what comes within a short time
+into one message, so that a storm is one, and tries again where sending fails. A channel that stays broken is an incident
+itself, told by all other channels. What was not sent when the daemon ended is sent by the next one.
+"""
+
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from interventions.decisions import Incident
+from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
+from monitors.contract.words import Severity
+from supervisor.runtime.incidents.delivered import Told
+from supervisor.runtime.log import log
+
+FAILED = "notification_failed"
+"""The type of the incident that tells of a broken channel."""
+
+STOP = "emergency_stop"
+
+WAITS = "approval_waits"
+"""The type under which an action is told of that waits for a person; no incident, since its answer is one event of many."""
+
+KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warning", Severity.CRITICAL: "failure"}
+"""apprise's types of messages, by which services choose icon and colour."""
+
+INSTALL_APPRISE = f"Install it beside chaperon: {sys.executable} -m pip install apprise"
+"""The way out where it is missing: the extra `[notify]` brings it, and nothing else."""
+
+TASK_WIDTH = 200
+"""Characters of a task that a message shows."""
+
+SEND_SECONDS = 30.0
+"""How long one attempt may take: mail servers that greet slowly take ten; after this its answer counts for nothing."""
+
+BACKOFF_SECONDS = (1.0, 5.0, 25.0, 125.0)
+"""Pauses between attempts: the last comes two and a half minutes after the first, when a network that was down for a
+restart of its router is up again."""
+
+MOST_WAITING = 200
+"""Incidents that wait for one channel; of more, the oldest are only counted."""
+
+MOST_SHOWN = 20
+"""Incidents that one message names; the rest is a number, and the log has them."""
+
+JOURNAL_SOCKET = Path("/run/systemd/journal/socket")
+
+PRIORITY = {Severity.LOW: 6, Severity.MEDIUM: 5, Severity.HIGH: 4, Severity.CRITICAL: 2}
+"""syslog's: informational, notice, warning, critical."""
+
+
+class SendError(ChaperonError):
+    """A message was not taken."""
+
+
+class Send(Protocol):
+    """One way of sending."""
+
+    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:
+        """Send a message. May block; runs in a thread of its own.
+
+        Raises:
+            SendError: It was not taken.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSettings:
+    """One channel."""
+
+    name: str
+    send: Send
+    min_severity: Severity = Severity.HIGH
+    """Incidents below this are not told."""
+    stops: bool = False
+    """Whether every emergency stop is told, whatever its severity."""
+    approvals: bool = True
+    """Whether it tells of actions that wait for a person."""
+    group_seconds: float = 10.0
+    """How long after the first incident others are gathered into the same message."""
+    backoff_seconds: tuple[float, ...] = BACKOFF_SECONDS
+    send_seconds: float = SEND_SECONDS
+
+    def wants(self, incident: Incident) -> bool:
+        """Whether the channel tells of it."""
+        if incident.type == FAILED and incident.summary.startswith(f"Channel {self.name} "):
+            return False  # by whom it cannot be told
+        if incident.type == WAITS:
+            return self.approvals
+        return incident.severity.rank >= self.min_severity.rank or (self.stops and incident.type == STOP)
+
+
+@dataclass(slots=True)
+class _Channel:
+    settings: ChannelSettings
+    waiting: deque[Incident] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    left_out: int = 0
+    broken: bool = False
+    came: anyio.Event = field(default_factory=anyio.Event)
+
+    def take(self, incident: Incident) -> None:
+        """Put it into the queue; where that is full, the oldest is only counted."""
+        self.left_out += len(self.waiting) == MOST_WAITING
+        self.waiting.append(incident)
+        self.came.set()
+
+
+class Notifications:
+    """All channels.
+
+    Args:
+        channels: What there is; none is fine.
+        fault: Notes an incident: agent, type, and a sentence.
+        count: Counts one message: the channel, and `sent`, `failed` or `retried`.
+        about: Says of an agent what its task is and where.
+    """
+
+    def __init__(
+        self,
+        channels: Iterable[ChannelSettings],
+        fault: Callable[[str, str, str], object],
+        count: Callable[[str, str], object] = lambda _channel, _result: None,
+        about: Callable[[str], str] = lambda _agent: "",
+    ) -> None:
+        self._channels = [_Channel(settings) for settings in channels]
+        self._fault = fault
+        self._count = count
+        self._about = about
+        self._told: Told | None = None
+
+    def catch_up(self, told: Told, incidents: Sequence[Incident], last: int) -> None:
+        """Have each channel tell of what it had not told when the daemon before ended; a new channel begins here. Blocks.
+
+        Args:
+            told: How far each channel came; kept from here on.
+            incidents: The latest of the log, oldest first.
+            last: Sequence number of the journal's last event.
+        """
+        self._told = told
+        for channel in self._channels:
+            upto = told.upto(channel.settings.name, last)
+            for incident in incidents:
+                if incident.seq > upto and channel.settings.wants(incident):
+                    channel.take(incident)
+
+    def tell(self, incident: Incident) -> None:
+        """Have the channels that want it tell of an incident. Never blocks and never fails."""
+        for channel in self._channels:
+            if channel.settings.wants(incident):
+                channel.take(incident)
+
+    def withdraw(self, id_: str) -> None:
+        """Tell no more of what needs nobody any more, unless it was sent."""
+        for channel in self._channels:
+            kept = [incident for incident in channel.waiting if incident.id != id_]
+            if len(kept) < len(channel.waiting):
+                channel.waiting.clear()
+                channel.waiting.extend(kept)
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Send in this task group, each channel by itself, so that a slow one delays no other."""
+        for channel in self._channels:
+            tasks.start_soon(self._run, channel, name=f"channel {channel.settings.name}")
+
+    async def _run(self, channel: _Channel) -> None:
+        while True:
+            await channel.came.wait()
+            await anyio.sleep(channel.settings.group_seconds)
+            channel.came = anyio.Event()
+            incidents, channel.left_out, more = list(channel.waiting), 0, channel.left_out
+            channel.waiting.clear()
+            if incidents:
+                await self._send(channel, incidents, more)
+
+    async def _send(self, channel: _Channel, incidents: list[Incident], more: int) -> None:
+        """Send one message, again and again where it is not taken; then an incident says so, once until it works again."""
+        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, self._about)
+        problem = ""
+        for pause in (*settings.backoff_seconds, None):
+            try:
+                with anyio.fail_after(settings.send_seconds):
+                    await anyio.to_thread.run_sync(settings.send, title, body, tuple(incidents), abandon_on_cancel=True)
+            except TimeoutError:
+                problem = f"no answer within {settings.send_seconds:g} s"
+            except Exception as error:  # noqa: BLE001 - what carries messages is anybody's code, and stops no agent
+                problem = str(error) or type(error).__name__
+            else:
+                channel.broken = False
+                self._count(settings.name, "sent")
+                if self._told is not None:
+                    seq = max(incident.seq for incident in incidents)
+                    await anyio.to_thread.run_sync(self._told.note, settings.name, seq)
+                return
+            if pause is not None:
+                log.warning(
+                    "channel %s did not take a message (%s); tried again in %g s", settings.name, problem, pause
+                )
+                self._count(settings.name, "retried")
+                await anyio.sleep(pause)
+        self._count(settings.name, "failed")
+        if not channel.broken:
+            channel.broken = True
+            ids = ", ".join(incident.id for incident in incidents[:5])
+            what = f"Channel {settings.name} could not be told of {counted(len(incidents) + more, 'incident')} ({ids}): {problem}"
+            self._fault("", FAILED, what)
+
+
+def send_test(channel: ChannelSettings, at: float) -> None:
+    """Send a message that says that it is a test. Blocks.
+
+    Args:
+        channel: Through which channel.
+        at: Now, as Unix time in seconds.
+
+    Raises:
+        SendError: The channel did not take it.
+    """
+    said = f"This is a test of channel {channel.name}: messages of chaperon on {socket.gethostname()} arrive here."
+    incident = Incident("test", at, "", "test", Severity.LOW, said, "Nothing is to be done.")
+    try:
+        channel.send(title_of([incident]), body_of([incident]), [incident])
+    except SendError:
+        raise
+    except Exception as error:  # what carries messages is anybody's code
+        raise SendError(f"{type(error).__name__}: {error}") from error
+
+
+def title_of(incidents: Sequence[Incident], more: int = 0) -> str:
+    """A message's title: the worst, and how many there are."""
+    worst = max(incidents, key=lambda incident: incident.severity.rank)
+    count = len(incidents) + more
+    others = f" and {count - 1} more" if count > 1 else ""
+    return f"chaperon on {socket.gethostname()}: {worst.severity} {worst.type} ({worst.agent or 'daemon'}){others}"
+
+
+def body_of(incidents: Sequence[Incident], more: int = 0, about: Callable[[str], str] = lambda _agent: "") -> str:
+    """A message's text: each incident in two lines, worst first, as many as fit; then the agents that they are of."""
+    ordered = sorted(incidents, key=lambda incident: (-incident.severity.rank, incident.at))
+    lines = []
+    for incident in ordered[:MOST_SHOWN]:
+        lines.append(f"{incident.severity} {incident.type} ({incident.agent or 'daemon'}): {incident.summary[:500]}")
+        if incident.way_out:
+            lines.append(f"  {incident.way_out}")
+    unseen = max(0, len(ordered) - MOST_SHOWN) + more
+    if unseen:
+        lines.append(f"and {unseen} more: chaperon incidents")
+    agents = dict.fromkeys(incident.agent for incident in ordered[:MOST_SHOWN] if incident.agent)
+    lines += [f"{agent}: {said}" for agent in agents if (said := about(agent))]
+    return "\n".join(lines)
+
+
+# ── ways of sending ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ByApprise:
+    """Through apprise, which knows a hundred services by their addresses.
+
+    Args:
+        url: The address with its secrets; it is never shown. Example: `mailto://user:password@example.org`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._sender: Any = None
+
+    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:
+        """Send a message.
+
+        Raises:
+            SendError: apprise is not installed, knows no such address, or the service did not take the message.
+        """
+        if self._sender is None:
+            self._sender = self._made()
+        worst = max((incident.severity for incident in incidents), key=lambda severity: severity.rank)
+        if not self._sender.notify(title=title, body=body, notify_type=KINDS[worst]):
+            raise SendError("the service did not take it; apprise logs why")
+
+    def check(self) -> None:
+        """Look whether apprise knows the address; raises SendError like a message would. Nothing is sent."""
+        self._made()
+
+    def _made(self) -> Any:
+        try:
+            sender = import_module("apprise").Apprise()
+        except ImportError:
+            raise SendError("apprise is not installed here.", way_out=INSTALL_APPRISE) from None
+        if not sender.add(self._url):
+            raise SendError(f"apprise knows no service for an address that begins {self._url.split(':')[0]!r}.")
+        return sender
+
+
+class ByJournal:
+    """Into the journal of systemd, one entry for each incident, with fields to look for.
+
+    Args:
+        path: Its socket.
+    """
+
+    def __init__(self, path: Path = JOURNAL_SOCKET) -> None:
+        self._path = path
+
+    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:  # noqa: ARG002 - the protocol's
+        """Send one datagram for each incident.
+
+        Raises:
+            SendError: No journal listens, or it takes nothing.
+        """
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+            channel.settimeout(5.0)
+            for incident in incidents:
+                try:
+                    channel.sendto(entry(incident), str(self._path))
+                except OSError as error:
+                    raise SendError(f"the journal's socket {self._path} takes nothing ({error.strerror}).") from error
+
+
+def entry(incident: Incident) -> bytes:
+    """An entry in the journal's native protocol. A value in one line needs no length, so line breaks become spaces."""
+    values = {
+        "MESSAGE": f"{incident.type}: {incident.summary[:2_000]}",
+        "PRIORITY": str(PRIORITY[incident.severity]),
+        "SYSLOG_IDENTIFIER": "chaperon",
+        "CHAPERON_INCIDENT": incident.id,
+        "CHAPERON_AGENT": incident.agent,
+        "CHAPERON_TYPE": incident.type,
+        "CHAPERON_SEVERITY": incident.severity,
+        "CHAPERON_WAY_OUT": incident.way_out,
+    }
+    return "".join(f"{name}={' '.join(value.split())}\n" for name, value in values.items() if value).encode(
+        errors="replace"
+    )

@@ -1,0 +1,289 @@
+"""The journal's files, read: which there are, and their lines, each checked before it is handed out.
+
+A file (a segment) is named by the number of its first record and begins with a header line that carries the chain
+over from the file before. Nothing here writes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from monitors.contract.errors import ChaperonError
+from supervisor.protocol import records
+from supervisor.protocol.records import Record, RecordError
+
+SUFFIX = ".jsonl"
+
+CHUNK_BYTES = 1024 * 1024
+"""How much is read at a time: 1 MiB reads at the disk's speed, and bounds what a slow reader holds, but for a line that
+is longer by itself."""
+
+
+class JournalDamagedError(ChaperonError):
+    """A line of the journal is not what was written there; nothing was changed on disk."""
+
+    def __init__(self, path: Path, line: int, offset: int, problem: str, expected: str, found: str) -> None:
+        """Name the place, what belongs there and what is there.
+
+        Args:
+            path: The journal's file.
+            line: Which line, from 1, the header included.
+            offset: Where the line begins, in bytes.
+            problem: What is wrong. Example: `checksum`.
+            expected: What would have been right.
+            found: What is there.
+        """
+        super().__init__(
+            f"The journal is damaged: {path}, line {line}, at byte {offset}: "
+            f"the {problem} is wrong, expected {expected}, found {found}. Nothing was changed on disk.",
+            way_out=(
+                f"Restore that file from a copy. Without one, keep the whole directory {path.parent} as evidence under "
+                "another name, and start anew."
+            ),
+        )
+        self.path, self.line, self.offset = path, line, offset
+        self.problem, self.expected, self.found = problem, expected, found
+
+
+class StoredLine(NamedTuple):
+    """One record as its bytes, checked but not read, with where it was found."""
+
+    n: int
+    data: bytes
+    """The line with its newline."""
+    path: Path
+    line: int
+    offset: int
+
+    def record(self) -> Record:
+        """Read the event.
+
+        Raises:
+            JournalDamagedError: A field of the event does not fit its kind.
+        """
+        try:
+            return Record(self.n, records.read_event(self.data))
+        except RecordError as error:
+            raise JournalDamagedError(
+                self.path, self.line, self.offset, error.problem, error.expected, error.found
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file of the journal."""
+
+    first: int
+    path: Path
+
+
+class Mark(NamedTuple):
+    """A place in a file between two lines."""
+
+    n: int
+    """Number of the line before."""
+    offset: int
+    """Where the next line begins, in bytes."""
+    hash: str = ""
+    """Hash of the line before, which the next one names; empty where it is not known."""
+
+
+def segment_path(directory: Path, first: int) -> Path:
+    """Return the name of the file whose first record is `first`."""
+    return directory / f"{first:020d}{SUFFIX}"
+
+
+def list_segments(directory: Path) -> list[Segment]:
+    """List the journal's files in order; none where the directory is not there."""
+    paths = sorted(directory.glob("[0-9]" * 20 + SUFFIX))
+    return [Segment(int(path.name.removesuffix(SUFFIX)), path) for path in paths]
+
+
+class Cursor:
+    """A place in the journal that moves on as lines are taken. Blocks, so it belongs in a thread or before the loop.
+
+    It keeps no file open and holds no line, so it may rest as long as its owner likes.
+
+    Args:
+        directory: The journal's directory.
+        after: The number of the last record not wanted; 0 begins with the first.
+
+    Raises:
+        JournalDamagedError: The record behind `after` must be in a file that is not there.
+    """
+
+    def __init__(self, directory: Path, after: int = 0) -> None:
+        self._directory = directory
+        self._after = after
+        self.path: Path | None = None
+        """The file in which it is; None before the journal has one."""
+        self.offset = 0
+        """Where the next line begins, in bytes."""
+        self.line = 1
+        """Which line that is, from 1."""
+        self.n = 0
+        """The number of the last line passed."""
+        self.hash = records.ORIGIN
+        """Its hash, which the next line must name."""
+        self._stays = False
+
+    @classmethod
+    def within(cls, segment: Segment) -> Self:
+        """A cursor at the beginning of one file, at whose end it stays.
+
+        Raises:
+            JournalDamagedError: The file's header is damaged.
+        """
+        cursor = cls(segment.path.parent, segment.first - 1)
+        cursor._enter(segment, previous=None)
+        cursor._stays = True
+        return cursor
+
+    @classmethod
+    def at(cls, segment: Segment, mark: Mark, after: int) -> Self:
+        """A cursor at a place of a file, which goes on to the files behind it.
+
+        Args:
+            segment: The file.
+            mark: The place, with the hash of the line before.
+            after: The number of the last record not wanted.
+        """
+        cursor = cls(segment.path.parent, after)
+        cursor.path, cursor.offset, cursor.line = segment.path, mark.offset, mark.n - segment.first + 3
+        cursor.n, cursor.hash = mark.n, mark.hash
+        return cursor
+
+    @property
+    def mark(self) -> Mark:
+        """Where it is."""
+        return Mark(self.n, self.offset, self.hash)
+
+    def take(self, upto: int | None = None) -> list[StoredLine]:
+        """Take the next lines, as many as one read gives; none when all up to `upto` were taken, or written.
+
+        Args:
+            upto: The number of the last record to take; None takes what is there.
+
+        Raises:
+            JournalDamagedError: The next line is damaged. The lines before it were handed out.
+        """
+        while upto is None or self.n < upto:
+            if self.path is None and not self._enter_first():
+                break
+            # Listed before reading: a file that has a successor grows no more, so what is read then is all of it.
+            following = self._following()
+            taken, moved = self._take_from_file(upto)
+            if taken:
+                return taken
+            if not moved:
+                if following is None or self._stays:
+                    break
+                self._enter_next(following)
+        return []
+
+    def _enter_first(self) -> bool:
+        segments = list_segments(self._directory)
+        if not segments:
+            return False
+        fitting = [segment for segment in segments if segment.first <= self._after + 1]
+        if not fitting:
+            raise JournalDamagedError(
+                segments[0].path, 1, 0, "first file", f"a file with record {self._after + 1}", segments[0].path.name
+            )
+        self._enter(fitting[-1], previous=records.ORIGIN if fitting[-1].first == 1 else None)
+        return True
+
+    def _following(self) -> Segment | None:
+        assert self.path is not None
+        name = self.path.name
+        return next((segment for segment in list_segments(self._directory) if segment.path.name > name), None)
+
+    def _enter_next(self, following: Segment) -> None:
+        """Go on in the file behind this one, which was taken to its end."""
+        assert self.path is not None
+        if (size := self.path.stat().st_size) != self.offset:
+            raise self.damaged("end of the file", f"a whole line to byte {size}", "no newline")
+        if following.first != self.n + 1:
+            raise JournalDamagedError(
+                following.path, 1, 0, "first sequence number", str(self.n + 1), str(following.first)
+            )
+        self._enter(following, previous=self.hash)
+
+    def _enter(self, segment: Segment, previous: str | None) -> None:
+        """Check the header before anything of the cursor changes, so that a damaged one can be looked at again."""
+        with segment.path.open("rb") as file:
+            header = file.readline()
+        if not header.endswith(b"\n"):
+            found = f"{len(header)} bytes without a newline"
+            raise JournalDamagedError(segment.path, 1, 0, "header of the file", "a whole line", found)
+        try:
+            records.check_header(header, segment.first, previous)
+        except RecordError as error:
+            raise JournalDamagedError(segment.path, 1, 0, error.problem, error.expected, error.found) from None
+        self.path, self.offset, self.line = segment.path, len(header), 2
+        self.n, self.hash = segment.first - 1, records.line_hash(header)
+
+    def _take_from_file(self, upto: int | None) -> tuple[list[StoredLine], bool]:
+        """Take lines of one chunk; the second value is whether the cursor moved at all."""
+        assert self.path is not None
+        taken: list[StoredLine] = []
+        before = self.offset
+        for data in self._chunk_of_lines():
+            if upto is not None and self.n >= upto:
+                return taken, True
+            try:
+                n = records.check(data[:-1], self.n + 1, self.hash)
+            except RecordError as error:
+                if taken or self.offset != before:
+                    return taken, True
+                raise self.damaged(error.problem, error.expected, error.found) from None
+            if n > self._after:
+                taken.append(StoredLine(n, data, self.path, self.line, self.offset))
+            self.n, self.hash = n, records.line_hash(data)
+            self.offset += len(data)
+            self.line += 1
+        return taken, self.offset != before
+
+    def _chunk_of_lines(self) -> Iterator[bytes]:
+        """Read one chunk, and more only where a single line is longer; yield its whole lines."""
+        assert self.path is not None
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            data = file.read(CHUNK_BYTES)
+            if data and b"\n" not in data:
+                data += file.readline()
+        start = 0
+        while (newline := data.find(b"\n", start)) >= 0:
+            yield data[start : newline + 1]
+            start = newline + 1
+
+    def damaged(self, problem: str, expected: str, found: str) -> JournalDamagedError:
+        """Make the error for the line at which the cursor stands."""
+        assert self.path is not None
+        return JournalDamagedError(self.path, self.line, self.offset, problem, expected, found)
+
+
+def read_lines(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[StoredLine]:
+    """Read the journal's lines, checked, in order. A line without its newline is not read: it may be under way.
+
+    Args:
+        directory: The journal's directory.
+        after: The number of the last record not wanted.
+        upto: The number of the last record wanted; None reads to the end.
+
+    Raises:
+        JournalDamagedError: A line is damaged; the lines before it were yielded.
+    """
+    cursor = Cursor(directory, after)
+    while lines := cursor.take(upto):
+        yield from lines
+
+
+def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[Record]:
+    """Read the journal's records, as `read_lines` reads its lines.
+
+    Raises:
+        JournalDamagedError: A line is damaged, or its event does not fit its kind.
+    """
+    return (line.record() for line in read_lines(directory, after, upto))

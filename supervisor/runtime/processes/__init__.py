@@ -1,0 +1,17 @@
+"""The daemon's hands on an agent's processes: launched, found again, limited, ended.
+
+adoption        taking over the agents that a daemon before this one left
+cgroups         choose and make the cgroup v2 group in which an agent's processes are born
+earlier_life    agents of an earlier life of the state directory
+error_output    the CLI's error output on its way into the journal
+find_cli        finding the Claude CLI, and its version
+identity        who an agent's processes are
+launcher        starting an agent
+leftovers       ending what a shim does not end
+limits          limits put in force on an agent's real processes
+priorities      lower priorities and bounds for a tree's processes, where no control group keeps limits
+resources       what an agent's process tree holds and has used
+settings_files  the files by which a repository brings settings into the CLI, read from the disk
+shim_client     the daemon's side of the shims
+user_program    a program of the user's, which prepares a workspace or is told of an event
+"""

@@ -1,0 +1,205 @@
+"""Starting an agent: which program, with which arguments and environment, held how."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from monitors.contract.errors import ChaperonError
+from monitors.contract.tasks import Limits
+from supervisor.config.environment import agent_environment
+from supervisor.config.model import Agent
+from supervisor.config.settings_guard import Guard, Own, Wanted, guard
+from supervisor.protocol.commands import Launch
+from supervisor.runtime.processes import earlier_life, settings_files, shim_client
+from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
+from supervisor.runtime.processes.find_cli import find_cli
+
+WIRE = (
+    "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+    "--permission-prompt-tool", "stdio",
+)  # fmt: skip
+"""What makes the CLI speak the wire, with both gates."""
+
+
+Trusted = Callable[[str, str], bool]
+"""Whether a person said that the settings of a repository, by its top and their digest, may count."""
+
+
+def nobody_asked(_repository: str, digest: str) -> bool:
+    """The answer where nobody keeps what people said."""
+    return not digest
+
+
+@dataclass(frozen=True, slots=True)
+class Brings:
+    """What the settings of a repository bring into a CLI that is about to be started there, and how it is started for that."""
+
+    repository: settings_files.Repository
+    trusted: bool
+    guard: Guard
+
+    def facts(self) -> dict[str, Any]:
+        """For the journal; nothing where there is nothing to ask about."""
+        found = self.repository.found
+        if not found.digest:
+            return {}
+        return {
+            "repository": self.repository.root,
+            "digest": found.digest,
+            "trusted": self.trusted,
+            "brings": found.things,
+            "off": self.guard.off,
+            "left_out": self.guard.left_out,
+        }
+
+
+class ProcessLauncher:
+    """Starts shims for agents.
+
+    Args:
+        settings: How the CLI is started.
+        environ: The daemon's environment, from which the agent's is made.
+        agents: The directory that has one directory an agent.
+        containment: Makes control groups, where the machine has them.
+        trusted: Says whether what a repository's settings bring may count.
+        aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
+        descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
+    """
+
+    def __init__(
+        self,
+        settings: Agent,
+        environ: Mapping[str, str],
+        agents: Path,
+        containment: Containment | Uncontained,
+        trusted: Trusted = nobody_asked,
+        aside: Path | None = None,
+        descriptors: int = 0,
+    ) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._agents = agents
+        self._aside = aside or agents.parent / "set-aside"
+        self._containment = containment
+        self._trusted = trusted
+        self._descriptors = descriptors
+
+    def directory(self, agent: str, number: int = 1) -> Path:
+        """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
+        return self._agents / agent if number == 1 else self._agents / agent / f"launch-{number}"
+
+    def set_aside(self, agent: str) -> Path | None:
+        """Make room for an agent that nothing in the journal goes by the name of; blocks and raises like `earlier_life`."""
+        return earlier_life.set_aside(self.directory(agent), self._aside)
+
+    def brings(self, agent: str, workspace: str) -> Brings:
+        """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
+        repository = settings_files.look(Path(workspace))
+        trusted = self._trusted(repository.root, repository.found.digest)
+        environment = self._environment(agent)
+        own = Own(environment, settings_files.own_settings(environment))
+        about = self._settings
+        wanted = Wanted(about.settings_hooks, about.settings_servers, about.settings_environment)
+        return Brings(repository, trusted, guard(repository.found, own, wanted, trusted=trusted))
+
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.Shim:
+        """Start shim and CLI; for what the settings bring as it was looked at before, or as it is.
+
+        Raises:
+            LaunchError: They could not be started; nothing of them runs.
+        """
+        try:
+            spec = await anyio.to_thread.run_sync(self._spec, agent, command, brings)
+        except shim_client.LaunchError:
+            raise
+        except ChaperonError as error:
+            raise shim_client.LaunchError(error.what, way_out=error.way_out) from error
+        try:
+            return await shim_client.Shim.launch(spec)
+        except BaseException as error:
+            if spec.cgroup is not None:
+                await anyio.to_thread.run_sync(remove, spec.cgroup)
+            if isinstance(error, OSError):
+                raise shim_client.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
+            raise
+
+    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
+        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        group = group_in(containment)
+        if group is None or not isinstance(self._containment, Containment):
+            return tuple(ceiling.settings())
+        return self._containment.limit(Path(group), ceiling)
+
+    def clear(self, containment: str) -> None:
+        """Give back the control group of an agent that has ended, where it had one."""
+        group = group_in(containment)
+        if group is not None:
+            remove(Path(group))
+
+    @property
+    def groups(self) -> str:
+        """What the path of an agent's control group has in it, and no other has; empty without such groups."""
+        if isinstance(self._containment, Uncontained):
+            return ""
+        return f"/{self._containment.agents.parent.name}/{self._containment.agents.name}/"
+
+    def sweep(self, living: Collection[str]) -> None:
+        """Remove the control groups of agents that are not among the living. Blocks."""
+        if isinstance(self._containment, Containment):
+            self._containment.remove_stale(living)
+
+    def leave(self) -> None:
+        """Remove the group above the agents' own, where none is left in it. Blocks."""
+        if isinstance(self._containment, Containment):
+            self._containment.leave()
+
+    def _spec(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimSpec:
+        """Say what to start. Blocks: it looks for the CLI and makes the control group."""
+        cli = find_cli(self._settings.command, self._environ)
+        directory = self.directory(agent, command.number)
+        gate = (brings or self.brings(agent, command.workspace)).guard.arguments
+        return shim_client.ShimSpec(
+            agent=agent,
+            directory=directory,
+            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *gate],
+            cwd=Path(command.workspace),
+            env=self._environment(agent),
+            launcher=self._settings.launcher,
+            cgroup=self._group(agent, command.task.limits),
+            descriptors=self._descriptors,
+        )
+
+    def _environment(self, agent: str) -> dict[str, str]:
+        own = str(self.directory(agent) / "claude") if self._settings.own_config_dir else None
+        return agent_environment(self._environ, self._settings.environment, own)
+
+    def _group(self, agent: str, limits: Limits) -> Path | None:
+        if isinstance(self._containment, Uncontained):
+            return None
+        most = limits.max_memory_mb
+        # A daemon that was killed between making the group and starting the shim, or before it launched again, left the
+        # group behind; nobody else makes groups here.
+        remove(self._containment.agents / agent)
+        ceiling = Ceiling(memory_high_bytes=most * 2**20 if most else None, pids_max=self._settings.max_processes)
+        return self._containment.make(agent, ceiling)
+
+
+def arguments(command: Launch) -> list[str]:
+    """The CLI's arguments for this task."""
+    task = command.task
+    model = [f"--model={task.model}"] if task.model else []
+    return [*WIRE, "--permission-mode", task.permission_mode, *_session(command), *model]
+
+
+def _session(command: Launch) -> list[str]:
+    """Which session: after a rollback a fork of the one before, after a crash the same, or one that begins anew."""
+    own = f"--session-id={command.session_id}"
+    if command.resume_at:
+        return [f"--resume={command.resume_session}", f"--resume-session-at={command.resume_at}", "--fork-session", own]
+    if command.resume_session:
+        return [f"--resume={command.resume_session}"]
+    first = command.number == 1 and command.task.resume_session
+    return [f"--resume={command.task.resume_session}"] if first else [own]

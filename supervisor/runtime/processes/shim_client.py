@@ -1,0 +1,529 @@
+r"""The daemon's side of the shims: start one, find one again, speak with it, and read what one left behind.
+
+    shim = await Shim.launch(spec)                  # or: await Shim.attach(directory, offset)
+    shim.send_line("prompt:1", b'{"type":"user",…}\n')
+    async for event in shim.events():
+        match event: case Output(offset, data): …
+
+A shim's directory serves one launch: its files are the record of one CLI from start to end.
+"""
+
+import base64
+import json
+import os
+import secrets
+import select
+import socket
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+import anyio
+import anyio.to_thread
+
+from monitors.contract.errors import ChaperonError
+from supervisor.protocol.identity import Identity
+from supervisor.runtime.processes.identity import NONCE_VARIABLE, checked, is_running, read_identity
+from supervisor.runtime.shim import marks, process_tree, wire
+from supervisor.runtime.shim.credentials import peer_of
+
+PROGRAM = Path(__file__).parents[1] / "shim/program.py"
+
+HELLO_SECONDS = 10.0
+"""How long a shim may take until it speaks. It takes 40 ms here, most of it Python's start; a machine that starts fifty
+agents at once on two cores takes seconds."""
+
+GOES_SECONDS = 5.0
+"""How long a shim whose socket is closed may take to be gone: on a busy machine more than a second."""
+
+POLL_SECONDS = 0.02
+"""Between two looks whether it has."""
+
+RECEIVE_BYTES = 262_144
+"""Most taken from the socket at once: a little over what the kernel holds for a Unix socket by default."""
+
+
+class LaunchError(ChaperonError):
+    """The CLI could not be started; nothing of it runs."""
+
+
+class ShimGoneError(ChaperonError):
+    """Nobody listens in this directory: the agent has ended, with an exit record or without."""
+
+
+class ShimReplacedError(ChaperonError):
+    """The shim lives and cannot be reached: its socket was taken away, or somebody else answers there."""
+
+
+class ShimSilentError(ChaperonError):
+    """The shim lives and does not speak with us: it is held up, or takes us for a process of its agent."""
+
+
+# ── what is asked, and what is answered ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class ShimSpec:
+    """What to start, and where."""
+
+    agent: str
+    """The agent's name, for the exit record and messages."""
+    directory: Path
+    """Where the shim keeps its files; made where it does not exist. One directory serves one launch."""
+    argv: Sequence[str]
+    """The CLI and its arguments; a name without a slash is looked up on the PATH of `env`."""
+    cwd: Path
+    """The CLI's working directory."""
+    env: Mapping[str, str]
+    """The CLI's whole environment; only `CHAPERON_AGENT_NONCE` is added, by which its processes are known again."""
+    launcher: Sequence[str] = ()
+    """A program with arguments that runs the CLI, such as a sandbox; nothing starts the CLI directly."""
+    cgroup: Path | None = None
+    """The cgroup that the CLI is born in. The shim itself stays outside."""
+    descriptors: int = 0
+    """The CLI's soft limit on open files; 0 leaves the daemon's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the CLI printed at this offset. Offsets follow on one another without gap or overlap."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What the CLI printed on its error output at this offset of `err.log`."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The line of this key will be written to the CLI once, unless the agent ends first."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Every process of the agent stands still, since so many microseconds after the shim was asked."""
+
+    micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The tree was killed, in so many microseconds; so many processes could not be."""
+
+    micros: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something went wrong that the shim lives with."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRecord:
+    """How an agent's CLI ended. It exists once the whole tree has gone and all output is in `out.log`."""
+
+    agent: str
+    error: str | None = None
+    """Why the CLI could not be started, or why the shim ended it; None where it ended by itself or was told to."""
+    code: int | None = None
+    """Exit code; None where a signal ended it or it never ran."""
+    signal: int | None = None
+    """The signal that ended it."""
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    max_rss_kib: int = 0
+    """The CLI's peak resident memory; the tools it waited for count where they were larger."""
+    started_at: float = 0.0
+    """Unix time."""
+    ended_at: float = 0.0
+    """Unix time."""
+    seconds: float = 0.0
+    """How long it ran, by a clock that nobody sets."""
+    oom: bool = False
+    """Whether the kernel killed in its cgroup for memory."""
+    out_size: int = 0
+    """Bytes of output, all of them in `out.log`."""
+    stderr_dropped: int = 0
+    """Bytes of error output over the cap of `err.log`."""
+    stderr_tail: str = ""
+    """The end of the error output, up to 4 KiB."""
+    lines_taken: int = 0
+    """Lines accepted for its input."""
+    lines_written: int = 0
+    """Of those, the lines that its input pipe took whole."""
+    ended_with_it: tuple[str, ...] = field(default=())
+    """Processes that were alive when the tree was ended, as `PID NAME`; the CLI itself is not among them."""
+    left: int = 0
+    """Processes that could not be ended; 0 unless the kernel holds one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The CLI ended, all of its output was delivered, and nothing follows."""
+
+    record: ExitRecord
+
+
+ShimEvent = Output | Errors | Accepted | Frozen | Ended | Fault | Exited
+
+
+# ── a connection ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Shim:
+    """A conversation with one shim. Ending it leaves the agent alone.
+
+    The asking methods never block: what the socket does not take at once is sent while somebody iterates `events`.
+    """
+
+    def __init__(self, connection: socket.socket, directory: Path) -> None:
+        """Take over a connected socket; `launch` and `attach` make these."""
+        connection.setblocking(False)
+        self.directory = directory
+        self.pid = 0
+        """The shim's."""
+        self.cli_pid = 0
+        self.containment = ""
+        """`cgroup:PATH` or `subreaper`."""
+        self.identity: Identity | None = None
+        """Who its processes are; None for a shim of an older chaperon."""
+        self._connection = connection
+        self._frames = wire.Frames()
+        self._received: deque[tuple[int, bytes]] = deque()
+        self._unsent = bytearray()
+        # Waiting for two things at once in one task: a poll set is itself readable when one of its members is ready.
+        self._ready = select.epoll()
+        self._ready.register(connection, select.EPOLLIN)
+
+    @classmethod
+    async def launch(cls, spec: ShimSpec) -> Self:
+        """Start the agent's shim and CLI. The shim is nobody's child but init's, and outlives us.
+
+        A CLI that starts and then ends at once is no launch error: `Exited` follows, with the end of its error output.
+
+        Raises:
+            LaunchError: The program or the working directory is missing or may not be used, the directory was used
+                before, or the shim did not speak in time. Nothing runs.
+        """
+        await anyio.to_thread.run_sync(_prepare, spec)
+        ours, theirs = socket.socketpair()
+        shim = cls(ours, spec.directory)
+        try:
+            with theirs:
+                await _start(spec, theirs)
+            await shim._begin(0, 0)
+        except BaseException:
+            shim.end_tree()  # should it come up late, or the caller not have waited for it
+            shim.close()
+            raise
+        return shim
+
+    @classmethod
+    async def attach(
+        cls, directory: Path, offset: int, errors: int | None = None, known: Identity | None = None
+    ) -> Self:
+        """Find a living shim again, and go on reading behind the last byte that was dealt with.
+
+        Args:
+            directory: The launch's.
+            offset: Where its output is read on.
+            errors: Where its error output is; None: it is not wanted.
+            known: Who its processes are, as the journal has it; what the directory says is believed if this is left out.
+
+        Raises:
+            ShimGoneError: Nobody listens. `read_exit_record` says how the agent ended, if it did; without a record it
+                was lost, and `leftovers.end_leftovers` clears up.
+            ShimSilentError: The shim lives and does not answer. The agent is not lost: ask again.
+            ShimReplacedError: The shim lives, and another process answers in its place, or nobody does: its socket was
+                taken away. `leftovers.end_everything` ends its agent, which nobody can watch any more.
+        """
+        identity = known or await anyio.to_thread.run_sync(read_identity, directory)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        shim = cls(connection, directory)
+        try:
+            with _short(directory) as path:
+                connection.connect(f"{path}/shim.sock")
+            await anyio.to_thread.run_sync(_refuse_another, connection, directory, identity)
+            await shim._begin(offset, errors)
+        except (OSError, LaunchError) as error:
+            shim.close()
+            raise await anyio.to_thread.run_sync(_unreachable, directory, identity, error) from error
+        except BaseException:
+            shim.close()
+            raise
+        return shim
+
+    def send_line(self, key: str, line: bytes) -> None:
+        """Pass a line, its newline included, to the CLI. `Accepted` follows; the same key again is not written again."""
+        self._ask(op="line", key=key, line=base64.b64encode(line).decode())
+
+    def close_input(self) -> None:
+        """Close the CLI's input behind the lines sent before."""
+        self._ask(op="close_input")
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the CLI."""
+        self._ask(op="terminate")
+
+    def freeze(self) -> None:
+        """Make every process of the agent stand still. `Frozen` follows, or a fault."""
+        self._ask(op="freeze")
+
+    def thaw(self) -> None:
+        """Let a frozen agent go on."""
+        self._ask(op="thaw")
+
+    def end_tree(self) -> None:
+        """Kill every process of the agent. `Ended` follows, then `Exited`."""
+        self._ask(op="end_tree")
+
+    async def events(self) -> AsyncIterator[ShimEvent]:
+        """What the shim tells, in order; one reader at a time.
+
+        Ends when the shim closes: after `Exited`, or without it where the shim was killed, another daemon attached, or
+        this one took nothing for long after the end. Then `read_exit_record` and `read_rest` have what is missing.
+        """
+        while (received := await self._next()) is not None:
+            event = _decode(*received)
+            if event is not None:
+                yield event
+
+    def close(self) -> None:
+        """End the conversation; the agent goes on. Twice is as good as once."""
+        if self._ready.closed:
+            return
+        anyio.notify_closing(self._ready)
+        self._ready.close()
+        self._connection.close()
+
+    # ── within ──
+
+    async def _begin(self, offset: int, errors: int | None) -> None:
+        self._ask(op="attach", offset=offset, errors=errors)
+        try:
+            with anyio.fail_after(HELLO_SECONDS):
+                kind, payload = await self._next() or (0, b"")
+        except TimeoutError:
+            raise LaunchError(f"The shim in {self.directory} said nothing for {HELLO_SECONDS:g} s.") from None
+        if kind == wire.EXITED:
+            raise LaunchError(f"The CLI was not started. {json.loads(payload)['error']}")
+        if kind != wire.HELLO:
+            log = await anyio.to_thread.run_sync(_tail, self.directory / "shim.log")
+            raise LaunchError(f"The shim closed before it spoke. Its log ends: {log!r}.")
+        hello = json.loads(payload)
+        self.pid, self.cli_pid, self.containment = hello["shim_pid"], hello["cli_pid"], hello["containment"]
+        self.identity = checked(hello.get("identity"))
+
+    def _ask(self, **command: Any) -> None:
+        if self._ready.closed:
+            return
+        self._unsent += json.dumps(command).encode() + b"\n"
+        self._send()
+
+    def _send(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: self._connection.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:  # the shim closed; reading will come to the end of what it said
+            self._unsent.clear()
+        writing = select.EPOLLOUT if self._unsent else 0
+        self._ready.modify(self._connection, select.EPOLLIN | writing)
+
+    async def _next(self) -> tuple[int, bytes] | None:
+        while not self._received and not self._ready.closed:
+            try:
+                await anyio.wait_readable(self._ready)
+            except anyio.ClosedResourceError:
+                break
+            if self._unsent:
+                self._send()
+            self._receive()
+        return self._received.popleft() if self._received else None
+
+    def _receive(self) -> None:
+        try:
+            data = self._connection.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._received.extend(self._frames.feed(data))
+        else:
+            self.close()
+
+
+def _refuse_another(connection: socket.socket, directory: Path, identity: Identity | None) -> None:
+    """Refuse whoever listens there if it is not the shim: a program of the agent can rename the socket and bind its own."""
+    who = peer_of(connection)
+    if who.uid != os.geteuid() or (identity is not None and who.pid != identity.shim_pid):
+        name = process_tree.name(who.pid) or "which has ended"
+        wanted = f", in place of the agent's shim {identity.shim_pid}" if identity is not None else ""
+        raise ShimReplacedError(f"Process {who.pid} ({name}) of user {who.uid} listens in {directory}{wanted}.")
+    if identity is not None and not is_running(identity):
+        raise ConnectionRefusedError("it ended as it was connected to")
+
+
+def _unreachable(
+    directory: Path, identity: Identity | None, why: Exception
+) -> ShimGoneError | ShimSilentError | ShimReplacedError:
+    ended = (directory / "exit.json").exists()  # then all there is to know is in the files
+    no_socket = isinstance(why, FileNotFoundError | ConnectionRefusedError)
+    deadline = process_tree.now() + GOES_SECONDS
+    while no_socket and not ended and identity is not None and is_running(identity) and process_tree.now() < deadline:
+        process_tree.pause(POLL_SECONDS)  # of one that was killed the socket closes first
+    if identity is None or ended or not is_running(identity):
+        return ShimGoneError(f"No shim listens in {directory}: {why}")
+    if no_socket:
+        return ShimReplacedError(
+            f"The shim {identity.shim_pid} of agent {identity.agent!r} lives, and its socket in {directory} was taken away."
+        )
+    return ShimSilentError(
+        f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
+        way_out="The agent goes on; look into shim.log, or try again.",
+    )
+
+
+def _decode(kind: int, payload: bytes) -> ShimEvent | None:
+    """The event of a frame; None for a kind that a newer shim may send."""
+    if kind == wire.OUTPUT:
+        (offset,) = wire.OFFSET.unpack_from(payload)
+        return Output(offset, payload[wire.OFFSET.size :])
+    if kind == wire.ERRORS:
+        (offset,) = wire.OFFSET.unpack_from(payload)
+        return Errors(offset, payload[wire.OFFSET.size :])
+    if kind == wire.EXITED:
+        return Exited(_record(json.loads(payload)))
+    if kind in _FACTS:
+        return _FACTS[kind](**json.loads(payload))
+    return None
+
+
+_FACTS: dict[int, type[Accepted | Frozen | Ended | Fault]] = {
+    wire.ACCEPTED: Accepted,
+    wire.FROZEN: Frozen,
+    wire.ENDED: Ended,
+    wire.FAULT: Fault,
+}
+
+
+# ── starting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _prepare(spec: ShimSpec) -> None:
+    """Make the directory and write what to start, readable by us alone: the environment holds keys."""
+    identity, ended = read_identity(spec.directory), (spec.directory / "exit.json").exists()
+    if identity is not None or ended:
+        state = "still runs there" if identity is not None and is_running(identity) and not ended else "ended there"
+        raise LaunchError(
+            f"Agent {spec.agent!r} was not started: {spec.directory} belongs to an earlier launch, which {state}.",
+            way_out="Give each launch a directory of its own.",
+        )
+    env = {NONCE_VARIABLE: secrets.token_hex(16), **spec.env}
+    text = json.dumps(
+        {
+            "agent": spec.agent,
+            "launcher": list(spec.launcher),
+            "argv": list(spec.argv),
+            "cwd": str(spec.cwd),
+            "env": env,
+            "cgroup": str(spec.cgroup) if spec.cgroup else None,
+            "mark": marks.draw(),
+            "descriptors": spec.descriptors,
+        }
+    )
+    try:
+        spec.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (spec.directory / "shim.sock").unlink(missing_ok=True)
+        path = spec.directory / "spec.json"
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise LaunchError(f"Agent {spec.agent!r} was not started: {error}.") from error
+
+
+async def _start(spec: ShimSpec, connection: socket.socket) -> None:
+    """Start the shim, which leaves us at once: its first process ends, and the second is init's."""
+    command = [sys.executable, "-I", "-S", "-E", str(PROGRAM), str(spec.directory)]
+    log = os.open(spec.directory / "shim.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        with anyio.CancelScope(shield=True):  # a shim that was started must not be left half known
+            await anyio.run_process(
+                command, stdin=connection.fileno(), stdout=log, stderr=log, env={}, check=False, start_new_session=True
+            )
+    except OSError as error:
+        raise LaunchError(f"The shim of agent {spec.agent!r} was not started: {error}.") from error
+    finally:
+        os.close(log)
+
+
+@contextmanager
+def _short(directory: Path) -> Iterator[str]:
+    """A path to the directory of a few bytes, because a Unix socket's may have 107 at most."""
+    fd = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+# ── what a shim left behind ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_exit_record(directory: Path) -> ExitRecord | None:
+    """How the agent ended, or None where there is no record: it runs, or it was lost."""
+    try:
+        return _record(json.loads((directory / "exit.json").read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
+    """What the CLI printed from an offset on, in pieces; for agents whose shim has gone. Nothing where it never ran."""
+    try:
+        with (directory / "out.log").open("rb") as file:
+            file.seek(offset)
+            while data := file.read(RECEIVE_BYTES):
+                yield data
+    except FileNotFoundError:
+        return
+
+
+def read_errors(directory: Path, offset: int) -> bytes:
+    """What is in `err.log` from an offset on, for agents whose shim has gone; it has a cap. Nothing where it never ran."""
+    try:
+        with (directory / "err.log").open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _record(facts: dict[str, Any]) -> ExitRecord:
+    """The record, without what a newer shim may say beside it."""
+    known = {field.name for field in fields(ExitRecord)}
+    kept = {name: value for name, value in facts.items() if name in known}
+    return ExitRecord(**{**kept, "ended_with_it": tuple(facts.get("ended_with_it", ()))})
+
+
+def _tail(path: Path) -> str:
+    """The end of a small text file, or nothing."""
+    return path.read_bytes()[-2000:].decode(errors="replace") if path.exists() else ""

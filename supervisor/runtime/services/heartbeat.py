@@ -1,0 +1,46 @@
+"""The daemon's heartbeat for the service manager: told only while loop, journal and agents are well."""
+
+import os
+import socket
+from collections.abc import Mapping, MutableMapping
+
+import anyio
+
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.journal.journal import JournalState
+from supervisor.runtime.log import log
+from supervisor.runtime.services.systemd import Notifier, listen_sockets, watchdog_interval
+
+
+async def beat(daemon: Daemon, notifier: Notifier, environ: Mapping[str, str]) -> None:
+    """Tell that all is well, as often as was asked for; nothing where nobody asked.
+
+    A missed beat is logged with its reason; after enough of them the service manager starts the daemon anew, and the
+    new one adopts the agents.
+    """
+    interval = watchdog_interval(environ, os.getpid())
+    while interval is not None:
+        problem = await ailment(daemon, interval)
+        if problem:
+            log.error("no heartbeat: %s", problem)
+        else:
+            notifier.watchdog()
+        await anyio.sleep(interval)
+
+
+async def ailment(daemon: Daemon, patience_seconds: float) -> str:
+    """What is wrong with the daemon; empty where it is well. That this runs shows that the loop turns."""
+    unwatched = daemon.unwatched()
+    if unwatched:
+        return f"nobody watches over {', '.join(unwatched)}"
+    if daemon.journal.state is JournalState.FULL:
+        return ""  # an incident that a person must end; a new daemon would find the same disk
+    with anyio.move_on_after(patience_seconds) as waiting:
+        await daemon.journal.synced(daemon.journal.last)
+    return f"the journal was not synced within {patience_seconds:g} s" if waiting.cancelled_caught else ""
+
+
+def listening_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
+    """The socket that the service manager opened for us, or None where it opened none."""
+    handed = listen_sockets(environ, os.getpid())
+    return handed[0].socket if handed else None

@@ -1,0 +1,177 @@
+"""Asking a model whether an agent is stuck, where the configuration wants it: one question at a time, in all.
+
+Each question is a run of the CLI of its own, without tools, sessions or settings of the user, in an empty directory, with
+a deadline. What comes of it is an event of the agent, with its cost; a question that fails is one as well, so that the
+budget holds whatever happens.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import orjson
+
+from monitors.contract.errors import ChaperonError
+from monitors.patterns.model_judge import JUDGED_STUCK, JudgeSettings, answer_of, is_due, issue_of, question
+from supervisor.config.environment import GATE_ARGUMENTS, agent_environment
+from supervisor.config.model import Agent
+from supervisor.core.session import Session
+from supervisor.protocol.events import JudgeAnswered
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.log import log
+from supervisor.runtime.processes.find_cli import find_cli
+
+LOOK_SECONDS = 5.0
+"""Between two looks for an agent to ask about; a step of an agent takes about as long."""
+
+ALONE = (
+    "--print", "--output-format", "json", "--tools", "", "--no-session-persistence", "--setting-sources", "",
+    "--strict-mcp-config", "--disable-slash-commands",
+)  # fmt: skip
+"""What makes the CLI answer once and do nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a question brought."""
+
+    text: str = ""
+    cost_usd: float = 0.0
+    error: str = ""
+    """Why there is no text; empty where there is."""
+
+
+Ask = Callable[[str], Awaitable[Reply]]
+
+
+class Judging:
+    """Looks for agents that a question is due about, and asks.
+
+    Args:
+        daemon: Whose agents are judged, and who is told.
+        settings: When a question is due.
+        ask: Puts a question to a model.
+    """
+
+    def __init__(self, daemon: Daemon, settings: JudgeSettings, ask: Ask) -> None:
+        self._daemon = daemon
+        self._settings = settings
+        self._ask = ask
+        self._judged_until: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            if self._daemon.journal.accepting:
+                await self.look()
+
+    async def look(self) -> None:
+        """Ask about each agent that a question is due about."""
+        for session in self._daemon.board.live():
+            summary = session.summary
+            steps = sum(summary.reviews.values())
+            if session.state is AgentState.RUNNING and is_due(self._settings, steps, summary.asked):
+                await self._judge(session, steps)
+
+    async def _judge(self, session: Session, steps: int) -> None:
+        agent, now = session.summary.agent, self._daemon.journal.last
+        began = self._judged_until.get(agent, session.summary.first_event)
+        reply = await self._ask(question(session.summary.task.prompt, session.summary.recent, self._settings))
+        if session.state.ended:
+            return
+        answer = answer_of(reply.text)
+        problem = reply.error or ("" if answer else f"the answer is none: {reply.text[:200]!r}")
+        is_open = JUDGED_STUCK in session.open_issues
+        issue = issue_of(answer, began, now, self._settings, is_open=is_open) if answer else None
+        facts: dict[str, Any] = {"step": steps, "issue": issue, "cost_usd": reply.cost_usd, "problem": problem}
+        said: dict[str, Any] = {}
+        if answer:
+            said = {"stuck": answer.stuck, "confidence": answer.confidence, "sentence": answer.sentence}
+        self._judged_until[agent] = now
+        if problem:
+            log.warning("no judgement of agent %s: %s", agent, problem)
+        self._daemon.happened(JudgeAnswered(**self._daemon.stamp(agent), **facts, **said))
+
+
+class CliJudge:
+    """Asks through the CLI.
+
+    Args:
+        settings: Which model, and how long it may take.
+        agent: How the CLI is found and started.
+        environ: The daemon's environment.
+        directory: An empty directory to run in; made where it is missing.
+    """
+
+    def __init__(self, settings: JudgeSettings, agent: Agent, environ: Mapping[str, str], directory: Path) -> None:
+        self._settings = settings
+        self._agent = agent
+        self._environ = environ
+        self._directory = directory
+
+    async def __call__(self, asked: str) -> Reply:
+        """Put a question; whatever fails is told in the reply."""
+        try:
+            argv = await anyio.to_thread.run_sync(self._prepare)
+            with anyio.fail_after(self._settings.timeout_seconds):
+                return _read(await self._run(argv, asked))
+        except TimeoutError:
+            return Reply(error=f"there was no answer within {self._settings.timeout_seconds:g} s")
+        except (ChaperonError, OSError) as error:
+            return Reply(error=f"the CLI could not be run: {error}")
+
+    def _prepare(self) -> list[str]:
+        """The command; the directory is made. Blocks."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cli = find_cli(self._agent.command, self._environ)
+        model = [f"--model={self._settings.model}"] if self._settings.model else []
+        return [*self._agent.launcher, str(cli.path), *ALONE, *model, *GATE_ARGUMENTS]
+
+    async def _run(self, argv: list[str], asked: str) -> bytes:
+        """Run the command to its end, and leave no process of it whatever happens."""
+        process = await anyio.open_process(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self._directory,
+            env=agent_environment(self._environ, self._agent.environment),
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            await process.stdin.send(asked.encode(errors="replace"))
+            await process.stdin.aclose()
+            return b"".join([chunk async for chunk in process.stdout])
+        except anyio.BrokenResourceError:
+            return b""
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):  # it ended by itself, and the loop has yet to hear of it
+                        os.killpg(process.pid, signal.SIGKILL)
+                await process.aclose()
+
+
+def _read(printed: bytes) -> Reply:
+    """What the CLI printed, as `--output-format json` has it."""
+    try:
+        result = orjson.loads(printed)
+    except orjson.JSONDecodeError:
+        return Reply(error=f"the CLI printed no result: {printed[:200]!r}")
+    if not isinstance(result, dict):
+        return Reply(error=f"the CLI printed no result: {printed[:200]!r}")
+    cost = result.get("total_cost_usd")
+    spent = float(cost) if isinstance(cost, int | float) else 0.0
+    text = str(result.get("result") or "")
+    return Reply(cost_usd=spent, error=f"the CLI says: {text[:200]}") if result.get("is_error") else Reply(text, spent)

@@ -1,0 +1,109 @@
+"""What is kept for a time only: reports of incidents, and what the shims of ended agents wrote down.
+
+The journal is not among it: it is the truth, each start may have to be rebuilt from it, and its records are chained.
+"""
+
+import shutil
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.log import log
+from supervisor.runtime.processes.earlier_life import launches
+from supervisor.runtime.processes.identity import is_running, read_identity
+
+DAY_SECONDS = 86_400.0
+
+CONVERSATIONS = "claude"
+"""The CLI's own folder, where the agent has one of its own: a checkpoint may lead back to a conversation in it."""
+
+
+async def forget_what_is_old(
+    daemon: Daemon, agents: Path, aside: Path, clock: Clock, report_days: int, days: int | None
+) -> None:
+    """Remove what is kept no longer, once a day for as long as the daemon runs.
+
+    Args:
+        daemon: Whose agents and incidents.
+        agents: The directory that has one directory an agent.
+        aside: The directory of folders of an earlier life.
+        clock: Tells the time.
+        report_days: How long reports of incidents are kept.
+        days: How long anything is kept; None for ever.
+    """
+    while True:
+        now = clock.wall()
+        await daemon.incidents.prune(now, min(report_days, days or report_days))
+        if days is not None:
+            ended = {one.agent: one.ended_at for one in daemon.board.summaries() if one.ended_at is not None}
+            old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
+            await anyio.to_thread.run_sync(forget_output, agents, old)
+            known = {one.agent for one in daemon.board.summaries()}
+            await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
+        await anyio.sleep(DAY_SECONDS)
+
+
+def forget_output(agents: Path, ended: Iterable[str]) -> list[str]:
+    """Remove what the shims of these agents wrote down, and return whose was there. Blocks.
+
+    What cannot be removed is logged and tried again the next day, and what a shim still writes is left alone.
+    """
+    forgotten = []
+    for agent in ended:
+        try:
+            if _forget(agents / agent):
+                forgotten.append(agent)
+        except (OSError, ValueError, TypeError) as error:
+            log.warning("what agent %s printed could not be removed (%s); it is tried again tomorrow", agent, error)
+    if forgotten:
+        log.info("removed what %d agents printed, as audit.retain_days says", len(forgotten))
+    return forgotten
+
+
+def forget_strangers(agents: Path, aside: Path, known: Collection[str], before: float) -> list[str]:
+    """Remove folders of an earlier life that were last written before this time; return their names. Blocks.
+
+    What cannot be removed is logged and tried again the next day, and what a shim still writes is left alone.
+    """
+    strange = [folder for folder in _entries(agents) if folder.name not in known]
+    forgotten = []
+    for folder in [*strange, *_entries(aside)]:
+        try:
+            if folder.is_symlink() or not folder.is_dir():
+                continue
+            newest = max(path.lstat().st_mtime for path in (folder, *folder.rglob("*")))
+            if newest < before and not any(_lives(launch) for launch in launches(folder)):
+                shutil.rmtree(folder)
+                forgotten.append(folder.name)
+        except (OSError, ValueError, TypeError) as error:
+            log.warning("the folder %s of an earlier life could not be removed (%s); it is tried again", folder, error)
+    return forgotten
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _forget(directory: Path) -> bool:
+    if not directory.exists() or any(_lives(launch) for launch in launches(directory)):
+        return False
+    old = [path for path in directory.iterdir() if path.name != CONVERSATIONS]
+    for path in old:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if not any(directory.iterdir()):
+        directory.rmdir()
+    return bool(old)
+
+
+def _lives(launch: Path) -> bool:
+    identity = read_identity(launch)
+    if identity is None and (launch / "agent.json").exists():
+        raise ValueError(f"{launch / 'agent.json'} cannot be read, so whether its shim lives is not known")
+    return identity is not None and is_running(identity)

@@ -1,0 +1,142 @@
+"""Looking at the process trees of all live agents, in one pass every few seconds, and telling their sessions.
+
+The pass runs in a worker thread: it asks the kernel some questions about each process, about 0.1 ms each, and the event
+loop must answer reviews meanwhile. The journal gets a look only where it tells something new.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import psutil
+
+from supervisor.protocol.events import ResourcesSeen
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.log import log
+from supervisor.runtime.processes.cgroups import group_in
+from supervisor.runtime.processes.resources import Figures, Sampler
+
+EVERY_SECONDS = 5.0
+"""Between two passes. Memory that doubles every 5 s reaches 4 GiB from 256 MiB in 20 s, so a spiral is seen while it can
+still be answered, and fifty agents of ten processes cost about a hundredth of one core."""
+
+CHANGED = 0.1
+"""Share by which a figure must differ from what was told last to be told at once: a detector of growth by the half sees
+every step of it, and the steady breathing of a garbage collector is not journalled."""
+
+AT_LEAST_EVERY_SECONDS = 30.0
+"""A look is told after so long whatever it says, so that time limits are noticed in an agent that does nothing: at 300
+bytes an event, an idle agent costs the journal less than 1 MB a day."""
+
+DISK_EVERY_SECONDS = 300.0
+"""Between two looks at the size of a workspace, which takes a second for 100,000 files; one workspace a pass."""
+
+FLOORS = {"memory_mb": 32.0, "processes": 2.0, "open_files": 50.0}
+"""The figures that count as change, and the least difference of each that does: an idle CLI varies by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An agent to look at."""
+
+    agent: str
+    shim_pid: int
+    cgroup: Path | None
+    workspace: Path | None
+    """Where its size is wanted this time."""
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What is known of one agent's looks."""
+
+    sampler: Sampler = field(default_factory=Sampler)
+    told: Figures | None = None
+    told_at: float = 0.0
+    disk_at: float = float("-inf")
+    disk_mb: float = 0.0
+
+
+class Sampling:
+    """Looks, again and again, for as long as its task lives.
+
+    Args:
+        daemon: Whose agents are looked at, and who is told.
+        every_seconds: Between two passes.
+    """
+
+    def __init__(self, daemon: Daemon, every_seconds: float = EVERY_SECONDS) -> None:
+        self._daemon = daemon
+        self._every_seconds = every_seconds
+        self._watched: dict[str, _Watched] = {}
+
+    async def run(self) -> None:
+        """Look until cancelled. A look that fails is logged, and the next one is taken."""
+        while True:
+            await anyio.sleep(self._every_seconds)
+            if self._daemon.journal.accepting:
+                await self.look()
+
+    async def look(self) -> None:
+        """Look at every agent once, and tell what is new."""
+        found = await anyio.to_thread.run_sync(self._pass, self._targets())
+        for agent, figures in found.items():
+            self._tell(agent, figures)
+
+    def _targets(self) -> list[Target]:
+        """Every agent that runs; what ended is forgotten."""
+        now = self._daemon.mono()
+        live = {
+            session.summary.agent: session.summary
+            for session in self._daemon.board.live()
+            if session.launched and not session.processes_ended
+        }
+        self._watched = {agent: self._watched.get(agent, _Watched()) for agent in live}
+        stalest = min(live, key=lambda agent: self._watched[agent].disk_at, default="")
+        targets = []
+        for agent, summary in live.items():
+            weigh = agent == stalest and now - self._watched[agent].disk_at >= DISK_EVERY_SECONDS
+            if weigh:
+                self._watched[agent].disk_at = now
+            group = group_in(summary.containment)
+            workspace = Path(summary.workspace) if weigh else None
+            targets.append(Target(agent, summary.shim_pid, Path(group) if group else None, workspace))
+        return targets
+
+    def _pass(self, targets: list[Target]) -> Mapping[str, Figures]:
+        """Look at each. Blocks."""
+        found = {}
+        for target in targets:
+            sampler = self._watched[target.agent].sampler
+            try:
+                found[target.agent] = sampler.sample(target.shim_pid, target.cgroup, target.workspace, spare_root=True)
+            except (OSError, ValueError, LookupError, psutil.Error) as error:
+                log.warning("the processes of %s could not be looked at (%r); it is tried again", target.agent, error)
+        return found
+
+    def _tell(self, agent: str, figures: Figures) -> None:
+        """Tell the session, where it still lives and the look says something new."""
+        watched, now = self._watched[agent], self._daemon.mono()
+        watched.disk_mb = figures.disk_mb or watched.disk_mb
+        alive = any(
+            session.summary.agent == agent and session.launched and not session.processes_ended
+            for session in self._daemon.board.live()
+        )
+        if not alive or not figures.processes or not self._is_news(watched, figures, now):
+            return
+        watched.told, watched.told_at = figures, now
+        operations = self._daemon.keeper.operations(self._daemon.board.summary(agent).workspace)
+        facts = {**asdict(figures), "disk_mb": watched.disk_mb, "file_operations": operations}
+        self._daemon.happened(ResourcesSeen(**self._daemon.stamp(agent), **facts))
+
+    @staticmethod
+    def _is_news(watched: _Watched, figures: Figures, now: float) -> bool:
+        told = watched.told
+        if told is None or now - watched.told_at >= AT_LEAST_EVERY_SECONDS:
+            return True
+        return any(
+            abs(getattr(figures, name) - getattr(told, name)) >= max(least, CHANGED * getattr(told, name))
+            for name, least in FLOORS.items()
+        )

@@ -1,0 +1,161 @@
+"""Start the CLI: its own session, its cgroup, the environment given and nothing else, no descriptors but 0, 1 and 2.
+
+By fork and exec in the open rather than by `subprocess`: that would cost the shim 1 MB, and cannot enter a cgroup
+before the program runs. The shim has one thread, so code may run between the two.
+
+Standard library only: the shim runs this with no packages on its path.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+from typing import NamedTuple
+
+from supervisor.runtime.shim import marks
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+"""From `linux/prctl.h`."""
+
+
+class StartError(Exception):
+    """The program could not be started; the message says at which step and why."""
+
+
+class Started(NamedTuple):
+    """A running program and our ends of its pipes, all non-blocking."""
+
+    pid: int
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+def prctl(option: int, value: int) -> None:
+    """Set a property of this process.
+
+    Raises:
+        OSError: The kernel refused it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) failed")
+
+
+class Bounds(NamedTuple):
+    """What the program and all that it starts are held to."""
+
+    cgroup: str | None = None
+    """The control group that it is born in."""
+    umask: int = 0o022
+    mark: int = 0
+    """By which its processes are known again, see `supervisor.runtime.shim.marks`; 0 for none."""
+    descriptors: int = 0
+    """The soft limit on open files that it gets; 0 leaves ours. Some programs look at each number up to it."""
+
+
+def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> Started:
+    """Start a program with pipes on 0, 1 and 2.
+
+    Raises:
+        StartError: It could not be started; nothing of it runs.
+    """
+    pipes = [os.pipe(), os.pipe(), os.pipe()]
+    told, tell = os.pipe()
+    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+    ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become(argv, cwd, env, bounds, theirs, tell, parent)
+    for fd in (*theirs, tell):
+        os.close(fd)
+    problem = _read_all(told)
+    os.close(told)
+    if problem:
+        os.waitpid(pid, 0)
+        for fd in ours:
+            os.close(fd)
+        raise StartError(problem)
+    for fd in ours:
+        os.set_blocking(fd, False)
+    return Started(pid, *ours)
+
+
+def _become(
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    bounds: Bounds,
+    fds: list[int],
+    tell: int,
+    parent: int,
+) -> None:
+    """In the child: turn into the program, or say why not through the pipe and end. Never returns."""
+    step = "start"
+    try:
+        step = "leave the shim's session"
+        os.setsid()  # so that a `kill 0` of the CLI does not reach the shim
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would answer its hooks: it must not run on unwatched
+        if os.getppid() != parent:
+            os._exit(127)
+        if bounds.cgroup is not None:
+            step = f"enter the cgroup {bounds.cgroup}"
+            _enter(bounds.cgroup)
+        step = "set its limits"
+        _limit(bounds)
+        step = "take its pipes"
+        tell = _arrange(fds, tell)
+        step = f"enter the working directory {cwd!r}"
+        os.chdir(cwd)
+        os.umask(bounds.umask)
+        _restore_signals()
+        step = f"run {argv[0]!r} (PATH is {env.get('PATH', 'not set')!r})"
+        os.execvpe(argv[0], argv, env)  # noqa: S606 - no shell is meant
+    except BaseException as error:  # noqa: BLE001 - a child that fails here must never go on as a second shim
+        reason = getattr(error, "strerror", None) or repr(error)
+        os.write(tell, f"Could not {step}: {reason}.".encode(errors="replace"))
+    finally:
+        os._exit(127)
+
+
+def _enter(cgroup: str) -> None:
+    fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+    os.write(fd, b"0")
+    os.close(fd)
+
+
+def _limit(bounds: Bounds) -> None:
+    if bounds.mark:
+        marks.put(bounds.mark)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if bounds.descriptors and (bounds.descriptors <= hard or hard == resource.RLIM_INFINITY):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (bounds.descriptors, hard))
+
+
+def _arrange(fds: list[int], tell: int) -> int:
+    """Put the pipes on 0, 1 and 2, the telling pipe on 3, and close the rest; exec closes 3."""
+    high = [os.dup(fd) for fd in (*fds, tell)]
+    while min(high) < 4:
+        high = [os.dup(fd) for fd in high]
+    for number, fd in enumerate(high[:3]):
+        os.dup2(fd, number, inheritable=True)
+    os.dup2(high[3], 3, inheritable=False)
+    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+    return 3
+
+
+def _restore_signals() -> None:
+    """What the shim ignores, and what Python ignores, must not be inherited."""
+    for number in signal.valid_signals():
+        if number not in (signal.SIGKILL, signal.SIGSTOP) and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _read_all(fd: int) -> str:
+    text = b""
+    while part := os.read(fd, 4096):
+        text += part
+    return text.decode(errors="replace")

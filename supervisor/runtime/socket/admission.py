@@ -1,0 +1,247 @@
+"""Who may speak on the daemon's socket: everybody who connects is looked at first, and only who passes is served.
+
+An agent may not steer itself or others, so no process of an agent gets in. The look is at the process that connected:
+its user, whether it still lives, its control group, its mark, and who is above it. Whatever cannot be said of it, because
+it ended or because the look itself failed, refuses it. A peer that is refused is told and dropped at once.
+
+Connections are taken and looked at in a thread. A program that connects in a loop costs the event loop nothing, and
+each refusal makes the next peer wait a moment.
+"""
+
+import json
+import os
+import pwd
+import select
+import socket
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from supervisor.runtime.log import log
+from supervisor.runtime.shim import marks, process_tree
+from supervisor.runtime.shim.credentials import Peer, lineage_of, peer_of
+
+MOST_CONNECTIONS = 4_096
+"""Connections that are open at once. Each command that follows an agent holds one or two, and a machine for 1,000 agents has
+as many commands at most."""
+
+SHARE_OF_DESCRIPTORS = 2
+"""Connections may take one descriptor in so many; the rest is for agents, their checkpoints and the journal."""
+
+REFUSAL_PAUSE_SECONDS = 0.001
+"""After a refusal nobody is taken in for so long. A program that connects in a loop so takes a tenth of a core at most, and
+a person behind a full queue of 128 such peers waits for 0.2 s."""
+
+SHORT_SECONDS = 0.05
+"""Pause where a connection cannot be taken, for want of descriptors or memory."""
+
+ASKED_BYTES = 65_536
+"""Of what a refused peer has asked already, the most that is thrown away, so that it reads the refusal and no error."""
+
+Reason = Literal["user", "agent", "unknown", "gone", "full"]
+"""Why a peer is refused: another user; an agent's process; nobody can say whose it is; it has hung up, so that nobody is
+there to be answered; too many are connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A peer that was turned away."""
+
+    reason: Reason
+    why: str
+    """The same as a part of a sentence."""
+    peer: Peer
+    name: str = ""
+    """The short name of its process, where it still had one."""
+    lineage: tuple[int, ...] = ()
+    """Its process id and those of all processes above it, where they are known."""
+    mark: int = 0
+    """The mark that it carries, where it is an agent's."""
+    agent: str = ""
+    """Whose process it is, where that is known."""
+
+    def answer(self) -> bytes:
+        """What the peer is told, made without looking at what it asks."""
+        status = "503 Service Unavailable" if self.reason == "full" else "403 Forbidden"
+        problem = {"kind": "Refused", "what": f"The daemon refuses this: {self.why}. Nothing was done.", "way_out": ""}
+        body = json.dumps(problem).encode()
+        head = (
+            f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {len(body)}"
+        )
+        return f"{head}\r\n\r\n".encode() + body
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A peer that passed the look at its own process."""
+
+    connection: socket.socket
+    peer: Peer
+    user: str
+    """The name of its user."""
+    lineage: tuple[int, ...]
+    """Its process id and those of all processes above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the look is made by.
+
+    Args:
+        mode: The socket's file mode; with group bits, the kernel has let the group's members in.
+        group: What the path of an agent's control group has in it, and no other has; empty without such groups.
+    """
+
+    mode: int = 0o600
+    group: str = ""
+
+    def look(self, connection: socket.socket) -> Arrival | Refusal:
+        """Look at who connected."""
+        try:
+            peer = peer_of(connection)
+        except OSError as error:
+            return Refusal("unknown", f"who connects cannot be told ({error.strerror})", Peer(0, -1))
+        try:
+            return self._look(connection, peer)
+        except Exception as error:  # noqa: BLE001 - whatever fails, who was not looked at does not get in
+            return Refusal("unknown", f"process {peer.pid} could not be looked at ({error})", peer)
+
+    def _look(self, connection: socket.socket, peer: Peer) -> Arrival | Refusal:
+        if peer.uid not in (0, os.getuid()) and not self.mode & 0o060:
+            why = f"user {peer.uid} may not steer agents of user {os.getuid()}"
+            return Refusal("user", why, peer)
+        marked, mark = marks.is_marked(peer.pid) or self._is_grouped(peer.pid), marks.mark_of(peer.pid) or 0
+        lineage = lineage_of(connection)  # looks last of all whether it was the same process all the time
+        if lineage is None:
+            why = f"process {peer.pid}, which connected, has ended, or its parents are not known"
+            return Refusal("gone" if _has_hung_up(connection) else "unknown", why, peer)
+        if marked:
+            return refused_agent(peer, tuple(lineage), mark)
+        return Arrival(connection, peer, user_name(peer.uid), tuple(lineage))
+
+    def _is_grouped(self, pid: int) -> bool:
+        """Whether the process is in the control group of an agent, living or not."""
+        return bool(self.group) and self.group in process_tree.read(f"/proc/{pid}/cgroup")
+
+
+def refused_agent(peer: Peer, lineage: tuple[int, ...], mark: int = 0) -> Refusal:
+    """The refusal of an agent's process."""
+    return Refusal("agent", "an agent's own process may not steer agents", peer, lineage=lineage, mark=mark)
+
+
+def _has_hung_up(connection: socket.socket) -> bool:
+    """Whether the other end is closed in every process that had it."""
+    look = select.poll()
+    look.register(connection, select.POLLIN)
+    return any(event & select.POLLHUP for _, event in look.poll(0))
+
+
+def most_connections(descriptors: int) -> int:
+    """How many connections may be open at once, with so many descriptors."""
+    return min(MOST_CONNECTIONS, descriptors // SHARE_OF_DESCRIPTORS)
+
+
+class Admission:
+    """Takes connections and hands on those that may speak.
+
+    Args:
+        listening: The socket.
+        house: What the look is made by.
+        whose: Says whose agent's a process is, by its lineage and its mark; empty if it is none's. Asked in the event loop.
+        refused: Told of each peer that was turned away, in the event loop.
+        welcome: Serves a connection, in the event loop; False where too many are served already.
+    """
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        house: House,
+        whose: Callable[[Collection[int], int], str],
+        refused: Callable[[Refusal], object],
+        welcome: Callable[[Arrival], bool],
+    ) -> None:
+        self._listening = listening
+        self._house = house
+        self._whose = whose
+        self._refused = refused
+        self._welcome = welcome
+
+    async def run(self) -> None:
+        """Take connections until cancelled."""
+        woken, wake = os.pipe()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._in_thread, woken, name="admission")
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    os.close(wake)  # by which the thread wakes
+        finally:
+            os.close(woken)
+
+    async def _in_thread(self, woken: int) -> None:
+        await anyio.to_thread.run_sync(self._take, woken, limiter=anyio.CapacityLimiter(1))
+
+    def _take(self, woken: int) -> None:
+        """Take one connection after another; runs in a thread of its own until it is woken."""
+        self._listening.setblocking(False)
+        ready = select.poll()
+        ready.register(woken, select.POLLIN)
+        ready.register(self._listening, select.POLLIN)
+        short = False
+        while woken not in dict(ready.poll()):
+            try:
+                connection = self._listening.accept()[0]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                if not short:
+                    log.error("connections cannot be taken (%s); it is tried again", error)
+                short = True
+                process_tree.pause(SHORT_SECONDS)
+                continue
+            short = False
+            self._consider(connection)
+
+    def _consider(self, connection: socket.socket) -> None:
+        found = self._house.look(connection)
+        refusal = found if isinstance(found, Refusal) else anyio.from_thread.run_sync(self._serve, found)
+        if refusal is not None:
+            _turn_away(connection, refusal)
+            anyio.from_thread.run_sync(self._tell, replace(refusal, name=process_tree.name(refusal.peer.pid)))
+            process_tree.pause(REFUSAL_PAUSE_SECONDS)
+
+    def _serve(self, arrival: Arrival) -> Refusal | None:
+        """Serve a connection that is no agent's; runs in the event loop, which alone changes what agents there are."""
+        if self._whose(arrival.lineage, 0):
+            return refused_agent(arrival.peer, arrival.lineage)
+        if not self._welcome(arrival):
+            return Refusal("full", "as many connections are open as it takes", arrival.peer)
+        return None
+
+    def _tell(self, refusal: Refusal) -> None:
+        """Tell of a refusal, with the agent whose process it was if that is known; runs in the event loop."""
+        self._refused(replace(refusal, agent=self._whose(refusal.lineage, refusal.mark)))
+
+
+def _turn_away(connection: socket.socket, refusal: Refusal) -> None:
+    """Tell a peer why it is refused, without waiting for it, and close the connection."""
+    with connection:
+        connection.setblocking(False)
+        with suppress(OSError):  # it has asked nothing yet
+            connection.recv(ASKED_BYTES)  # what stays unread would give the peer an error in place of the answer
+        with suppress(OSError):  # it has gone, or takes nothing
+            connection.sendall(refusal.answer())
+
+
+def user_name(uid: int) -> str:
+    """The user's name, or number where there is no name for it."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

@@ -1,0 +1,78 @@
+"""What is told of peers that were refused on the socket: each is counted, and an incident says that it happened.
+
+A program can be refused a thousand times a second, so there is one incident an agent, or a reason, and while.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from monitors.contract.words import Severity
+from supervisor.runtime.socket.admission import Reason, Refusal
+
+AGAIN_SECONDS = 600.0
+"""How soon an incident of the same agent or reason may follow: whoever reads of the first has looked by then."""
+
+INCIDENT = "socket_refused"
+"""The type of these incidents."""
+
+Fault = Callable[[str, str, str, Severity, str], object]
+"""Notes an incident: the agent, the type, a sentence, its severity, and the way out."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was told of one agent, or for one reason."""
+
+    mono: float
+    untold: int = 0
+
+
+class Refusals:
+    """Tells of refusals.
+
+    Args:
+        fault: Notes an incident.
+        count: Counts a refusal, by its reason.
+        mono: Tells the time, in seconds on a clock that nobody sets.
+    """
+
+    def __init__(self, fault: Fault, count: Callable[[Reason], object], mono: Callable[[], float]) -> None:
+        self._fault = fault
+        self._count = count
+        self._mono = mono
+        self._told: dict[tuple[str, Reason], _Told] = {}
+
+    def saw(self, refusal: Refusal) -> None:
+        """Count a refusal, and tell of it where none of its kind was told of lately."""
+        self._count(refusal.reason)
+        if refusal.reason == "gone":  # a command that was ended as it began; nobody was there to be answered
+            return
+        now, key = self._mono(), (refusal.agent, refusal.reason)
+        before = self._told.get(key)
+        if before is not None and now < before.mono + AGAIN_SECONDS:
+            before.untold += 1
+            return
+        self._told = {known: told for known, told in self._told.items() if now < told.mono + AGAIN_SECONDS}
+        self._told[key] = _Told(now)
+        more = (
+            f" Since the last such incident it happened {before.untold} more times." if before and before.untold else ""
+        )
+        severity = Severity.MEDIUM if refusal.reason == "full" else Severity.HIGH
+        self._fault(refusal.agent, INCIDENT, _sentence(refusal) + more, severity, _way_out(refusal))
+
+
+def _sentence(refusal: Refusal) -> str:
+    name = f" ({refusal.name!r})" if refusal.name else ""
+    who = f"Process {refusal.peer.pid}{name} of user {refusal.peer.uid}"
+    whose = f", which belongs to agent {refusal.agent}," if refusal.agent else ""
+    return f"{who}{whose} connected to the daemon's socket and was refused: {refusal.why}. It got nothing."
+
+
+def _way_out(refusal: Refusal) -> str:
+    if refusal.agent:
+        return (
+            f"See what it ran: chaperon tail --agent {refusal.agent}. To end it: chaperon stop --force {refusal.agent}"
+        )
+    if refusal.reason == "full":
+        return "See who holds them: ss -xp | grep chaperon.sock"
+    return "See what runs: chaperon ps. An agent's program that hides whose it is does this."

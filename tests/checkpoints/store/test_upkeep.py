@@ -1,0 +1,64 @@
+"""Upkeep: a store stays small by itself, and what must stay stays."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from checkpoints.model import Reason
+from checkpoints.retention import RetentionPolicy
+from checkpoints.store.health import examine
+from checkpoints.store.store import Store
+from checkpoints.store.upkeep import keep_up
+from checkpoints.workspace.capture import Capturer
+from tests.checkpoints.support import MOMENT
+
+LATER = MOMENT.at + 3_600
+
+
+def capture(workspace: Path, capturer: Capturer, count: int) -> None:
+    for number in range(count):
+        (workspace / "README").write_text(f"{number}")
+        capturer.capture(MOMENT)
+
+
+def test_what_is_old_goes_and_what_is_left_is_sound_and_borrows_nothing(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    named = capturer.capture(replace(MOMENT, name="good", reason=Reason.PERSON))
+    capture(workspace, capturer, 6)
+    done = keep_up(store, LATER)
+    assert len(done.dropped) == 3
+    assert store.checkpoints[0].name == named.name
+    assert len(store.checkpoints) == 4
+    assert store.pack_count == 1
+    assert not store.borrows
+    assert examine(store) == ()
+    assert (done.size_bytes, done.over_quota) == (store.size_bytes, False)
+
+
+def test_with_nothing_to_do_nothing_is_done(store: Store, workspace: Path, capturer: Capturer) -> None:
+    capture(workspace, capturer, 2)
+    keep_up(store, MOMENT.at)
+    again = keep_up(store, MOMENT.at)
+    assert (again.dropped, again.packed) == ((), None)
+
+
+def test_over_its_quota_it_drops_more_and_says_if_that_was_not_enough(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    capture(workspace, capturer, 10)
+    done = keep_up(store, MOMENT.at, RetentionPolicy(max_count=100, quota_bytes=1))
+    assert len(done.dropped) == 4
+    assert done.over_quota
+    assert examine(store) == ()
+
+
+def test_a_checkpoint_that_an_interrupted_restore_needs_stays(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    capture(workspace, capturer, 6)
+    first, second = store.checkpoints[:2]
+    journal = (
+        f'{{"workspace": "w", "target": "{first.name}", "undo": "{second.name}", "blocks": {{}}, "phase": "applying"}}'
+    )
+    (store.folder / "restores/x.json").write_text(journal)
+    assert not {first.name, second.name} & set(keep_up(store, LATER).dropped)

@@ -1,0 +1,171 @@
+"""Workspaces: made, found, kept, and removed only when nothing is lost."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checkpoints.errors import CheckpointError
+from checkpoints.restore.restore import Restorer
+from checkpoints.store.store import Store
+from checkpoints.workspace.capture import Capturer
+from checkpoints.worktrees import Workspaces, WorkspaceState
+from monitors.contract.errors import NotFoundError, UsageError
+from tests.checkpoints.support import MOMENT, git, shape
+
+Capturing = Callable[..., Capturer]
+
+
+@pytest.fixture
+def workspaces(workspace: Path, tmp_path: Path) -> Workspaces:
+    return Workspaces(workspace, tmp_path / "agents")
+
+
+def test_a_base_that_is_not_there_is_named_once(workspaces: Workspaces) -> None:
+    with pytest.raises(UsageError) as refused:
+        workspaces.create("a3", "nowhere")
+    assert str(refused.value).count("nowhere") == 1
+
+
+def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    assert git(Path(made.path), "branch", "--show-current").strip() == "chaperon/a3"
+    assert made.base == git(workspace, "rev-parse", "HEAD").strip()
+    assert shape(Path(made.path)) == shape(workspace)
+    assert git(Path(made.path), "status", "--porcelain") == ""
+
+
+def test_it_starts_from_a_chosen_base(workspaces: Workspaces, workspace: Path) -> None:
+    old = git(workspace, "rev-parse", "HEAD").strip()
+    (workspace / "README").write_text("newer")
+    git(workspace, "commit", "-qam", "newer")
+    made = workspaces.create("a3", "HEAD~1")
+    assert made.base == old
+    assert (Path(made.path) / "README").read_text() == "read me\n"
+
+
+def test_a_base_or_name_that_cannot_be_leaves_nothing(workspaces: Workspaces, workspace: Path) -> None:
+    for name, base in (("a3", "nowhere"), ("../a3", "HEAD"), ("", "HEAD")):
+        with pytest.raises(UsageError):
+            workspaces.create(name, base)
+    assert workspaces.all() == ()
+    assert list(workspaces.folder.iterdir()) == []
+    workspaces.create("a3")
+    with pytest.raises(UsageError, match="already"):
+        workspaces.create("a3")
+
+
+def test_a_project_without_commits_or_repository_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(UsageError, match="git init"):
+        Workspaces(tmp_path / "plain", tmp_path / "agents")
+    git(tmp_path, "init", "-q", "unborn")
+    with pytest.raises(UsageError, match="first commit"):
+        Workspaces(tmp_path / "unborn", tmp_path / "agents").create("a3")
+
+
+def test_they_are_found_again_by_another_process(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    again = Workspaces(workspace, workspaces.folder)
+    assert again.all() == (made,)
+    assert again.find("a3") == made
+    with pytest.raises(NotFoundError):
+        again.find("a4")
+
+
+def test_making_one_runs_no_hook_and_no_filter(workspaces: Workspaces, workspace: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    hook = workspace / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    (workspace / ".gitattributes").write_text("* filter=evil\n")
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "attributes")
+    git(workspace, "config", "filter.evil.smudge", f"touch {ran}; cat")
+    workspaces.create("a3")
+    assert not ran.exists()
+
+
+def test_one_with_nothing_to_lose_is_removed_with_its_branch(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    workspaces.remove("a3")
+    assert not Path(made.path).exists()
+    assert workspaces.all() == ()
+    assert git(workspace, "branch", "--list", "chaperon/*") == ""
+    assert len(git(workspace, "worktree", "list").splitlines()) == 1
+
+
+def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    (Path(made.path) / "new").write_text("new")
+    git(Path(made.path), "add", "-A")
+    git(Path(made.path), "commit", "-qm", "work")
+    workspaces.remove("a3")
+    assert git(workspace, "show", "chaperon/a3:new") == "new"
+    assert workspaces.create("a3").branch == "chaperon/a3-2"
+
+
+def test_what_is_on_no_branch_is_not_removed(workspaces: Workspaces) -> None:
+    folder = Path(workspaces.create("a3").path)
+    (folder / "new").write_text("new")
+    with pytest.raises(CheckpointError, match="1 path is not committed"):
+        workspaces.remove("a3")
+    git(folder, "checkout", "-q", "--detach")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "on no branch")
+    with pytest.raises(CheckpointError, match="is on no branch"):
+        workspaces.remove("a3")
+    git(folder, "branch", "kept")
+    workspaces.remove("a3")
+    assert not folder.exists()
+
+
+def test_a_preserved_one_is_kept(workspaces: Workspaces) -> None:
+    workspaces.create("a3")
+    assert workspaces.preserve("a3", "the tests failed").state is WorkspaceState.PRESERVED
+    with pytest.raises(CheckpointError, match="preserved: the tests failed"):
+        workspaces.remove("a3")
+    assert workspaces.find("a3").path
+
+
+def test_one_that_was_moved_with_git_stays_where_it_is_now(
+    workspaces: Workspaces, workspace: Path, tmp_path: Path
+) -> None:
+    made = workspaces.create("a3")
+    git(workspace, "worktree", "move", made.path, str(tmp_path / "elsewhere"))
+    workspaces.remove("a3")
+    assert git(tmp_path / "elsewhere", "branch", "--show-current").strip() == made.branch
+    assert workspaces.all() == ()
+
+
+def test_a_removal_that_was_interrupted_is_finished_by_the_next(workspaces: Workspaces, workspace: Path) -> None:
+    made = workspaces.create("a3")
+    for place in sorted(Path(made.path).rglob("*"), reverse=True):
+        place.rmdir() if place.is_dir() else place.unlink()
+    Path(made.path).rmdir()
+    again = Workspaces(workspace, workspaces.folder)
+    again.remove("a3")
+    assert again.all() == ()
+    assert len(git(workspace, "worktree", "list").splitlines()) == 1
+
+
+def test_a_record_that_is_damaged_is_told(workspaces: Workspaces) -> None:
+    workspaces.create("a3")
+    (workspaces.folder / "a3.json").write_text(json.dumps({"name": "a3"}))
+    with pytest.raises(CheckpointError, match="does not describe a workspace"):
+        workspaces.all()
+
+
+def test_a_checkpoint_is_written_into_a_workspace_of_its_own(
+    workspaces: Workspaces, workspace: Path, store: Store, capturer: Capturer, capturing: Capturing
+) -> None:
+    (workspace / "new").write_text("uncommitted")
+    (workspace / "README").unlink()
+    target = capturer.capture(MOMENT)
+    made = workspaces.create("again", target.repository.head)
+    restorer = Restorer(capturing(store, Path(made.path)))
+    plan = restorer.plan(target, MOMENT, elsewhere=True)
+    restorer.restore(plan, confirmed=True)
+    assert shape(Path(made.path)) == shape(workspace)

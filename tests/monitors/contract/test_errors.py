@@ -1,0 +1,29 @@
+import pytest
+
+from monitors.contract.errors import ChaperonError, FrameError, IllegalStepError, NotFoundError, UsageError
+
+
+def test_an_error_is_its_sentence_and_the_way_out() -> None:
+    error = ChaperonError("It failed.", way_out="Try again.")
+    assert (str(error), error.what, error.way_out) == ("It failed. Try again.", "It failed.", "Try again.")
+    assert str(ChaperonError("It failed.")) == "It failed."
+    assert str(ChaperonError("It failed:\n  so\n", way_out="Try again.")) == "It failed:\n  so\nTry again."
+
+
+def test_what_is_not_found_is_the_callers_mistake() -> None:
+    assert issubclass(NotFoundError, UsageError)
+
+
+@pytest.mark.parametrize(
+    ("legal", "says"), [(("be paused", "finish"), "What it can do now: be paused, finish."), ((), "It has ended.")]
+)
+def test_an_illegal_step_names_agent_state_step_and_what_is_legal(legal: tuple[str, ...], says: str) -> None:
+    error = IllegalStepError("a1", "running", "be resumed", legal)
+    assert str(error) == (f"Agent 'a1' is running and cannot be resumed; nothing was changed. {says}")
+    assert (error.agent, error.state, error.step, error.legal) == ("a1", "running", "be resumed", legal)
+
+
+def test_a_malformed_frame_says_who_waits_for_an_answer() -> None:
+    error = FrameError("hook_callback", "it has no input", "r9")
+    assert "'hook_callback' frame is malformed: it has no input" in str(error)
+    assert error.request_id == "r9"

@@ -1,0 +1,190 @@
+"""The four scenarios of the mission, and what may not be taken for being stuck."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from monitors.contract.issues import Issue
+from monitors.contract.observations import Observation
+from monitors.patterns.no_progress import NoProgress, NoProgressSettings
+from monitors.sensitivity import Sensitivity
+from tests.monitors.steps import Run, opened, play
+
+Steps = Callable[[Run, int], list[Observation]]
+
+
+def checks(run: Run, passed: int, failed: int) -> list[Observation]:
+    parts = ", ".join(f"{number} {word}" for number, word in ((failed, "failed"), (passed, "passed")) if number)
+    return run.bash("pytest -q", f"{'Exit code 1' if failed else ''}\n{parts} in 0.2s", failed=failed > 0)
+
+
+def tiers(steps: Steps, last: int, detector: NoProgress | None = None) -> list[tuple[int, int]]:
+    """The (step, tier) of each issue raised in a run of so many steps."""
+    run, detector = Run(), detector or NoProgress()
+    found = []
+    for step in range(1, last + 1):
+        found += [(step, int(issue.details["tier"])) for issue in opened(play(detector, steps(run, step)))]
+    return found
+
+
+def stuck_with_edits(run: Run, step: int) -> list[Observation]:
+    return run.edit("/w/a.py") if step % 2 == 0 else checks(run, 0, 1)
+
+
+def test_stuck_from_the_first_step_is_tier_1_at_step_10_and_not_before_then_2_and_3_each_ten_later() -> None:
+    assert tiers(stuck_with_edits, 19) == [(10, 1)]
+    assert tiers(stuck_with_edits, 31) == [(10, 1), (20, 2), (30, 3)]
+
+
+def test_stuck_is_seen_at_step_10_also_where_tests_are_run_only_at_every_fifth_step() -> None:
+    assert tiers(lambda run, step: checks(run, 0, 1) if step % 5 == 0 else run.edit("/w/a.py"), 12) == [(10, 1)]
+
+
+def test_stuck_in_one_command_from_the_first_step_is_seen_without_any_test() -> None:
+    assert tiers(lambda run, _: run.bash("ls", "a"), 31) == [(10, 1), (20, 2), (30, 3)]
+
+
+def test_slow_progress_gives_nothing() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        results = {10: (5, 4), 20: (7, 2), 30: (8, 1), 40: (9, 0)}
+        return checks(run, *results[step]) if step in results else run.edit("/w/a.py")
+
+    assert tiers(steps, 45) == []
+
+
+def test_solved_at_step_8_gives_nothing() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return run.edit("/w/a.py") if step < 8 else checks(run, 5, 0)
+
+    assert tiers(steps, 30) == []
+
+
+def test_spinning_on_after_all_is_green_is_seen_in_the_end() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return run.edit("/w/a.py") if step < 8 else checks(run, 5, 0) if step == 8 else run.bash("ls", "a")
+
+    assert tiers(steps, 45) == [(40, 1)]
+
+
+def test_a_hard_problem_gets_the_tiers_at_15_25_and_35_and_nothing_after_the_fresh_attempt() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        if step <= 35:
+            return checks(run, min(step, 7) // 7 + 1, 3) if step % 3 == 1 else run.edit("/w/a.py")
+        return checks(run, 2 + (step - 35) // 8, 3 if step < 75 else 0) if step % 4 == 3 else run.edit("/w/b.py")
+
+    assert tiers(steps, 90) == [(15, 1), (25, 2), (35, 3)]
+
+
+def test_a_fresh_attempt_that_is_stuck_again_starts_again_with_tier_1() -> None:
+    assert tiers(stuck_with_edits, 60) == [(10, 1), (20, 2), (30, 3), (40, 1), (50, 2), (60, 3)]
+
+
+def test_progress_closes_the_issue_and_resets_the_tier() -> None:
+    run, detector = Run(), NoProgress()
+    steps = [stuck_with_edits(run, step) for step in range(1, 13)]
+    issues = play(detector, *steps, checks(run, 3, 0))
+    assert [(issue.closed, issue.details["tier"]) for issue in issues] == [(False, 1), (True, 1)]
+
+
+def test_an_intervention_it_is_told_of_moves_the_next_tier_once() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        told = run.told("think again", by="chaperon") if step in {13, 17, 19} else []
+        return [*told, *stuck_with_edits(run, step)]
+
+    assert tiers(steps, 30) == [(10, 1), (25, 2)]
+
+
+def test_the_word_that_follows_a_tier_is_that_tiers_own_intervention() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        told = run.told("nothing changed", by="chaperon") if step == 11 else []
+        return [*told, *stuck_with_edits(run, step)]
+
+    assert tiers(steps, 21) == [(10, 1), (20, 2)]
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(lambda run, step: run.read(f"/w/{step}.py"), id="reading"),
+        pytest.param(lambda run, step: run.bash(f"grep -rn word{step} src", f"src/{step}"), id="searching"),
+        pytest.param(lambda run, step: run.edit(f"/w/{step}.py"), id="a batch of edits"),
+        pytest.param(lambda run, _: run.bash("sleep 30; gh run view 1", "in progress"), id="waiting"),
+        pytest.param(lambda run, step: checks(run, 12, 0) if step % 3 == 0 else run.edit("/w/a.py"), id="green all the time"),
+        pytest.param(lambda run, step: checks(run, 12, 2) if step == 5 else run.edit(f"/w/{step}.py"), id="one look at failing tests"),
+        pytest.param(lambda run, step: run.bash("git commit -am x", f"[main 1a2b3c{step:x}] x\n 1 file changed") if step % 6 == 0 else checks(run, 3, 1), id="commits"),
+        pytest.param(lambda run, step: run.write(f"/w/src/new{step}.py") if step % 6 == 0 else checks(run, 3, 1), id="new files"),
+    ],
+)  # fmt: skip
+def test_a_run_that_does_something_new_is_not_stuck(healthy: Steps) -> None:
+    assert tiers(healthy, 60) == []
+
+
+def test_scratch_files_are_no_progress() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return run.write(f"/tmp/try{step}.py") if step % 2 else checks(run, 0, 1)
+
+    assert tiers(steps, 11) == [(10, 1)]
+
+
+def test_swinging_between_two_bad_states_is_no_progress() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return run.edit("/w/a.py") if step % 2 == 0 else checks(run, 4 + step % 4 // 2, 2 - step % 4 // 2)
+
+    assert (15, 1) in tiers(steps, 30)
+
+
+def test_a_person_who_speaks_gives_a_new_direction() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        return [*(run.told("look at the docs instead") if step == 9 else []), *stuck_with_edits(run, step)]
+
+    assert tiers(steps, 14) == []
+
+
+def test_a_pattern_of_ones_own_measures_too() -> None:
+    detector = NoProgress(NoProgressSettings(test_patterns=(r"good=(?P<passed>\d+) bad=(?P<failed>\d+)",)))
+    steps: Steps = lambda run, step: run.edit("/w/a.py") if step % 2 else run.bash("./check", "good=1 bad=4")  # noqa: E731
+    assert tiers(steps, 15, detector) == [(10, 1)]
+
+
+def test_sensitivity_moves_the_tolerance_and_never_the_minimum() -> None:
+    def first(sensitivity: Sensitivity) -> tuple[int, int]:
+        return tiers(stuck_with_edits, 30, NoProgress(NoProgressSettings(sensitivity=sensitivity)))[0]
+
+    assert [first(sensitivity) for sensitivity in Sensitivity] == [(15, 1), (10, 1), (10, 1)]
+
+
+def test_the_sentence_and_the_details_tell_what_a_person_needs() -> None:
+    run, detector = Run(), NoProgress()
+    issues: list[Issue] = []
+    parts: Iterable[list[Observation]] = (stuck_with_edits(run, step) for step in range(1, 21))
+    issues = opened(play(detector, *parts))
+    assert "No progress for 20 steps" in issues[1].sentence
+    assert issues[1].details["strategy_change"] is True
+    assert issues[0].details["last_progress"] == "none yet"
+    assert all(issue.began == 2 and 0 < len(issue.evidence) <= 20 for issue in issues)
+
+
+def test_writing_a_failing_test_first_is_no_attempt_in_vain() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        written = run.edit("/w/tests/test_a.py") if step % 4 else run.bash("cat > tests/test_b.py <<E\nE", f"{step}")
+        return written if step % 2 == 0 else checks(run, 5, 1)
+
+    assert tiers(steps, 9) == []
+    assert tiers(lambda run, step: checks(run, 5, 1) if step == 9 else run.edit("/w/tests/test_a.py"), 40) == []
+
+
+def test_reading_on_after_attempts_in_vain_is_not_held_against_it() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        if step <= 4:
+            return run.edit("/w/a.py") if step % 2 else checks(run, 5, 1)
+        return run.read(f"/w/{step}.py")
+
+    assert tiers(steps, 60) == []
+
+
+def test_the_run_in_which_something_is_seen_to_be_broken_is_no_attempt() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        results = {5: (9, 0), 10: (8, 1), 19: (8, 1)}
+        return checks(run, *results[step]) if step in results else run.edit("/w/a.py")
+
+    assert tiers(steps, 22) == []

@@ -1,0 +1,95 @@
+"""The commands that review without a run, as processes with pipes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIELDS = {
+    "id", "decision", "risk", "rationality", "severity", "side_effects", "reasoning", "rule", "updated_input", "micros",
+}  # fmt: skip
+
+
+def chaperon(*arguments: str, given: str = "", home: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "supervisor.cli", *arguments]
+    environ = {**os.environ, "HOME": str(home)}
+    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=50, check=False, env=environ)
+
+
+def answers(given: list[Any], home: Path, *more: str) -> list[dict[str, Any]]:
+    lines = "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in given)
+    done = chaperon("review", "--jsonl", *more, given=lines, home=home)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_objects_are_answered_in_order_with_the_fields_of_the_contract(tmp_path: Path) -> None:
+    write = {"tool": "Write", "input": {"file_path": "/etc/passwd", "content": "x"}, "id": 2}
+    first, second = answers([{"command": "rm -rf /home/ann", "id": 1}, write], tmp_path, "--profile", "strict")
+    assert set(first) == set(second) == FIELDS
+    assert (first["id"], first["decision"]) == (1, "block")
+    assert (second["id"], second["decision"]) == (2, "block")
+    assert set(first["side_effects"][0]) == {"type", "severity", "reversible", "details"}
+
+
+def test_a_line_that_cannot_be_read_is_answered_in_its_place(tmp_path: Path) -> None:
+    first, second = answers(["no object", {"command": "ls"}], tmp_path)
+    assert "line 1" in first["error"]
+    assert second["decision"] == "allow"
+
+
+def test_lines_of_text_are_commands_and_the_answer_has_no_colour_in_a_pipe(tmp_path: Path) -> None:
+    done = chaperon("review", given="ls\nrm -rf /etc\n", home=tmp_path)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["allow", "block"]
+    assert "\x1b" not in done.stdout
+
+
+def test_a_rule_of_the_configuration_decides_as_it_does_at_the_gate(tmp_path: Path) -> None:
+    place = tmp_path / ".config" / "chaperon"
+    place.mkdir(parents=True)
+    rule = "rules: [{name: own.no-make, tool: Bash, match: '^make', decision: block, reason: 'Use ninja.'}]\n"
+    (place / "chaperon.yaml").write_text(rule)
+    (place / "chaperon.yaml").chmod(0o600)
+    (answer,) = answers([{"command": "make all"}], tmp_path)
+    assert (answer["decision"], answer["rule"], answer["reasoning"]) == ("block", "own.no-make", "Use ninja.")
+
+
+def test_an_explanation_names_the_stages_and_ends_with_the_decision(tmp_path: Path) -> None:
+    done = chaperon("explain", "rm -rf /etc", home=tmp_path)
+    stages = [line.split()[0] for line in done.stdout.splitlines() if line.endswith(" ms)")]
+    assert stages[:2] == ["read", "judge"]
+    assert "block risk" in done.stdout
+
+
+def test_ones_own_rules_and_those_of_plugins_are_listed_first_and_matched(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(
+        "from monitors.review.rules.rules import Rule\n"
+        'def make_rules():\n    return [Rule("plug.deploy", ("deploy",), 0.8, "deploys", yes=("deploy",), no=("build",))]\n'
+    )
+    (tmp_path / "c.yaml").write_text(
+        "rules: [{name: own.no-make, tool: Bash, match: '^make', decision: block, reason: Use ninja.}]\n"
+        "reviewer: {rules: [{name: own.apply, match: [terraform apply], why: changes production}]}\n"
+        "plugins: {rules: [rules.py]}\n"
+    )
+    (tmp_path / "c.yaml").chmod(0o600)
+
+    def rules(*arguments: str) -> list[str]:
+        done = chaperon("--config", str(tmp_path / "c.yaml"), "rules", "--json", *arguments, home=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return [rule["rule"] for rule in json.loads(done.stdout)]
+
+    assert rules()[:3] == ["own.no-make", "own.apply", "plug.deploy"]
+    assert rules("--match", "make all") == ["own.no-make"]
+    assert rules("--match", "env X=1 terraform -chdir=x apply")[0] == "own.apply"
+    assert rules("--match", "sudo deploy") == ["plug.deploy"]
+
+
+@pytest.mark.parametrize(("option", "says"), [("--test", "0 examples that do not hold"), ("--json", '"rule"')])
+def test_the_rules_are_listed_and_tested(option: str, says: str, tmp_path: Path) -> None:
+    done = chaperon("rules", option, home=tmp_path)
+    assert done.returncode == 0
+    assert says in done.stdout

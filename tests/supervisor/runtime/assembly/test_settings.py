@@ -1,0 +1,43 @@
+from dataclasses import replace
+from pathlib import Path
+
+from checkpoints.retention import RetentionPolicy
+from interventions.settings import InterventionSettings
+from supervisor.config.model import Config
+from supervisor.config.paths import Places
+from supervisor.core.decisions.decide import SessionSettings
+from supervisor.runtime.assembly.settings import (
+    controller_settings,
+    retention,
+    session_settings,
+)
+
+PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
+
+
+def config(**changes: object) -> Config:
+    return Config.model_validate(changes)
+
+
+def test_the_ladder_is_as_configured() -> None:
+    given = config(stop={"interrupt_seconds": 1, "end_of_input_seconds": 2, "terminate_seconds": 4})
+    ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).ladder
+    assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
+
+
+def test_what_nobody_configures_is_what_the_pure_parts_do_by_themselves() -> None:
+    """The two are written down apart, so that the reference of settings can show its own."""
+    plain = session_settings(config(), PLACES, {})
+    same = replace(plain, home="", protected=(), captures=replace(plain.captures, enabled=False))
+    assert same == SessionSettings()
+    assert replace(retention(config()), quota_bytes=None) == RetentionPolicy()
+    assert controller_settings(config()) == InterventionSettings()
+
+
+def test_the_agents_home_is_the_daemons() -> None:
+    assert session_settings(config(), PLACES, {"HOME": "/home/ann"}).home == "/home/ann"
+
+
+def test_interventions_can_be_limited() -> None:
+    given = config(interventions={"max_interventions_per_execution": 3})
+    assert controller_settings(given).max_interventions_per_execution == 3

@@ -1,0 +1,82 @@
+"""Looking at the trees of live agents, and telling only what is new."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol import events
+from supervisor.runtime.processes.resources import Figures
+from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
+from tests.house import bash, house, say
+
+pytestmark = pytest.mark.anyio
+
+IDLE = Figures(memory_mb=200.0, cpu_seconds=1.0, processes=4, open_files=60, io_bytes=1_000, disk_mb=0.0)
+
+
+def watched() -> _Watched:
+    return _Watched(told=IDLE, told_at=100.0)
+
+
+def test_the_first_look_is_told() -> None:
+    assert Sampling._is_news(_Watched(), IDLE, 100.0)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        IDLE,
+        Figures(215.0, 9.0, 4, 60, 9_000, 0.0),
+        Figures(231.0, 1.0, 5, 100, 1_000, 0.0),
+    ],
+    ids=["the same", "more time and bytes", "a little more of all"],
+)
+def test_a_look_that_says_little_new_is_kept_for_later(figures: Figures) -> None:
+    assert not Sampling._is_news(watched(), figures, 105.0)
+    assert Sampling._is_news(watched(), figures, 100.0 + AT_LEAST_EVERY_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        Figures(233.0, 1.0, 4, 60, 1_000, 0.0),
+        Figures(160.0, 1.0, 4, 60, 1_000, 0.0),
+        Figures(200.0, 1.0, 6, 60, 1_000, 0.0),
+        Figures(200.0, 1.0, 4, 120, 1_000, 0.0),
+    ],
+    ids=["more memory", "less memory", "more processes", "more files"],
+)
+def test_a_look_that_differs_is_told_at_once(figures: Figures) -> None:
+    assert Sampling._is_news(watched(), figures, 105.0)
+
+
+@pytest.mark.real_cli
+async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_gone_at_its_end(tmp_path: Path) -> None:
+    holds = """python3 -c 'import time; kept = bytearray(90 << 20); open("up", "w"); time.sleep(30)'"""
+    async with house(tmp_path, bash(holds), say("Done.")) as made:
+        (made.workspace / "big.bin").write_bytes(b"x" * (3 << 20))
+        await made.submit()
+        await made.process("bytearray")
+        while not (made.workspace / "up").exists():
+            await made.process("bytearray")
+        await Sampling(made.daemon).look()
+        # The daemon looks by itself as well, so this look may not have been the first or the last.
+        seen = await made.until(events.ResourcesSeen, lambda event: event.memory_mb > 150 and event.processes >= 2)
+        summary = made.daemon.board.summary("a1")
+        assert summary.memory_mb > 150
+        assert summary.processes >= 2
+        assert seen.cpu_seconds > 0
+        assert summary.disk_mb == pytest.approx(3, abs=0.1)
+        await made.daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await made.ended()
+        ended = made.daemon.board.summary("a1")
+        assert (ended.memory_mb, ended.processes) == (0, 0)
+        assert ended.peak_memory_mb >= seen.memory_mb
+
+
+@pytest.mark.real_cli
+async def test_a_look_at_nobody_tells_nothing(tmp_path: Path) -> None:
+    async with house(tmp_path) as made:
+        before = made.daemon.journal.last
+        await Sampling(made.daemon).look()
+        assert made.daemon.journal.last == before

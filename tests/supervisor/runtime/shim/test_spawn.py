@@ -1,0 +1,52 @@
+"""Starting a program: what it is given, and what is left when it cannot be started."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from supervisor.runtime.shim import process_tree, spawn
+
+
+def descriptors() -> list[str]:
+    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
+
+
+def test_a_started_program_is_spoken_with_through_its_pipes(tmp_path: Path) -> None:
+    started = spawn.start(["/bin/sh", "-c", "read x; echo $x in $PWD; echo no >&2"], str(tmp_path), {}, spawn.Bounds())
+    try:
+        os.write(started.stdin, b"yes\n")
+        assert os.waitpid(started.pid, 0)[1] == 0
+        assert os.read(started.stdout, 1000) == f"yes in {tmp_path}\n".encode()
+        assert os.read(started.stderr, 1000) == b"no\n"
+        assert os.read(started.stdout, 1000) == b""
+    finally:
+        for fd in started[1:]:
+            os.close(fd)
+
+
+def test_our_ends_of_the_pipes_never_block() -> None:
+    started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
+    try:
+        for fd in (started.stdout, started.stderr):
+            with pytest.raises(BlockingIOError):
+                os.read(fd, 1)
+        assert os.write(started.stdin, b"x" * 10_000_000) < 10_000_000
+    finally:
+        process_tree.send(started.pid, 9)
+        os.waitpid(started.pid, 0)
+        for fd in started[1:]:
+            os.close(fd)
+
+
+def test_what_cannot_be_started_leaves_no_descriptor_and_no_child() -> None:
+    before = descriptors()
+    with pytest.raises(spawn.StartError, match=r"Could not run '/no/such' \(PATH is 'not set'\): No such file"):
+        spawn.start(["/no/such"], "/", {}, spawn.Bounds())
+    assert descriptors() == before
+    assert not [pid for pid in process_tree.descendants(os.getpid()) if process_tree.name(pid).startswith("python")]
+
+
+def test_a_property_that_the_kernel_does_not_know_is_an_error() -> None:
+    with pytest.raises(OSError, match="prctl"):
+        spawn.prctl(-1, 0)

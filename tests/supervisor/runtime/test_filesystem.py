@@ -1,0 +1,94 @@
+"""Facts of the file system and of git, on real files."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from monitors.contract.actions import Action, Context
+from monitors.contract.words import Decision
+from monitors.review import make_reviewer
+from supervisor.runtime.filesystem import FileFacts
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    where = tmp_path / "outer" / "repository"
+    where.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(where)], check=True)
+    (where / ".gitignore").write_text("data/\n*.log\n")
+    (where / "data").mkdir()
+    return where
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    assert FileFacts().real(str(tmp_path / "link" / "a")) == str(tmp_path / "there" / "a")
+
+
+def test_kinds_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    facts = FileFacts()
+    assert [facts.kind(str(path)) for path in (tmp_path, tmp_path / "file", tmp_path / "none")] == [
+        "directory",
+        "file",
+        "missing",
+    ]
+
+
+def test_git_says_what_it_ignores(repository: Path, tmp_path: Path) -> None:
+    facts = FileFacts()
+    assert facts.ignored(str(repository / "data")) is True
+    assert facts.ignored(str(repository / "a.log")) is True
+    assert facts.ignored(str(repository / "a.py")) is False
+    assert facts.ignored(str(tmp_path / "a.py")) is None
+
+
+def test_text_is_read_up_to_the_limit_and_only_from_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc\xff" * 10)
+    facts = FileFacts()
+    assert facts.text(str(tmp_path / "file"), 4) == "abc\ufffd"
+    assert facts.text(str(tmp_path), 4) is None
+    assert facts.text("/dev/zero", 4) is None
+
+
+@pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/*", "/" + "a" * 5000, "/proc/self/mem"])
+def test_odd_paths_get_an_answer(path: str) -> None:
+    facts = FileFacts()
+    assert isinstance(facts.real(path), str)
+    assert facts.kind(path) in ("file", "directory", "missing", "unknown")
+    assert facts.ignored(path) in (None, True, False)
+    facts.text(path, 10)
+
+
+def reviewed(command: str, workspace: Path) -> Decision:
+    return (
+        make_reviewer(facts=FileFacts())
+        .review(
+            Action("Bash", {"command": command}, str(workspace), str(workspace)),
+            Context(home=str(workspace.parent), captured=True),
+        )
+        .decision
+    )
+
+
+def test_a_link_out_of_the_workspace_leads_out_of_it(repository: Path) -> None:
+    (repository / "link").symlink_to("/etc")
+    assert reviewed("echo x > link/a", repository) is not Decision.ALLOW
+    assert reviewed("echo x > a", repository) is Decision.ALLOW
+
+
+def test_what_git_ignores_is_moved_to_the_trash_instead_of_deleted(repository: Path) -> None:
+    assert reviewed("rm -rf data", repository) is Decision.MODIFY
+    assert reviewed("rm -rf src", repository) is Decision.ALLOW
+
+
+def test_a_script_that_is_run_is_read(repository: Path) -> None:
+    (repository / "bad.sh").write_text("#!/bin/sh\nrm -rf /home/somebody/other\n")
+    (repository / "good.sh").write_text("#!/bin/sh\nls\n")
+    (repository / "bad.py").write_text("import shutil\nshutil.rmtree('/home/somebody')\n")
+    assert [
+        reviewed(command, repository)
+        for command in ("sh bad.sh", "./bad.sh", "python3 bad.py", "sh good.sh", "./good.sh")
+    ] == [Decision.BLOCK] * 3 + [Decision.ALLOW] * 2
