@@ -29,7 +29,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ConversationPosition:
     """Where the conversation was."""
 
     session_id: str = ""
@@ -39,7 +39,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class RunHealth:
     """How the run was doing."""
 
     success_rate: float | None = None
@@ -49,7 +49,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ConversationContext:
     """What the agent was told."""
 
     goals: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CaptureContext:
     """What the caller knows of the moment that is captured; the files are looked up."""
 
     reason: Reason
@@ -67,13 +67,13 @@ class Facts:
     agent: str = ""
     name: str = ""
     """A name of one's own, or empty for one made of agent, reason and number."""
-    position: Position = Position()
-    context: Context = Context()
+    position: ConversationPosition = ConversationPosition()
+    context: ConversationContext = ConversationContext()
     task_states: Mapping[str, str] = field(default_factory=dict)
     agent_states: Mapping[str, str] = field(default_factory=dict)
     seq: int = 0
     """Sequence number of the last event before the capture."""
-    health: Health = Health()
+    health: RunHealth = RunHealth()
     frozen: bool = False
     """Whether nothing could write meanwhile. Otherwise files may stem from moments that lie milliseconds apart."""
     note: str = ""
@@ -117,7 +117,7 @@ class Nested:
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class RepositoryState:
     """Where the workspace's own repository stood. Chaperon reads this and changes none of it."""
 
     head: str = ""
@@ -140,8 +140,8 @@ class Checkpoint:
     commit: str
     """The commit in the store that holds the files. Equal files share one."""
     tree: str
-    facts: Facts
-    repository: Repository = Repository()
+    facts: CaptureContext
+    repository: RepositoryState = RepositoryState()
     skipped: tuple[Skipped, ...] = ()
     nested: tuple[Nested, ...] = ()
     unsettled: tuple[str, ...] = ()

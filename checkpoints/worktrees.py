@@ -52,7 +52,7 @@ class Workspace:
     """Why it is preserved."""
 
 
-class Workspaces:
+class ProjectWorktrees:
     """The workspaces of one project. One owner; not safe between threads."""
 
     def __init__(self, project: Path, folder: Path, *, step: Step = no_step) -> None:

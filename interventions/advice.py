@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interventions.contract import ASKED_A_PERSON, Usage
+from interventions.contract import ASKED_A_PERSON, ResourceUsage
 from interventions.decisions import Intervention
 from interventions.ladders import ladder_of
 from interventions.words import InterventionKind
@@ -51,7 +51,7 @@ _BEFORE = 0.8
 """Share of what a run had used at its stop at which a lower limit would have held it: early enough to say something."""
 
 
-def suggestions(chosen: Intervention, limits: Limits, usage: Usage) -> list[Suggestion]:
+def suggestions(chosen: Intervention, limits: Limits, usage: ResourceUsage) -> list[Suggestion]:
     """Return what could be set otherwise, most useful first.
 
     Args:
@@ -75,7 +75,7 @@ def _rollback(chosen: Intervention) -> list[Suggestion]:
     return [Suggestion("interventions.auto_rollback", value=True, because=because)]
 
 
-def _limit(issue: Issue, limits: Limits, usage: Usage) -> list[Suggestion]:
+def _limit(issue: Issue, limits: Limits, usage: ResourceUsage) -> list[Suggestion]:
     """A limit that was passed by far, raised beyond what the run used; one that growth never met, lowered to below that."""
     by_field = dict(_LIMITS.values())
     if issue.type == "critical_action" and issue.key in by_field:

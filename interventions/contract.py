@@ -23,10 +23,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from interventions.decisions import LimitsInForce, Outcome
-from interventions.effectiveness import Record
+from interventions.decisions import InterventionOutcome, LimitsInForce
+from interventions.effectiveness import EffectRecord
 from interventions.words import InterventionKind
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.todo import TodoItem
@@ -36,7 +36,7 @@ MAX_MESSAGE = 4_000
 longer crowds out what the agent was doing, and is read less."""
 
 
-class Facts(Protocol):
+class Surveyed(Protocol):
     """What was looked up outside, before it was asked for here. Each answers with nothing where nothing is known."""
 
     def similar_paths(self, path: str) -> Sequence[str]:
@@ -64,7 +64,7 @@ class Facts(Protocol):
         ...
 
 
-class NoFacts:
+class NothingSurveyed:
     """Nothing was looked up."""
 
     def similar_paths(self, path: str) -> Sequence[str]:  # noqa: ARG002 - the protocol's
@@ -109,7 +109,7 @@ class GoodMoment:
     """Whether no file has changed since, as far as the agent's own calls tell."""
 
 
-class Checkpoints(Protocol):
+class CheckpointLookup(Protocol):
     """Where one can go back to."""
 
     def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
@@ -130,7 +130,7 @@ class NoCheckpoints:
         return "no checkpoint was taken"
 
 
-class Usage(NamedTuple):
+class ResourceUsage(NamedTuple):
     """What an agent has used so far; None where it is not measured."""
 
     file_operations: int | None = None
@@ -158,13 +158,13 @@ class Situation:
     """Whether its run is over."""
     well: bool = False
     """Whether it ended as it was meant to: done, or stopped where a stop was chosen."""
-    history: tuple[Step, ...] = ()
+    history: tuple[PastCall, ...] = ()
     """Its latest steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
     """Its own to-do list; empty where it keeps none."""
-    usage: Usage = field(default_factory=Usage)
-    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
-    facts: Facts = field(default_factory=NoFacts)
+    usage: ResourceUsage = field(default_factory=ResourceUsage)
+    checkpoints: CheckpointLookup = field(default_factory=NoCheckpoints)
+    facts: Surveyed = field(default_factory=NothingSurveyed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class Tried:
     mono: float
     same_streak: bool
     """Whether it was for this very streak, and not for another one of the type."""
-    outcome: Outcome | None
+    outcome: InterventionOutcome | None
     """None while its window is open."""
     sightings: int
     """How often the issue was raised again since the first of this kind in a row."""
@@ -260,12 +260,12 @@ class Past:
     """Now."""
     tried: tuple[Tried, ...]
     """Oldest first: what this streak got in the run, and what others of its type got in the last five minutes."""
-    record: Record
+    record: EffectRecord
     """What came of interventions in all runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class LadderPosition:
     """Where on its ladder a strategy stands."""
 
     index: int
@@ -286,7 +286,7 @@ class Strategy(Protocol):
         """The kinds that answer issues of this type, weakest first."""
         ...
 
-    def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
+    def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
         """Where on the ladder to act now.
 
         Args:

@@ -61,7 +61,7 @@ class Fate(StrEnum):
     """The window ended with too little seen, or the run did."""
 
 
-class Outcome(StrEnum):
+class InterventionOutcome(StrEnum):
     """Whether an intervention helped."""
 
     SUCCESS = "success"
@@ -78,7 +78,7 @@ class Judgement:
     kind: InterventionKind
     issue_type: str
     fate: Fate
-    outcome: Outcome
+    outcome: InterventionOutcome
     steps: int
     """Tool results in its window."""
     seconds: float

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from interventions.decisions import Judgement, Outcome
+from interventions.decisions import InterventionOutcome, Judgement
 from interventions.words import InterventionKind
 
 Z = 1.96
@@ -44,7 +44,7 @@ def wilson(hits: int, total: int) -> Interval:
 
 
 @dataclass(slots=True)
-class Tally:
+class EffectTally:
     """What came of one kind for one issue type."""
 
     success: int = 0
@@ -77,22 +77,22 @@ class Tally:
     def add(self, judgement: Judgement) -> None:
         """Count one."""
         match judgement.outcome:
-            case Outcome.SUCCESS:
+            case InterventionOutcome.SUCCESS:
                 self.success += 1
-            case Outcome.FAILURE:
+            case InterventionOutcome.FAILURE:
                 self.failure += 1
-            case Outcome.UNCLEAR:
+            case InterventionOutcome.UNCLEAR:
                 self.unclear += 1
         self.disruption += judgement.disruption
-        if judgement.outcome is not Outcome.SUCCESS and judgement.disruption >= HARMFUL_DISRUPTION:
+        if judgement.outcome is not InterventionOutcome.SUCCESS and judgement.disruption >= HARMFUL_DISRUPTION:
             self.harmed += 1
 
 
 @dataclass(slots=True)
-class Record:
+class EffectRecord:
     """The tallies of all runs of this installation: a fold over `InterventionJudged`, kept with the snapshot."""
 
-    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], EffectTally] = field(default_factory=dict)
     """By kind and issue type."""
     last_seq: int = 0
     """Sequence number of the newest event folded in; older ones are known already."""
@@ -102,11 +102,11 @@ class Record:
         if seq <= self.last_seq:
             return
         self.last_seq = seq
-        self.tallies.setdefault((judgement.kind, judgement.issue_type), Tally()).add(judgement)
+        self.tallies.setdefault((judgement.kind, judgement.issue_type), EffectTally()).add(judgement)
 
-    def of(self, kind: InterventionKind, issue_type: str) -> Tally:
+    def of(self, kind: InterventionKind, issue_type: str) -> EffectTally:
         """The tally of a kind for a type; an empty one where there is none."""
-        return self.tallies.get((kind, issue_type)) or Tally()
+        return self.tallies.get((kind, issue_type)) or EffectTally()
 
     def ineffective(self, kind: InterventionKind, issue_type: str, threshold: float) -> bool:
         """Whether the share of successes is surely below the threshold, with enough outcomes to say so."""
@@ -142,11 +142,11 @@ class Record:
         Raises:
             KeyError, TypeError, ValueError: The data are something else.
         """
-        other = Record.from_json(data)
+        other = EffectRecord.from_json(data)
         self.tallies, self.last_seq = other.tallies, other.last_seq
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Record":
+    def from_json(cls, data: Mapping[str, Any]) -> "EffectRecord":
         """Read what `as_json` wrote.
 
         Raises:
@@ -154,7 +154,7 @@ class Record:
         """
         record = cls(last_seq=int(data["last_seq"]))
         for row in data["tallies"]:
-            record.tallies[str(row["kind"]), str(row["issue"])] = Tally(
+            record.tallies[str(row["kind"]), str(row["issue"])] = EffectTally(
                 success=int(row["success"]),
                 failure=int(row["failure"]),
                 unclear=int(row["unclear"]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from interventions.approval import ApprovalSettings
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.texts.fields import OPENING
 from monitors.contract.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS
 from monitors.contract.errors import UsageError
@@ -54,7 +54,7 @@ class Resumption:
     """Whether the workspace is removed, once nothing in it would be lost."""
 
 
-def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[dict[str, Any]]:
+def options(incident: str, task: Task, usage: ResourceUsage, checkpoint: str) -> list[dict[str, Any]]:
     """The options as the report holds them. One that is not possible is listed with why and without a command."""
     approval = ApprovalSettings(mode="ask")
     rows: list[dict[str, Any]] = [
@@ -93,7 +93,7 @@ def options(incident: str, task: Task, usage: Usage, checkpoint: str) -> list[di
     return rows
 
 
-def strict_limits(limits: Limits, usage: Usage) -> dict[str, float | None]:
+def strict_limits(limits: Limits, usage: ResourceUsage) -> dict[str, float | None]:
     """Half of what remained of each limit, on top of nothing: a resumed agent counts from zero."""
     used = {
         "max_file_operations": usage.file_operations,

@@ -6,9 +6,9 @@ from typing import Any
 
 from interventions import advice, recovery_options, sanitise
 from interventions.aftermath import Aftermath
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.decisions import Intervention
-from monitors.contract.actions import CHANGING_TOOLS, Step
+from monitors.contract.actions import CHANGING_TOOLS, PastCall
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Task
 
@@ -17,7 +17,7 @@ LAST_ACTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimelineEntry:
     """One line of the timeline."""
 
     at: float
@@ -41,11 +41,11 @@ class StopFacts:
     """Unix time of the submission, in seconds."""
     at: float
     """Unix time of the stop, in seconds."""
-    history: Sequence[Step] = ()
-    timeline: Sequence[Moment] = ()
+    history: Sequence[PastCall] = ()
+    timeline: Sequence[TimelineEntry] = ()
     issues: Sequence[Issue] = ()
     """Those open at the stop."""
-    usage: Usage = field(default_factory=Usage)
+    usage: ResourceUsage = field(default_factory=ResourceUsage)
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """How many reviews of each decision, issues of each type, interventions of each kind."""
     journal_range: tuple[int, int] = (0, 0)
@@ -117,7 +117,7 @@ def _impact(facts: StopFacts) -> dict[str, Any]:
     }
 
 
-def _kept_out(step: Step) -> bool:
+def _kept_out(step: PastCall) -> bool:
     return step.failed or step.decision == "block"
 
 

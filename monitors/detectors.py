@@ -11,7 +11,7 @@ from monitors.guarded import Guarded, OpenIssues
 from monitors.learning import LearningSettings
 from monitors.patterns.blocked_on_human import BlockedOnHuman, BlockedOnHumanSettings
 from monitors.patterns.combinations import Combinations, CombinationsSettings
-from monitors.patterns.custom_pattern import CustomPattern, CustomPatternSettings
+from monitors.patterns.custom_pattern import CustomPatternDetector, CustomPatternSettings
 from monitors.patterns.exploration_wandering import ExplorationWandering, ExplorationWanderingSettings
 from monitors.patterns.goal_drift import GoalDrift, GoalDriftSettings
 from monitors.patterns.hallucination import Hallucination, HallucinationSettings
@@ -25,7 +25,7 @@ from monitors.patterns.tampering import TestTampering, TestTamperingSettings
 from monitors.patterns.text_loop import TextLoop, TextLoopSettings
 from monitors.per_subagent import Apart
 from monitors.sensitivity import PatternSettings, Sensitivity
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def make_detectors(
         factors: What learning multiplies thresholds with, by pattern.
     """
     task = replace(task, repository=workspace) if workspace else task
-    board, shared = OpenIssues(), Facts(patterns_of(settings.no_progress), task.repository)
+    board, shared = OpenIssues(), SharedSignals(patterns_of(settings.no_progress), task.repository)
 
     closely = Sensitivity.HIGH if task.monitoring_level is MonitoringLevel.STRICT else None
 
@@ -95,7 +95,7 @@ def make_detectors(
         (settings.hallucination, Hallucination(own(settings.hallucination, "hallucination"), shared)),
         (settings.blocked_on_human, BlockedOnHuman(own(settings.blocked_on_human, "blocked_on_human"))),
         (settings.test_tampering, TestTampering(own(settings.test_tampering, "test_tampering"), shared)),
-        *((custom, CustomPattern(own(custom, custom.name))) for custom in settings.custom),
+        *((custom, CustomPatternDetector(own(custom, custom.name))) for custom in settings.custom),
     )
     chosen = [Guarded(detector, board) for pattern, detector in detectors if pattern.enabled]
     last = [Guarded(Combinations(board, settings.combinations))] if settings.combinations.enabled else []

@@ -31,7 +31,7 @@ class LearningSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class OutcomeTally:
     """What was learned of one pattern."""
 
     factor: float = 1.0
@@ -46,11 +46,11 @@ class Tally:
 class Learned:
     """What was learned of all patterns; a value, kept by the caller."""
 
-    patterns: Mapping[str, Tally] = field(default_factory=dict)
+    patterns: Mapping[str, OutcomeTally] = field(default_factory=dict)
 
-    def tally(self, pattern: str) -> Tally:
+    def tally(self, pattern: str) -> OutcomeTally:
         """What was learned of one pattern."""
-        return self.patterns.get(pattern, Tally())
+        return self.patterns.get(pattern, OutcomeTally())
 
     def factor(self, pattern: str) -> float:
         """What the pattern's thresholds are multiplied with."""
@@ -92,10 +92,10 @@ def undoing(learned: Learned, pattern: str) -> Adjustment | None:
 def adjusted(learned: Learned, adjustment: Adjustment) -> Learned:
     """The state after an adjustment: its factor, and counts from nothing."""
     last = None if adjustment.undoes else adjustment
-    return _with(learned, adjustment.pattern, Tally(adjustment.after, last=last))
+    return _with(learned, adjustment.pattern, OutcomeTally(adjustment.after, last=last))
 
 
-def _asked_for(tally: Tally, settings: LearningSettings) -> tuple[float, str]:
+def _asked_for(tally: OutcomeTally, settings: LearningSettings) -> tuple[float, str]:
     """The factor that the outcomes ask for, and why; the same factor where they ask for none."""
     alarms, total = tally.confirmed + tally.false_alarms, tally.confirmed + tally.false_alarms + tally.missed
     if total < settings.least_outcomes:
@@ -109,5 +109,5 @@ def _asked_for(tally: Tally, settings: LearningSettings) -> tuple[float, str]:
     return tally.factor, ""
 
 
-def _with(learned: Learned, pattern: str, tally: Tally) -> Learned:
+def _with(learned: Learned, pattern: str, tally: OutcomeTally) -> Learned:
     return Learned({**learned.patterns, pattern: tally})

@@ -18,9 +18,9 @@ import httpx
 import orjson
 
 from supervisor.config.model import Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.records import Record
+from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.api.gathering import gather
 from supervisor.runtime.daemon.daemon import Daemon
@@ -75,7 +75,7 @@ class Base:
         for directory in (self.repo, self.home):
             directory.mkdir(parents=True, exist_ok=True)
         subprocess.run(["git", "init", "--quiet", str(self.repo)], check=True)
-        self.places = Places(state=self.root / "state", runtime=self.root / "run")
+        self.places = StatePaths(state=self.root / "state", runtime=self.root / "run")
         self.plan("ls")
 
     def plan(self, *commands: str) -> None:
@@ -102,7 +102,7 @@ class Base:
     def submission(self, **about: Any) -> Submission:
         return Submission(**{"prompt": "go", "repository": str(self.repo), "name": "a1", **about})
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[JournalRecord]:
         """The journal, as it is on the disk."""
         return list(read_records(self.places.journal))
 

@@ -19,13 +19,13 @@ from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 from supervisor.config.model import Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
@@ -37,14 +37,14 @@ SECONDS = 60.0
 E = TypeVar("E", bound=events.Event)
 
 
-def bash(command: str, **more: Any) -> Step:
+def bash(command: str, **more: Any) -> ScriptStep:
     """The model calls the shell."""
-    return Step((Use("Bash", {"command": command, "description": "A step", **more}),))
+    return ScriptStep((ToolUse("Bash", {"command": command, "description": "A step", **more}),))
 
 
-def say(text: str) -> Step:
+def say(text: str) -> ScriptStep:
     """The model writes text."""
-    return Step((Say(text),))
+    return ScriptStep((Say(text),))
 
 
 @dataclass
@@ -146,7 +146,7 @@ def make_workspace(base: Path) -> None:
 
 @asynccontextmanager
 async def house(
-    base: Path, *steps: Step, policy: Mapping[str, Any] | None = None, scripts: Sequence[Script] = ()
+    base: Path, *steps: ScriptStep, policy: Mapping[str, Any] | None = None, scripts: Sequence[ModelScript] = ()
 ) -> AsyncIterator[House]:
     """A daemon, a scripted model that plays these steps, and a workspace; whatever runs at the end is ended.
 
@@ -160,9 +160,9 @@ async def house(
         make_workspace(base)
     agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}}
     config = Config.model_validate({**(policy or {}), "agent": agent})
-    async with ScriptedModel([*scripts, Script(steps)]) as model:
+    async with ScriptedModel([*scripts, ModelScript(steps)]) as model:
         environ = scratch.environment(base / "home", model.url, os.environ["PATH"])
-        setup = Setup(config, Places(state=base / "state", runtime=base / "run"), environ)
+        setup = Setup(config, StatePaths(state=base / "state", runtime=base / "run"), environ)
         async with run_daemon(setup) as daemon:
             made = House(daemon, model, base, setup)
             try:

@@ -13,12 +13,12 @@ import anyio
 import anyio.to_thread
 
 from supervisor.config.model import Agent, Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
@@ -116,23 +116,23 @@ class Live:
             return await anyio.run_process(command, input=given, env=environ, check=False)
 
 
-def script(*steps: Say | Use | Step) -> Script:
-    return Script(tuple(step if isinstance(step, Step) else Step((step,)) for step in steps))
+def script(*steps: Say | ToolUse | ScriptStep) -> ModelScript:
+    return ModelScript(tuple(step if isinstance(step, ScriptStep) else ScriptStep((step,)) for step in steps))
 
 
-def bash(command: str) -> Use:
-    return Use("Bash", {"command": command, "description": "work"})
+def bash(command: str) -> ToolUse:
+    return ToolUse("Bash", {"command": command, "description": "work"})
 
 
 def setup(base: Path, url: str, policy: Mapping[str, Any] | None = None) -> Setup:
     agent = Agent.model_validate({"command": str(real_claude_path()), **(policy or {}).get("agent", {})})
     config = Config.model_validate(dict(policy or {})).model_copy(update={"agent": agent})
-    return Setup(config, Places(state=base / "state", runtime=base / "run"), cli_environment(base / "home", url))
+    return Setup(config, StatePaths(state=base / "state", runtime=base / "run"), cli_environment(base / "home", url))
 
 
 @asynccontextmanager
 async def live(
-    base: Path, steps: Sequence[Say | Use | Step], policy: Mapping[str, Any] | None = None
+    base: Path, steps: Sequence[Say | ToolUse | ScriptStep], policy: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Live]:
     """A daemon over `base/repo`, which must be there; its agents are ended with it."""
     async with ScriptedModel([script(*steps)]) as model, run_daemon(setup(base, model.url, policy)) as daemon:

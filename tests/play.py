@@ -9,14 +9,14 @@ import orjson
 
 from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.issues import Detector
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Record, SendLine
+from supervisor.protocol.commands import Command, SendLine, WriteEvent
 
 
 def verdict(decision: Decision, reasoning: str = "because", **more: Any) -> Review:
@@ -32,7 +32,7 @@ class Rules:
 
     by_word: Mapping[str, Review | Callable[[], Review]]
 
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         for word, answer in self.by_word.items():
             if word in str(action.input):
                 return answer() if callable(answer) else answer
@@ -62,7 +62,7 @@ class Play:
             self.session = self.make(event)
         commands = self.session.see(seq, event)
         for command in commands:
-            if isinstance(command, Record):
+            if isinstance(command, WriteEvent):
                 self._write(command.event)
         return commands
 
@@ -135,7 +135,9 @@ def lines(commands: Sequence[Command]) -> list[dict[str, Any]]:
 
 def recorded(commands: Sequence[Command], kind: type[Any]) -> list[Any]:
     """The decisions of one kind."""
-    return [command.event for command in commands if isinstance(command, Record) and isinstance(command.event, kind)]
+    return [
+        command.event for command in commands if isinstance(command, WriteEvent) and isinstance(command.event, kind)
+    ]
 
 
 def answers(commands: Sequence[Command]) -> list[dict[str, Any]]:

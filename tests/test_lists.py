@@ -10,7 +10,7 @@ import pytest
 
 from interventions.approval import ApprovalSettings
 from interventions.choice import limit_guard
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.decisions import LimitsInForce
 from interventions.ladders import LADDERS
 from interventions.recovery_options import LEAST, STRICT_TOOLS, strict_limits
@@ -58,14 +58,14 @@ def key(section: type[Any], name: str) -> set[str]:
 def test_each_limit_of_a_task_is_watched_metered_tightened_and_configured() -> None:
     limits = {each.name for each in fields(Limits)}
     assert {each.limit for each in LIMITED} == limits
-    assert {each.used for each in LIMITED} == set(Usage._fields)
-    assert strict_limits(Limits(), Usage()).keys() == limits
+    assert {each.used for each in LIMITED} == set(ResourceUsage._fields)
+    assert strict_limits(Limits(), ResourceUsage()).keys() == limits
     assert LEAST.keys() == limits - {"max_cost_usd"}, "half of what is left of a cost has its own least"
     assert limits <= model.Resources.model_fields.keys()
 
 
 def test_a_throttled_limit_is_refused_at_the_gate_whichever_it_is_but_for_memory_which_the_kernel_holds() -> None:
-    used, tightened = Usage(9, 9.0, 9.0, 9, 9.0), Limits(1, 1, 1, 1, 1.0)
+    used, tightened = ResourceUsage(9, 9.0, 9.0, 9, 9.0), Limits(1, 1, 1, 1, 1.0)
     guard = limit_guard.LimitGuard()
     for each in fields(Limits):
         only = Limits(**{other.name: None for other in fields(Limits)} | {each.name: getattr(tightened, each.name)})
@@ -78,7 +78,7 @@ def test_each_severity_has_its_place_wherever_they_are_told_apart(severity: Seve
     assert severity in notifications.PRIORITY
     assert severity in notifications.KINDS
     assert str(severity) in COLOURS
-    assert str(severity) in key(model.Channel, "min_severity") & key(patterns.CustomPattern, "severity")
+    assert str(severity) in key(model.Channel, "min_severity") & key(patterns.CustomPatternSection, "severity")
 
 
 @pytest.mark.parametrize("decision", Decision)
@@ -102,7 +102,7 @@ def test_words_of_the_configuration_are_those_of_the_parts_that_they_are_for() -
 
 def test_each_pattern_can_be_configured_and_has_a_ladder_or_is_answered_by_the_usual_one() -> None:
     of_settings = {each.name for each in fields(DetectorSettings)}
-    of_sections = patterns.Patterns.model_fields.keys()
+    of_sections = patterns.PatternsSection.model_fields.keys()
     assert of_settings - of_sections == {"custom", "no_progress"} - of_sections
     made = {one.name for one in make_detectors(DetectorSettings(), Task("t", "p", "/"))}
     assert made & LADDERS.keys(), "the names of detectors are those that ladders go by"

@@ -16,7 +16,7 @@ import pytest
 
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scratch import environment
-from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from tests.docs import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -141,7 +141,7 @@ def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Map
 async def model() -> AsyncIterator[ScriptedModel]:
     """A model whose one call takes longer than the commands to the daemon."""
     async with ScriptedModel(
-        Script((Step((Use("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
+        ModelScript((ScriptStep((ToolUse("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
     ) as model:
         yield model
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pygit2
 
 from checkpoints.errors import StoreDamagedError
-from checkpoints.git.objects import EMPTY_TREE, Entry, Kind, parse_tree, tree_of_commit
+from checkpoints.git.objects import EMPTY_TREE, ObjectKind, TreeEntry, parse_tree, tree_of_commit
 from checkpoints.git.pack import PackWriter, unpack
 
 _CACHED_TREES = 4_096
@@ -21,14 +21,14 @@ class ObjectBase:
         self._odb = pygit2.Odb(str(objects / "objects"))
         self._unsettled: dict[bytes, bytes] = {}
         """Objects that only the write-ahead log has yet, packed."""
-        self._trees: dict[bytes, dict[bytes, Entry]] = {}
+        self._trees: dict[bytes, dict[bytes, TreeEntry]] = {}
 
     @property
     def packs(self) -> Path:
         """Where the packs are."""
         return self.objects / "objects" / "pack"
 
-    def read(self, oid: bytes) -> tuple[Kind, bytes]:
+    def read(self, oid: bytes) -> tuple[ObjectKind, bytes]:
         """Return an object's type and content; the content was checked against the id.
 
         Raises:
@@ -43,13 +43,13 @@ class ObjectBase:
             raise StoreDamagedError(
                 f"The store {self.objects.parent} cannot give object {oid.hex()}: {error}.", object_id=oid.hex()
             ) from error
-        return Kind(int(kind)), content
+        return ObjectKind(int(kind)), content
 
     def has(self, oid: bytes) -> bool:
         """Whether the store can give this object."""
         return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
 
-    def tree(self, oid: bytes) -> dict[bytes, Entry]:
+    def tree(self, oid: bytes) -> dict[bytes, TreeEntry]:
         """Return a folder's entries; not to be changed by the caller.
 
         Raises:
@@ -63,7 +63,7 @@ class ObjectBase:
             self.remember_tree(oid, found)
         return found
 
-    def read_tree(self, oid: bytes) -> dict[bytes, Entry]:
+    def read_tree(self, oid: bytes) -> dict[bytes, TreeEntry]:
         """Return a folder's entries as they are on the disk.
 
         Raises:
@@ -71,7 +71,7 @@ class ObjectBase:
         """
         return parse_tree(self.read(oid)[1])
 
-    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
+    def remember_tree(self, oid: bytes, entries: dict[bytes, TreeEntry]) -> None:
         """Keep a folder in memory that is likely to be read soon."""
         if len(self._trees) >= _CACHED_TREES:
             self._trees.clear()

@@ -15,7 +15,7 @@ FILE, EXECUTABLE, LINK, FOLDER, GITLINK = 0o100644, 0o100755, 0o120000, 0o40000,
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
-class Kind(IntEnum):
+class ObjectKind(IntEnum):
     """Types of objects, by their number in a pack."""
 
     COMMIT = 1
@@ -23,10 +23,10 @@ class Kind(IntEnum):
     BLOB = 3
 
 
-_NAMES = {Kind.COMMIT: b"commit", Kind.TREE: b"tree", Kind.BLOB: b"blob"}
+_NAMES = {ObjectKind.COMMIT: b"commit", ObjectKind.TREE: b"tree", ObjectKind.BLOB: b"blob"}
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """What a name in a folder stands for."""
 
     mode: int
@@ -39,26 +39,26 @@ class Entry(NamedTuple):
         return self.mode == FOLDER
 
 
-Tree = Mapping[bytes, Entry]
+Tree = Mapping[bytes, TreeEntry]
 """A folder: names and what they stand for."""
 
 
-def object_id(kind: Kind, content: bytes) -> bytes:
+def object_id(kind: ObjectKind, content: bytes) -> bytes:
     """Return the 20 bytes that name this object."""
     digest = hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(content)), usedforsecurity=False)
     digest.update(content)
     return digest.digest()
 
 
-EMPTY_TREE = object_id(Kind.TREE, b"")
+EMPTY_TREE = object_id(ObjectKind.TREE, b"")
 
 
-def parse_tree(raw: bytes) -> dict[bytes, Entry]:
+def parse_tree(raw: bytes) -> dict[bytes, TreeEntry]:
     """Return the entries of a tree object."""
-    return {name: Entry(int(mode, 8), oid) for mode, name, oid in _ENTRY.findall(raw)}
+    return {name: TreeEntry(int(mode, 8), oid) for mode, name, oid in _ENTRY.findall(raw)}
 
 
-def _place(item: tuple[bytes, Entry]) -> bytes:
+def _place(item: tuple[bytes, TreeEntry]) -> bytes:
     """Git sorts folders as if their names ended in a slash."""
     name, entry = item
     return name + b"/" if entry.mode == FOLDER else name

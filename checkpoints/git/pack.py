@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from checkpoints.durable import replace_file, room_needed, write_all
-from checkpoints.git.objects import Kind, object_id
+from checkpoints.git.objects import ObjectKind, object_id
 
 _BUFFER_BYTES = 1 << 20
 """Written in pieces of this size, so that a first capture of gigabytes needs no more memory."""
@@ -22,7 +22,7 @@ _FAST = 1
 """zlib's level: level 6 takes three times as long for a few percent; packing compresses again."""
 
 
-def _header(kind: Kind, size: int) -> bytes:
+def _header(kind: ObjectKind, size: int) -> bytes:
     """Type and length as git writes them: 4 bits of length beside the type, then 7 a byte, least first."""
     byte, size = (kind << 4) | (size & 15), size >> 4
     out = bytearray()
@@ -68,13 +68,13 @@ class PackWriter:
         """The objects that are not on the disk yet, packed; all of them, unless it is large."""
         return self._pending
 
-    def add(self, kind: Kind, content: bytes) -> bytes:
+    def add(self, kind: ObjectKind, content: bytes) -> bytes:
         """Take an object in and return its id; taken in once however often it comes."""
         oid = object_id(kind, content)
         self.add_known(kind, content, oid)
         return oid
 
-    def add_known(self, kind: Kind, content: bytes, oid: bytes) -> None:
+    def add_known(self, kind: ObjectKind, content: bytes, oid: bytes) -> None:
         """Take in an object whose id was computed before.
 
         Raises:
@@ -171,7 +171,7 @@ def put_pack(folder: Path, pack: bytes) -> None:
         raise
 
 
-def unpack(packed: bytes) -> tuple[Kind, bytes]:
+def unpack(packed: bytes) -> tuple[ObjectKind, bytes]:
     """Return type and content of an object as a writer packed it."""
     kind, start = _read_header(packed, 0)
     return kind, zlib.decompress(packed[start:])
@@ -198,8 +198,8 @@ def index_of_pack(pack: bytes) -> bytes:
     return index_of(objects, pack[-_DIGEST_BYTES:])
 
 
-def _read_header(pack: bytes, offset: int) -> tuple[Kind, int]:
-    kind = Kind(pack[offset] >> 4 & 7)
+def _read_header(pack: bytes, offset: int) -> tuple[ObjectKind, int]:
+    kind = ObjectKind(pack[offset] >> 4 & 7)
     while pack[offset] & 0x80:
         offset += 1
     return kind, offset + 1
@@ -212,11 +212,11 @@ def _pack_header(count: int) -> bytes:
 class NothingWritten:
     """Takes objects in as a writer does, and keeps none: for a look that changes nothing."""
 
-    def add(self, kind: Kind, content: bytes) -> bytes:
+    def add(self, kind: ObjectKind, content: bytes) -> bytes:
         """Return the id that the object would have."""
         return object_id(kind, content)
 
-    def add_known(self, kind: Kind, content: bytes, oid: bytes) -> None:
+    def add_known(self, kind: ObjectKind, content: bytes, oid: bytes) -> None:
         """Do nothing."""
 
 

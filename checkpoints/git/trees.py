@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from checkpoints.git.objects import EMPTY_TREE, FOLDER, Entry, Kind, Tree, encode_tree
+from checkpoints.git.objects import EMPTY_TREE, FOLDER, ObjectKind, Tree, TreeEntry, encode_tree
 from checkpoints.paths import join
 
 
 class Trees(Protocol):
     """Where trees are read."""
 
-    def tree(self, oid: bytes) -> Mapping[bytes, Entry]:
+    def tree(self, oid: bytes) -> Mapping[bytes, TreeEntry]:
         """Return a folder's entries."""
         ...
 
-    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
+    def remember_tree(self, oid: bytes, entries: dict[bytes, TreeEntry]) -> None:
         """Keep a folder that is likely to be read soon."""
         ...
 
@@ -22,22 +22,22 @@ class Trees(Protocol):
 class Writer(Protocol):
     """Where new objects go."""
 
-    def add(self, kind: Kind, content: bytes) -> bytes:
+    def add(self, kind: ObjectKind, content: bytes) -> bytes:
         """Take an object in and return its id."""
         ...
 
-    def add_known(self, kind: Kind, content: bytes, oid: bytes) -> None:
+    def add_known(self, kind: ObjectKind, content: bytes, oid: bytes) -> None:
         """Take in an object whose id was computed before."""
         ...
 
 
-Edits = Mapping[bytes, Entry | None]
+Edits = Mapping[bytes, TreeEntry | None]
 """What becomes of paths: an entry, or None for paths that are gone. The empty path is the whole tree."""
 
 
-def write_tree(trees: Trees, writer: Writer, entries: dict[bytes, Entry]) -> bytes:
+def write_tree(trees: Trees, writer: Writer, entries: dict[bytes, TreeEntry]) -> bytes:
     """Write a folder and return its id."""
-    oid = writer.add(Kind.TREE, encode_tree(entries))
+    oid = writer.add(ObjectKind.TREE, encode_tree(entries))
     trees.remember_tree(oid, entries)
     return oid
 
@@ -51,7 +51,7 @@ def apply(trees: Trees, writer: Writer, tree: bytes, edits: Edits) -> bytes:
     return _apply(trees, writer, tree, _by_folder(edits)) if whole is None else whole.id
 
 
-_Node = dict[bytes, "Entry | _Node | None"]
+_Node = dict[bytes, "TreeEntry | _Node | None"]
 
 
 def _by_folder(edits: Edits) -> _Node:
@@ -76,20 +76,20 @@ def _apply(trees: Trees, writer: Writer, tree: bytes, node: _Node) -> bytes:
     for name, change in node.items():
         if change is None:
             entries.pop(name, None)
-        elif isinstance(change, Entry):
+        elif isinstance(change, TreeEntry):
             entries[name] = change
         else:
             old = entries.get(name)
             below = old.id if old is not None and old.is_folder else EMPTY_TREE
             new = _apply(trees, writer, below, change)
             if old is not None or new != EMPTY_TREE:
-                entries[name] = Entry(FOLDER, new)
+                entries[name] = TreeEntry(FOLDER, new)
     return tree if entries == before else write_tree(trees, writer, entries)
 
 
-def lookup(trees: Trees, tree: bytes, path: bytes) -> Entry | None:
+def lookup(trees: Trees, tree: bytes, path: bytes) -> TreeEntry | None:
     """Return what stands at a path, or None."""
-    entry = Entry(FOLDER, tree)
+    entry = TreeEntry(FOLDER, tree)
     for name in path.split(b"/") if path else ():
         if not entry.is_folder:
             return None
@@ -104,8 +104,8 @@ class Pair(NamedTuple):
     """A path that differs, and what it was and is; None where there is nothing."""
 
     path: bytes
-    before: Entry | None
-    after: Entry | None
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
 def differences(trees: Trees, before: bytes, after: bytes, folder: bytes = b"") -> Iterator[Pair]:
@@ -129,7 +129,7 @@ def differences(trees: Trees, before: bytes, after: bytes, folder: bytes = b"") 
         yield from differences(trees, below_was, below_is, path)
 
 
-def files_in(trees: Trees, tree: bytes, folder: bytes = b"") -> Iterator[tuple[bytes, Entry]]:
+def files_in(trees: Trees, tree: bytes, folder: bytes = b"") -> Iterator[tuple[bytes, TreeEntry]]:
     """Return every path below a tree that is no folder, and every folder that is empty."""
     entries: Tree = trees.tree(tree)
     for name in sorted(entries):

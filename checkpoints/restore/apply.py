@@ -16,7 +16,7 @@ from pathlib import Path
 
 from checkpoints.durable import Step, room_needed, write_all
 from checkpoints.errors import CheckpointError
-from checkpoints.git.objects import EXECUTABLE, LINK, Entry, Kind, object_id
+from checkpoints.git.objects import EXECUTABLE, LINK, ObjectKind, TreeEntry, object_id
 from checkpoints.git.trees import Pair
 from checkpoints.paths import join, parent_of, text_of
 from checkpoints.store.store import Store
@@ -37,13 +37,13 @@ class InTheWayError(CheckpointError):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PathChange:
     """One file or link: what goes, what comes, and under which number it lies aside."""
 
     number: bytes
     path: bytes
-    before: Entry | None
-    after: Entry | None
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
 class Application:
@@ -105,7 +105,7 @@ class Application:
                 if job.after is not None and not self._is_placed(folders, job):
                     self._stage_one(folders, job)
 
-    def _is_placed(self, folders: Folders, job: Job) -> bool:
+    def _is_placed(self, folders: Folders, job: PathChange) -> bool:
         if self._from_the_start:
             return False
         parent = folders.get(parent_of(job.path))
@@ -114,7 +114,7 @@ class Application:
             return False
         return _entry_at(_name(job.path), parent) == job.after
 
-    def _stage_one(self, folders: Folders, job: Job) -> None:
+    def _stage_one(self, folders: Folders, job: PathChange) -> None:
         new = folders.get(self._staging + b"/new")
         if new is None or job.after is None:
             return
@@ -131,7 +131,7 @@ class Application:
             else:
                 _write_file(job.number, new, content, self._permissions(folders, job))
 
-    def _permissions(self, folders: Folders, job: Job) -> int:
+    def _permissions(self, folders: Folders, job: PathChange) -> int:
         """Return the permissions of the file that is replaced, but for the executable bits; git knows of no others."""
         parent = folders.get(parent_of(job.path))
         bits = 0o666 & ~self._umask
@@ -163,7 +163,7 @@ class Application:
                 if job.after is not None and not self._is_placed(folders, job):
                     self._put(folders, job)
 
-    def _take_away(self, folders: Folders, job: Job) -> None:
+    def _take_away(self, folders: Folders, job: PathChange) -> None:
         parent, old = folders.get(parent_of(job.path)), folders.get(self._staging + b"/old")
         if old is None:
             raise InTheWayError(self._staging)
@@ -179,7 +179,7 @@ class Application:
         if _entry_at(job.number, old) != job.before:
             raise InTheWayError(job.path)
 
-    def _put(self, folders: Folders, job: Job) -> None:
+    def _put(self, folders: Folders, job: PathChange) -> None:
         parent, new = folders.get(parent_of(job.path)), folders.get(self._staging + b"/new")
         if parent is None or new is None:
             raise InTheWayError(job.path)
@@ -239,7 +239,7 @@ class Application:
                     stuck.append(job.path)
             return stuck
 
-    def _take_back(self, folders: Folders, job: Job) -> None:
+    def _take_back(self, folders: Folders, job: PathChange) -> None:
         """Move what was put back aside, unless it was changed since: then it stays."""
         parent, new = folders.get(parent_of(job.path)), folders.get(self._staging + b"/new")
         if parent is None or new is None or exists(job.number, new):
@@ -255,7 +255,7 @@ class Application:
                 if parent is not None:
                     os.mkdir(_name(path), dir_fd=parent)
 
-    def _give_back(self, folders: Folders, job: Job) -> bool:
+    def _give_back(self, folders: Folders, job: PathChange) -> bool:
         """Move what was taken away back to its place; whether it is there."""
         parent, old = folders.get(parent_of(job.path)), folders.get(self._staging + b"/old")
         if old is None or not exists(job.number, old):
@@ -297,17 +297,17 @@ class Application:
             os.rmdir(self._staging, dir_fd=self._root)
 
 
-def _jobs(pairs: Sequence[Pair]) -> list[Job]:
-    jobs: list[Job] = []
+def _jobs(pairs: Sequence[Pair]) -> list[PathChange]:
+    jobs: list[PathChange] = []
     for pair in pairs:
         before = None if _is_folder(pair.before) else pair.before
         after = None if _is_folder(pair.after) else pair.after
         if before is not None or after is not None:
-            jobs.append(Job(b"%d" % len(jobs), pair.path, before, after))
+            jobs.append(PathChange(b"%d" % len(jobs), pair.path, before, after))
     return jobs
 
 
-def _is_folder(entry: Entry | None) -> bool:
+def _is_folder(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.is_folder
 
 
@@ -315,12 +315,12 @@ def _name(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
 
 
-def _entry_at(name: bytes, folder: int) -> Entry | None:
+def _entry_at(name: bytes, folder: int) -> TreeEntry | None:
     """Return the entry that what has this name would get; None for nothing, and for what can have none."""
     content = read(name, folder, _ANY_SIZE)
     if not isinstance(content, Content) or not content.settled:
         return None
-    return Entry(content.mode, object_id(Kind.BLOB, content.data))
+    return TreeEntry(content.mode, object_id(ObjectKind.BLOB, content.data))
 
 
 def _write_file(name: bytes, folder: int, content: bytes, permissions: int) -> None:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkpoints.git.objects import EMPTY_TREE, EXECUTABLE, FILE, Entry
+from checkpoints.git.objects import EMPTY_TREE, EXECUTABLE, FILE, TreeEntry
 from checkpoints.git.trees import Pair, differences, files_in
 from checkpoints.model import Change, Checkpoint, Difference, Kept
 from checkpoints.paths import bytes_of, is_within, parent_of, text_of
@@ -55,7 +55,7 @@ def _change(pair: Pair) -> Change | None:
     return Change.MODIFIED if before.id != after.id else Change.MODE_CHANGED
 
 
-def _is_full_folder(entry: Entry | None) -> bool:
+def _is_full_folder(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.is_folder and entry.id != EMPTY_TREE
 
 

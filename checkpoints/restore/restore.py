@@ -15,12 +15,12 @@ from dataclasses import replace
 from checkpoints.durable import Step, no_step, sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.git.trees import Pair, differences, lookup
-from checkpoints.model import Change, Checkpoint, Facts, Kept, Reason, RestorePlan, RestoreResult
+from checkpoints.model import CaptureContext, Change, Checkpoint, Kept, Reason, RestorePlan, RestoreResult
 from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.restore.apply import Application, InTheWayError
 from checkpoints.restore.branch import check_movable, move_branch
 from checkpoints.restore.plan import compare, describe, staging_name, unusual, without, work_out
-from checkpoints.store.restore_journal import Journal, JournalFile
+from checkpoints.store.restore_journal import JournalFile, RestoreJournal
 from checkpoints.workspace import repository
 from checkpoints.workspace.capture import Capturer
 from monitors.contract.wording import counted
@@ -44,7 +44,7 @@ class Restorer:
     def plan(
         self,
         target: Checkpoint,
-        facts: Facts,
+        facts: CaptureContext,
         *,
         thorough: bool = True,
         elsewhere: bool = False,
@@ -128,7 +128,7 @@ class Restorer:
             check_movable(repository.find(self._capturer.workspace), plan.target)
         with self._capturer.lock:
             blocks = {kept.path: kept.why for kept in plan.kept}
-            journal = Journal(str(self._capturer.workspace), plan.target.name, plan.undo.name, blocks, "staging")
+            journal = RestoreJournal(str(self._capturer.workspace), plan.target.name, plan.undo.name, blocks, "staging")
             root = self._capturer.open()
             try:
                 self._refuse_if_changed(plan)
@@ -149,7 +149,7 @@ class Restorer:
         return list(differences(self._store, bytes.fromhex(undo.tree), bytes.fromhex(target.tree)))
 
     def _carry_out(
-        self, root: int, journal: Journal, target: Checkpoint, undo: Checkpoint, *, with_branch: bool
+        self, root: int, journal: RestoreJournal, target: Checkpoint, undo: Checkpoint, *, with_branch: bool
     ) -> RestoreResult:
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
         fresh = journal.phase == "staging"
@@ -173,7 +173,7 @@ class Restorer:
         branch = self._move_branch(target) if with_branch else ""
         return RestoreResult(target, undo.name, len(describe(work.pairs)), tuple(kept), branch)
 
-    def _prepare(self, root: int, application: Application, journal: Journal) -> None:
+    def _prepare(self, root: int, application: Application, journal: RestoreJournal) -> None:
         """Write the journal and all new files aside, durably; until it says `applying`, the workspace is untouched."""
         self._journals.write(journal)
         try:
@@ -187,7 +187,7 @@ class Restorer:
             self._journals.remove()
             raise
 
-    def _return(self, root: int, application: Application, journal: Journal, why: str) -> None:
+    def _return(self, root: int, application: Application, journal: RestoreJournal, why: str) -> None:
         """Put everything back.
 
         Raises:
@@ -233,7 +233,7 @@ class Restorer:
     def _has(self, checkpoint: Checkpoint, path: bytes) -> bool:
         return lookup(self._store, bytes.fromhex(checkpoint.tree), path) is not None
 
-    def _finish(self, root: int, application: Application, journal: Journal) -> None:
+    def _finish(self, root: int, application: Application, journal: RestoreJournal) -> None:
         self._step("sync")
         sync_filesystem(root)
         self._step("journal finished")
@@ -268,7 +268,7 @@ class Restorer:
             finally:
                 os.close(root)
 
-    def _go_on(self, root: int, journal: Journal, target: Checkpoint, undo: Checkpoint) -> RestoreResult | None:
+    def _go_on(self, root: int, journal: RestoreJournal, target: Checkpoint, undo: Checkpoint) -> RestoreResult | None:
         if journal.phase == "applying":
             return self._carry_out(root, journal, target, undo, with_branch=False)
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
@@ -283,7 +283,7 @@ class Restorer:
             return None
         return RestoreResult(target, undo.name, len(describe(work.pairs)), work.kept)
 
-    def _return_again(self, application: Application, journal: Journal) -> None:
+    def _return_again(self, application: Application, journal: RestoreJournal) -> None:
         stuck = application.undo()
         if stuck:
             raise RestoreFailedError(

@@ -10,7 +10,7 @@ from checkpoints.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class RestoreJournal:
     """What a restore that is under way has to know of itself after a crash."""
 
     workspace: str
@@ -29,7 +29,7 @@ class JournalFile:
         """Keep it in this store, under the workspace's label."""
         self._path = store.restores / f"{label}.json"
 
-    def write(self, journal: Journal) -> None:
+    def write(self, journal: RestoreJournal) -> None:
         """Write it durably.
 
         Raises:
@@ -38,7 +38,7 @@ class JournalFile:
         with room_needed("the journal of a restore"):
             replace_file(self._path, json.dumps(asdict(journal)).encode())
 
-    def read(self) -> Journal | None:
+    def read(self) -> RestoreJournal | None:
         """Return it, or None where no restore is under way; raises like `interrupted`."""
         return _read(self._path) if self._path.exists() else None
 
@@ -68,9 +68,9 @@ def in_use(store: Store) -> frozenset[str]:
     return frozenset(name for journal in journals for name in (journal.target, journal.undo))
 
 
-def _read(path: Path) -> Journal:
+def _read(path: Path) -> RestoreJournal:
     try:
-        return Journal(**json.loads(path.read_bytes()))
+        return RestoreJournal(**json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
         raise CheckpointError(
             f"{path}, which tells of a restore that was cut short, cannot be read: {error}. No file was changed.",

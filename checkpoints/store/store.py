@@ -23,7 +23,7 @@ from pathlib import Path
 from checkpoints.durable import room_needed, sync_place
 from checkpoints.errors import StoreFullError
 from checkpoints.git.object_reader import ObjectBase
-from checkpoints.git.objects import Kind, encode_commit
+from checkpoints.git.objects import ObjectKind, encode_commit
 from checkpoints.git.pack import PackWriter, put_pack
 from checkpoints.model import Checkpoint
 from checkpoints.store import layout
@@ -128,7 +128,7 @@ class Store(ObjectBase):
             checkpoint = replace(checkpoint, name=name, number=number)
             if known_commit is None:
                 body = encode_commit(bytes.fromhex(checkpoint.tree), checkpoint.facts.at, message_of(checkpoint))
-                known_commit = objects.add(Kind.COMMIT, body)
+                known_commit = objects.add(ObjectKind.COMMIT, body)
             checkpoint = replace(checkpoint, commit=known_commit.hex())
             self._announce(checkpoint, objects)
         return checkpoint

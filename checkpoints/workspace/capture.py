@@ -17,15 +17,15 @@ from checkpoints.errors import StoreDamagedError
 from checkpoints.git import trees
 from checkpoints.git.objects import EMPTY_TREE
 from checkpoints.git.pack import NothingWritten, PackWriter
-from checkpoints.model import Checkpoint, Facts, Nested, Skipped
+from checkpoints.model import CaptureContext, Checkpoint, Nested, Skipped
 from checkpoints.paths import bytes_of, self_and_above, text_of
 from checkpoints.store.store import Store
 from checkpoints.workspace import repository
 from checkpoints.workspace.ignore import Rules
 from checkpoints.workspace.incremental import Update, ruled_anew
-from checkpoints.workspace.index import Indexes
+from checkpoints.workspace.index import GitIndexes
 from checkpoints.workspace.notes import NoteQueues
-from checkpoints.workspace.safe_open import Folders, Refusal, open_root
+from checkpoints.workspace.safe_open import Folders, NotCaptured, open_root
 from checkpoints.workspace.scan import Scanner, Scope, Survey, own_rules
 from checkpoints.workspace.watch import Changes, Watcher
 
@@ -108,7 +108,7 @@ class Capturer:
         self.watcher = Watcher(queues)
         self._folders = repository.find(workspace)
         self._sources = repository.ignore_sources(self._folders)
-        self._indexes = Indexes()
+        self._indexes = GitIndexes()
         self._outside = self._rules_from_outside()
         self._rules: dict[bytes, Rules] = {}
         self._captured_meanwhile: set[bytes] | None = None
@@ -138,7 +138,7 @@ class Capturer:
 
     # ── capture ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def capture(self, facts: Facts, *, scrub: bool = False) -> Checkpoint:
+    def capture(self, facts: CaptureContext, *, scrub: bool = False) -> Checkpoint:
         """Make the present a checkpoint; it is durable when this returns.
 
         Args:
@@ -161,7 +161,7 @@ class Capturer:
                 self._state = _State(EMPTY_TREE, Survey())
                 raise
 
-    def _publish(self, facts: Facts, writer: PackWriter, tree: bytes, survey: Survey) -> Checkpoint:
+    def _publish(self, facts: CaptureContext, writer: PackWriter, tree: bytes, survey: Survey) -> Checkpoint:
         same = self._state.commit if tree == self._state.tree else None
         checkpoint = self.store.publish(
             Checkpoint(
@@ -346,5 +346,5 @@ class Capturer:
         return Nested(text_of(path), repository.look(repository.find(place)).head)
 
 
-def _skipped(path: bytes, refusal: Refusal) -> Skipped:
+def _skipped(path: bytes, refusal: NotCaptured) -> Skipped:
     return Skipped(text_of(path), refusal.why, refusal.size_bytes)

@@ -29,7 +29,7 @@ _CLASSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class IgnoreRule:
     """One line of a file of rules."""
 
     regex: re.Pattern[bytes]
@@ -39,7 +39,7 @@ class Pattern:
     """Whether it is held against the last part of a path alone."""
 
 
-class Index(Protocol):
+class TrackedPaths(Protocol):
     """What a repository tracks: no rule ignores it."""
 
     def names(self, path: bytes, *, is_folder: bool) -> bool:
@@ -56,11 +56,11 @@ class Rules:
     """The rules that hold in a folder: its own, and those of the folders above."""
 
     folder: bytes = b""
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[IgnoreRule, ...] = ()
     above: "Rules | None" = None
     everything: bool = False
     """Whether the folder itself matches a rule: only what is tracked in it can be taken back in."""
-    index: Index | None = None
+    index: TrackedPaths | None = None
     """What the repository tracks; given with the rules that are above all others."""
 
     def ignores(self, path: bytes, *, is_folder: bool) -> bool:
@@ -76,7 +76,7 @@ class Rules:
         index = self._index()
         return index is not None and index.names(path, is_folder=is_folder)
 
-    def _index(self) -> Index | None:
+    def _index(self) -> TrackedPaths | None:
         rules = self
         while rules.above is not None:
             rules = rules.above
@@ -108,13 +108,13 @@ class Rules:
         return self if self.everything else Rules(above=self, everything=True)
 
 
-def parse(text: bytes) -> tuple[Pattern, ...]:
+def parse(text: bytes) -> tuple[IgnoreRule, ...]:
     """Return the patterns of a file of rules, in order."""
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return tuple(pattern for line in lines if (pattern := _parse_line(line.removesuffix(b"\r"))) is not None)
 
 
-def _parse_line(line: bytes) -> Pattern | None:
+def _parse_line(line: bytes) -> IgnoreRule | None:
     line = _without_trailing_spaces(line)
     if not line or line.startswith(b"#"):
         return None
@@ -128,7 +128,7 @@ def _parse_line(line: bytes) -> Pattern | None:
     if not line:
         return None
     try:
-        return Pattern(re.compile(_regex(line, by_name=by_name), re.DOTALL), negated, folders_only, by_name)
+        return IgnoreRule(re.compile(_regex(line, by_name=by_name), re.DOTALL), negated, folders_only, by_name)
     except re.error:
         return None
 

@@ -3,12 +3,12 @@
 import stat
 from collections.abc import Collection, Iterable
 
-from checkpoints.git.objects import EMPTY_TREE, FOLDER, Entry
+from checkpoints.git.objects import EMPTY_TREE, FOLDER, TreeEntry
 from checkpoints.git.trees import lookup
 from checkpoints.model import Why
 from checkpoints.paths import parent_of, self_and_above
 from checkpoints.workspace.ignore import Rules
-from checkpoints.workspace.safe_open import Folders, Refusal, kind_at
+from checkpoints.workspace.safe_open import Folders, NotCaptured, kind_at
 from checkpoints.workspace.scan import STAGING_PREFIX, Scanner, is_tracked
 
 
@@ -33,11 +33,11 @@ class Update:
         self._tree = tree
         self._outside = outside
         self._rules = rules
-        self._edits: dict[bytes, Entry | None] = {}
+        self._edits: dict[bytes, TreeEntry | None] = {}
         self._whole: set[bytes] = set()
         """Folders that were looked at with all that is in them."""
 
-    def edits(self, changed: Collection[bytes]) -> dict[bytes, Entry | None]:
+    def edits(self, changed: Collection[bytes]) -> dict[bytes, TreeEntry | None]:
         """Return what becomes of these paths, and of those that change without a note."""
         waiting = (path for path, refusal in self.survey.skipped.items() if refusal.why is Why.TOO_MUCH)
         paths = {*changed, *self.survey.unsettled, *self.survey.linked, *waiting}
@@ -86,7 +86,7 @@ class Update:
         elif stat.S_ISREG(kind) or stat.S_ISLNK(kind):
             self._edits[path] = self._scanner.file(folder, path, name, before)
         else:
-            self.survey.skipped[path] = Refusal(Why.SPECIAL)
+            self.survey.skipped[path] = NotCaptured(Why.SPECIAL)
             self._edits[path] = None
 
     def _first_missing_folder(self, path: bytes) -> bytes | None:
@@ -120,12 +120,12 @@ class Update:
         fd = self._folders.get(path)
         before = lookup(self._scanner.store, self._tree, path)
         if fd is None:
-            self.survey.skipped[path] = Refusal(Why.UNREADABLE)
+            self.survey.skipped[path] = NotCaptured(Why.UNREADABLE)
             self._edits[path] = None
             return
         known = before.id if before is not None and before.is_folder else EMPTY_TREE
         self._whole.add(path)
-        self._edits[path] = Entry(FOLDER, self._scanner.folder(fd, path, known, self._rules_in(path)))
+        self._edits[path] = TreeEntry(FOLDER, self._scanner.folder(fd, path, known, self._rules_in(path)))
         self._scanner.distrusted = None
 
 

@@ -82,7 +82,7 @@ class GitIndex:
         return self._index
 
 
-class Indexes:
+class GitIndexes:
     """The indexes of a workspace's repository and of those inside it."""
 
     def __init__(self) -> None:

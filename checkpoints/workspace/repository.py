@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.model import Repository
-from checkpoints.workspace.ignore import MAX_FILE_BYTES, Index, Rules, parse
+from checkpoints.model import RepositoryState
+from checkpoints.workspace.ignore import MAX_FILE_BYTES, Rules, TrackedPaths, parse
 
 _OPERATIONS = {
     "rebase-merge": "rebase",
@@ -83,16 +83,16 @@ def project_of(worktree: Path) -> Path:
     return folders.common.parent if folders.common.name == ".git" else folders.common
 
 
-def look(folders: GitFolders | None) -> Repository:
+def look(folders: GitFolders | None) -> RepositoryState:
     """Return where the repository stands."""
     if folders is None:
-        return Repository()
+        return RepositoryState()
     head = _text(folders.own / "HEAD").strip()
     operation = next((name for file, name in _OPERATIONS.items() if (folders.own / file).exists()), "")
     if not head.startswith("ref:"):
-        return Repository(head if _ID.fullmatch(head) else "", "", operation)
+        return RepositoryState(head if _ID.fullmatch(head) else "", "", operation)
     branch = head.removeprefix("ref:").strip()
-    return Repository(_resolve(folders, branch), branch, operation)
+    return RepositoryState(_resolve(folders, branch), branch, operation)
 
 
 def _resolve(folders: GitFolders, ref: str) -> str:
@@ -133,7 +133,7 @@ class IgnoreSources:
         """Whether any of the files is not as it was."""
         return looks_of(self.watched) != self.looks
 
-    def rules(self, folder: bytes = b"", index: Index | None = None) -> Rules:
+    def rules(self, folder: bytes = b"", index: TrackedPaths | None = None) -> Rules:
         """Return the rules they hold together.
 
         Args:

@@ -37,7 +37,7 @@ class Content(NamedTuple):
     """Whether the file has further names, through which it can change unseen."""
 
 
-class Refusal(NamedTuple):
+class NotCaptured(NamedTuple):
     """Why something that is there is not captured."""
 
     why: Why
@@ -134,7 +134,7 @@ def kind_at(name: bytes, folder: int) -> int | None:
         raise
 
 
-def read(name: bytes, folder: int, limit: int) -> Content | Refusal | None:
+def read(name: bytes, folder: int, limit: int) -> Content | NotCaptured | None:
     """Return what a file or link holds; None where it is gone, or is a folder.
 
     A file that changes while it is read is read again, so that what is captured is what the file held at one moment.
@@ -142,12 +142,12 @@ def read(name: bytes, folder: int, limit: int) -> Content | Refusal | None:
     try:
         return _read_file(name, folder, limit)
     except PermissionError:
-        return Refusal(Why.UNREADABLE)
+        return NotCaptured(Why.UNREADABLE)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return _read_link(name, folder)
         if error.errno == errno.ENXIO:
-            return Refusal(Why.SPECIAL)
+            return NotCaptured(Why.SPECIAL)
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         raise
@@ -162,7 +162,7 @@ def _read_link(name: bytes, folder: int) -> Content | None:
         raise
 
 
-def _read_file(name: bytes, folder: int, limit: int) -> Content | Refusal | None:
+def _read_file(name: bytes, folder: int, limit: int) -> Content | NotCaptured | None:
     fd = os.open(name, _FILE_FLAGS, dir_fd=folder)
     try:
         for _ in range(_ATTEMPTS):
@@ -170,16 +170,16 @@ def _read_file(name: bytes, folder: int, limit: int) -> Content | Refusal | None
             if stat.S_ISDIR(before.st_mode):
                 return None
             if not stat.S_ISREG(before.st_mode):
-                return Refusal(Why.SPECIAL)
+                return NotCaptured(Why.SPECIAL)
             if before.st_size > limit:
-                return Refusal(Why.TOO_LARGE, before.st_size)
+                return NotCaptured(Why.TOO_LARGE, before.st_size)
             data = _read_whole(fd, before.st_size, limit)
             after = os.fstat(fd)
             settled = len(data) == after.st_size and _moment(before) == _moment(after)
             if settled:
                 break
         if len(data) > limit:
-            return Refusal(Why.TOO_LARGE, after.st_size)
+            return NotCaptured(Why.TOO_LARGE, after.st_size)
         mode = EXECUTABLE if after.st_mode & stat.S_IXUSR else FILE
         return Content(mode, data, settled, after.st_nlink > 1)
     finally:

@@ -5,15 +5,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checkpoints.git.objects import EMPTY_TREE, FOLDER, GITLINK, LINK, Entry, Kind, object_id
+from checkpoints.git.objects import EMPTY_TREE, FOLDER, GITLINK, LINK, ObjectKind, TreeEntry, object_id
 from checkpoints.git.trees import Writer, write_tree
 from checkpoints.model import Why
 from checkpoints.paths import is_within, join
 from checkpoints.store.store import Store
 from checkpoints.workspace import repository
 from checkpoints.workspace.ignore import MAX_FILE_BYTES, Rules
-from checkpoints.workspace.index import Indexes
-from checkpoints.workspace.safe_open import Refusal, names_in, open_folder, read
+from checkpoints.workspace.index import GitIndexes
+from checkpoints.workspace.safe_open import NotCaptured, names_in, open_folder, read
 
 MAX_DEPTH = 200
 """Folders within folders that are followed: each holds a descriptor open, of 1,024 that a process usually has.
@@ -31,7 +31,7 @@ STAGING_PREFIX = b".chaperon-restore-"
 class Survey:
     """What is known of a workspace beside its tree."""
 
-    skipped: dict[bytes, Refusal] = field(default_factory=dict)
+    skipped: dict[bytes, NotCaptured] = field(default_factory=dict)
     nested: set[bytes] = field(default_factory=set)
     unsettled: set[bytes] = field(default_factory=set)
     linked: set[bytes] = field(default_factory=set)
@@ -111,7 +111,7 @@ class Scanner:
     """Files and links that were read."""
     new_bytes: int = 0
     """Content of files that were not there before."""
-    indexes: Indexes = field(default_factory=Indexes)
+    indexes: GitIndexes = field(default_factory=GitIndexes)
     """What the workspace's repository and those inside it track."""
 
     def folder(self, fd: int, path: bytes, before: bytes, rules: Rules) -> bytes:
@@ -125,7 +125,7 @@ class Scanner:
         """
         self.watch(path, fd)
         known = self.store.tree(before)
-        entries: dict[bytes, Entry] = {}
+        entries: dict[bytes, TreeEntry] = {}
         for name, is_folder, is_plain in sorted(_listed(fd)):
             if name == b".git" or (not path and name.startswith(STAGING_PREFIX)):
                 continue
@@ -140,12 +140,12 @@ class Scanner:
         fd: int,
         path: bytes,
         name: bytes,
-        known: Mapping[bytes, Entry],
+        known: Mapping[bytes, TreeEntry],
         rules: Rules,
         *,
         is_folder: bool,
         is_plain: bool,
-    ) -> Entry | None:
+    ) -> TreeEntry | None:
         before = known.get(name)
         tracked = is_tracked(before, is_folder=is_folder)
         if not tracked and rules.ignores(path, is_folder=is_folder) and not self._is_listed(path, is_folder):
@@ -154,7 +154,7 @@ class Scanner:
         if is_folder:
             return self._below(fd, path, name, before, rules)
         if not is_plain:
-            self.survey.skipped[path] = Refusal(Why.SPECIAL)
+            self.survey.skipped[path] = NotCaptured(Why.SPECIAL)
             return None
         if self.distrusted is not None and before is not None and not before.is_folder and path not in self.distrusted:
             return before
@@ -163,15 +163,15 @@ class Scanner:
     def _is_listed(self, path: bytes, is_folder: bool) -> bool:
         return self.scope.lists(path) or (is_folder and self.scope.reaches(path))
 
-    def _below(self, fd: int, path: bytes, name: bytes, before: Entry | None, rules: Rules) -> Entry | None:
+    def _below(self, fd: int, path: bytes, name: bytes, before: TreeEntry | None, rules: Rules) -> TreeEntry | None:
         try:
             below = open_folder(name, fd) if path.count(b"/") < MAX_DEPTH else None
         except PermissionError:
-            self.survey.skipped[path] = Refusal(Why.UNREADABLE)
+            self.survey.skipped[path] = NotCaptured(Why.UNREADABLE)
             return None
         if below is None:
             if path.count(b"/") >= MAX_DEPTH:
-                self.survey.skipped[path] = Refusal(Why.TOO_DEEP)
+                self.survey.skipped[path] = NotCaptured(Why.TOO_DEEP)
             return None
         trusting = self.distrusted
         if trusting is not None and path in trusting:
@@ -184,30 +184,30 @@ class Scanner:
             os.close(below)
         if before is None or not before.is_folder:
             self.changed.append(path)
-        return Entry(FOLDER, tree)
+        return TreeEntry(FOLDER, tree)
 
-    def file(self, fd: int, path: bytes, name: bytes, before: Entry | None) -> Entry | None:
+    def file(self, fd: int, path: bytes, name: bytes, before: TreeEntry | None) -> TreeEntry | None:
         """Return the entry of a file or link in an open folder, its content written; None where there is none to take."""
         content = read(name, fd, self.scope.limit_bytes)
         if content is None:
             return None
-        if isinstance(content, Refusal):
+        if isinstance(content, NotCaptured):
             self.survey.skipped[path] = content
             return None
         if before is None:
             self.new_bytes += len(content.data)
             if self.new_bytes > self.scope.limit_new_bytes:
-                self.survey.skipped[path] = Refusal(Why.TOO_MUCH, len(content.data))
+                self.survey.skipped[path] = NotCaptured(Why.TOO_MUCH, len(content.data))
                 return None
         if not content.settled:
             self.survey.unsettled.add(path)
         if content.linked:
             self.survey.linked.add(path)
         self.files += 1
-        oid = object_id(Kind.BLOB, content.data)
-        entry = Entry(content.mode, oid)
+        oid = object_id(ObjectKind.BLOB, content.data)
+        entry = TreeEntry(content.mode, oid)
         if before is None or before.id != oid or not self.store.has(oid):
-            self.writer.add_known(Kind.BLOB, content.data, oid)
+            self.writer.add_known(ObjectKind.BLOB, content.data, oid)
         if entry != before:
             self.changed.append(path)
         return entry
@@ -231,7 +231,7 @@ class Scanner:
         return above.inside(path, own_rules(fd))
 
 
-def is_tracked(before: Entry | None, *, is_folder: bool) -> bool:
+def is_tracked(before: TreeEntry | None, *, is_folder: bool) -> bool:
     """Whether what has this name was captured before, so that rules of what is ignored do not touch it.
 
     A file that became a folder is something new, as it is to git.
@@ -242,7 +242,7 @@ def is_tracked(before: Entry | None, *, is_folder: bool) -> bool:
 def own_rules(fd: int) -> bytes:
     """Return the text of an open folder's `.gitignore`; empty where there is none that may be obeyed."""
     content = read(b".gitignore", fd, MAX_FILE_BYTES)
-    return b"" if content is None or isinstance(content, Refusal) or content.mode == LINK else content.data
+    return b"" if content is None or isinstance(content, NotCaptured) or content.mode == LINK else content.data
 
 
 def _has(name: bytes, fd: int) -> bool:

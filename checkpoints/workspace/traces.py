@@ -23,7 +23,7 @@ _ENTRY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReflogEntry:
     """One line of a reflog."""
 
     old: str
@@ -46,7 +46,7 @@ class Moved:
 
     name: str
     """Without what all of its kind begin with. Examples: `main`, `origin/main`."""
-    entries: tuple[Entry, ...]
+    entries: tuple[ReflogEntry, ...]
     """What was done since, oldest first."""
 
     @property
@@ -60,7 +60,7 @@ class Traces:
     """What was found."""
 
     branches: tuple[Moved, ...] = ()
-    stashes: tuple[Entry, ...] = ()
+    stashes: tuple[ReflogEntry, ...] = ()
     """Newest first, as git counts them: the first is `stash@{0}`; those of before are not among them."""
     pushes: tuple[Moved, ...] = ()
     """What was pushed, by the names of the remote's branches."""
@@ -118,7 +118,7 @@ def _changed_files(folder: Path, since: float) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)[:MOST_REFS]]
 
 
-def _entries(log: Path) -> list[Entry]:
+def _entries(log: Path) -> list[ReflogEntry]:
     try:
         if not log.is_file() or log.is_symlink():
             return []
@@ -129,7 +129,7 @@ def _entries(log: Path) -> list[Entry]:
     except OSError:
         return []
     matches = (_ENTRY.fullmatch(line) for line in text.split("\n"))
-    return [Entry(one["old"], one["new"], int(one["at"]), one["what"] or "") for one in matches if one]
+    return [ReflogEntry(one["old"], one["new"], int(one["at"]), one["what"] or "") for one in matches if one]
 
 
 def _tags(folders: GitFolders, since: float) -> tuple[str, ...]:

@@ -20,7 +20,17 @@ from dataclasses import dataclass, field, replace
 from interventions.choice.episodes import Episodes
 from interventions.choice.scoring import Score, score
 from interventions.choice.strategies.progressive import Progressive
-from interventions.contract import ASKED_A_PERSON, MAX_MESSAGE, Answer, Case, Past, Plan, Position, Strategy, Unfit
+from interventions.contract import (
+    ASKED_A_PERSON,
+    MAX_MESSAGE,
+    Answer,
+    Case,
+    LadderPosition,
+    Past,
+    Plan,
+    Strategy,
+    Unfit,
+)
 from interventions.decisions import PersonNeed, PersonReason
 from interventions.kinds import resource_throttling
 from interventions.kinds.checkpoint_rollback import FRESH
@@ -62,7 +72,7 @@ class Pick:
     """Name of the answer that made the plan: the kind's, or a plugin's."""
     plan: Plan
     score: Score
-    position: Position
+    position: LadderPosition
     ladder: tuple[InterventionKind, ...]
     """The whole ladder of the issue's type."""
     passed_over: Mapping[InterventionKind, str]
@@ -187,12 +197,12 @@ class Chooser:
 
     def _position(
         self, strategy: Strategy, ladder: tuple[InterventionKind, ...], past: Past, search: _Search
-    ) -> Position:
+    ) -> LadderPosition:
         if strategy.name in search.failed:
             strategy = self._otherwise
         try:
             position = strategy.position(ladder, past)
-            return Position(max(0, position.index), str(position.why))
+            return LadderPosition(max(0, position.index), str(position.why))
         except Exception as error:  # noqa: BLE001 - as above
             search.failed[strategy.name] = _said(error)
         position = self._otherwise.position(ladder, past)
@@ -234,7 +244,7 @@ class Chooser:
         kind: InterventionKind,
         planned: tuple[str, Plan],
         worth: Score,
-        position: Position,
+        position: LadderPosition,
         whole: tuple[InterventionKind, ...],
         search: _Search,
     ) -> Pick:

@@ -17,13 +17,13 @@ from interventions import ladders
 from interventions.choice.chooser import STOP, Chooser, Pick, worth_of
 from interventions.choice.episodes import Episodes
 from interventions.choice.limit_guard import LimitGuard
-from interventions.choice.meter import Meter
+from interventions.choice.meter import UsageMeter
 from interventions.choice.outcome_window import Pace, Window
 from interventions.choice.scoring import REVIEW_SECONDS
 from interventions.choice.strategies import strategy_of
-from interventions.contract import Answer, Case, Past, Situation, Strategy, Unfit, Usage
+from interventions.contract import Answer, Case, Past, ResourceUsage, Situation, Strategy, Unfit
 from interventions.decisions import Intervention, Judgement, LimitsInForce, PersonNeed, PersonReason
-from interventions.effectiveness import Record
+from interventions.effectiveness import EffectRecord
 from interventions.kinds import resource_throttling
 from interventions.kinds.checkpoint_rollback import CheckpointRollback
 from interventions.kinds.context_reinforcement import ContextReinforcement
@@ -31,7 +31,7 @@ from interventions.kinds.emergency_stop import EmergencyStop
 from interventions.kinds.resource_throttling import ResourceThrottling
 from interventions.kinds.soft_correction import SoftCorrection
 from interventions.settings import InterventionSettings
-from interventions.stop_report import Moment
+from interventions.stop_report import TimelineEntry
 from interventions.texts.fields import OPENING
 from interventions.words import InterventionKind
 from monitors.contract.actions import Review
@@ -90,13 +90,13 @@ class Controller:
         self,
         settings: InterventionSettings,
         task: Task,
-        record: Record | None = None,
+        record: EffectRecord | None = None,
         plugins: Sequence[Answer] = (),
         strategy: Strategy | None = None,
     ) -> None:
         self._settings = settings
         self._task = task
-        self._record = record if record is not None else Record()
+        self._record = record if record is not None else EffectRecord()
         self._reinforcement = ContextReinforcement(settings.context_reinforcement)
         built_in: tuple[Answer, ...] = (
             SoftCorrection(settings.custom_prompts),
@@ -109,7 +109,7 @@ class Controller:
         self._episodes = Episodes()
         self._due: list[Issue] = []
         self._pace = Pace()
-        self._meter = Meter()
+        self._meter = UsageMeter()
         self._guard = LimitGuard()
         self._window: Window | None = None
         self._chosen = 0
@@ -124,7 +124,7 @@ class Controller:
         self._throttled: Intervention | None = None
         self._calm_since: float | None = None
         self._in_vain: tuple[bool, bool, bool, int] | None = None
-        self._timeline: deque[Moment] = deque(maxlen=TIMELINE)
+        self._timeline: deque[TimelineEntry] = deque(maxlen=TIMELINE)
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -204,7 +204,7 @@ class Controller:
                 pass
 
     def _note(self, when: Stamp, what: str) -> None:
-        self._timeline.append(Moment(when.at, when.seq, what))
+        self._timeline.append(TimelineEntry(when.at, when.seq, what))
         self._changed()
 
     def _changed(self) -> None:
@@ -400,12 +400,12 @@ class Controller:
         """What the agent may use now."""
         return self._limits
 
-    def usage(self, mono: float) -> Usage:
+    def usage(self, mono: float) -> ResourceUsage:
         """What the agent has used until now."""
         return self._meter.usage(mono)
 
     @property
-    def timeline(self) -> tuple[Moment, ...]:
+    def timeline(self) -> tuple[TimelineEntry, ...]:
         """Issues, interventions and what came of them, oldest first."""
         return tuple(self._timeline)
 

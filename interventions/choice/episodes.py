@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from interventions.choice.scoring import ESCALATION_SECONDS
 from interventions.contract import Tried
-from interventions.decisions import Intervention, Judgement, Outcome
+from interventions.decisions import Intervention, InterventionOutcome, Judgement
 from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 
@@ -20,7 +20,7 @@ MOST_EPISODES = 64
 class _Done:
     intervention: Intervention
     mono: float
-    outcome: Outcome | None = None
+    outcome: InterventionOutcome | None = None
     sightings: int = 0
 
 
@@ -118,7 +118,7 @@ class Episodes:
     def steps(self, issue: Issue, mono: float) -> int:
         """How many interventions of the last five minutes were for this type and did not help."""
         return sum(
-            mono - tried.mono < ESCALATION_SECONDS and tried.outcome is not Outcome.SUCCESS
+            mono - tried.mono < ESCALATION_SECONDS and tried.outcome is not InterventionOutcome.SUCCESS
             for tried in self.tried(issue, mono)
         )
 

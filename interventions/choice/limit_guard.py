@@ -6,7 +6,7 @@ throttling lowered are enforced here: those that a task was given are there to t
 
 from collections import deque
 
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.decisions import LimitsInForce
 from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.observations import Observation, ToolCalled
@@ -35,7 +35,7 @@ class LimitGuard:
             return 0.0
         return max(0.0, self._calls[-most] + MINUTE - mono)
 
-    def refuses(self, tool: str, limits: LimitsInForce, usage: Usage) -> str:
+    def refuses(self, tool: str, limits: LimitsInForce, usage: ResourceUsage) -> str:
         """Why a call of the tool is denied, for the model; the empty string where it is not."""
         most = limits.limits
         if tool in CHANGING_TOOLS and _used_up(usage.file_operations, most.max_file_operations):

@@ -1,11 +1,11 @@
 """What an agent has used, as a fold over what was observed."""
 
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, UsageSeen
 
 
-class Meter:
+class UsageMeter:
     """Adds up."""
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Meter:
             case _:
                 pass
 
-    def usage(self, mono: float) -> Usage:
+    def usage(self, mono: float) -> ResourceUsage:
         """What was used until now.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.
         """
         seconds = None if self._began is None else round(max(0.0, mono - self._began), 3)
-        return Usage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd)
+        return ResourceUsage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from interventions.decisions import Fate, Intervention, Judgement, Outcome
+from interventions.decisions import Fate, Intervention, InterventionOutcome, Judgement
 from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 
@@ -108,22 +108,26 @@ class Window:
             sentence=f"{chosen.kind} against {chosen.issue.type}: {outcome}. {why}{loss}",
         )
 
-    def _outcome(self, *, ended: bool, well: bool) -> tuple[Fate, Outcome, str]:
+    def _outcome(self, *, ended: bool, well: bool) -> tuple[Fate, InterventionOutcome, str]:
         if self.intervention.kind is InterventionKind.EMERGENCY_STOP:
             if ended and well:
-                return Fate.ENDED, Outcome.SUCCESS, "The run was stopped."
-            return Fate.UNKNOWN, Outcome.UNCLEAR, "The run ended before it was stopped."
+                return Fate.ENDED, InterventionOutcome.SUCCESS, "The run was stopped."
+            return Fate.UNKNOWN, InterventionOutcome.UNCLEAR, "The run ended before it was stopped."
         if self.again is not None:
-            return Fate.CAME_BACK, Outcome.FAILURE, f"It came back: {self.again.sentence}"
+            return Fate.CAME_BACK, InterventionOutcome.FAILURE, f"It came back: {self.again.sentence}"
         if self.other is not None:
             graver = self.other.severity.rank >= self.intervention.issue.severity.rank
-            outcome = Outcome.FAILURE if graver else Outcome.UNCLEAR
+            outcome = InterventionOutcome.FAILURE if graver else InterventionOutcome.UNCLEAR
             return Fate.CHANGED, outcome, f"Another issue came in its place: {self.other.sentence}"
         if self.closed_at is not None:
-            return Fate.ENDED, Outcome.SUCCESS, "The issue ended."
+            return Fate.ENDED, InterventionOutcome.SUCCESS, "The issue ended."
         if ended and well:
-            return Fate.ENDED, Outcome.SUCCESS, "The run ended well without it."
-        return Fate.UNKNOWN, Outcome.UNCLEAR, "It neither ended nor came back." if not ended else "The run ended."
+            return Fate.ENDED, InterventionOutcome.SUCCESS, "The run ended well without it."
+        return (
+            Fate.UNKNOWN,
+            InterventionOutcome.UNCLEAR,
+            "It neither ended nor came back." if not ended else "The run ended.",
+        )
 
     def _disruption(self) -> float:
         after = _share(self.results)

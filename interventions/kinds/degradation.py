@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class DegradationStage:
     """One stage."""
 
     name: str
@@ -21,9 +21,9 @@ class Stage:
 
 
 STAGES = (
-    Stage("full", 0.0),
-    Stage("lower_effort", 0.8, effort="low"),
-    Stage("smaller_model", 0.9, effort="low", smaller_model=True),
+    DegradationStage("full", 0.0),
+    DegradationStage("lower_effort", 0.8, effort="low"),
+    DegradationStage("smaller_model", 0.9, effort="low", smaller_model=True),
 )
 
 

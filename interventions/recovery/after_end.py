@@ -36,7 +36,7 @@ class Follow(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AgentEnd:
     """How an agent ended."""
 
     prompt: str
@@ -75,7 +75,7 @@ class RecoveryAnswer(Protocol):
         """What incidents call it."""
         ...
 
-    def after_end(self, ended: Ended) -> RecoveryPlan | None:
+    def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
         """What follows an end; None where it has nothing to say about it."""
         ...
 
@@ -84,7 +84,7 @@ GO_ON = f"{OPENING}The service can be reached again. Go on with the task from wh
 
 
 def after_end(
-    ended: Ended,
+    ended: AgentEnd,
     *,
     now: float,
     offset: Offset,
@@ -117,13 +117,13 @@ def after_end(
     return _after_crash(ended, max_retries)
 
 
-def _go_on(ended: Ended, why: str, cause: EndCause, wait: float) -> RecoveryPlan:
+def _go_on(ended: AgentEnd, why: str, cause: EndCause, wait: float) -> RecoveryPlan:
     if ended.began:
         return RecoveryPlan(Follow.RESUME, why, cause, wait, GO_ON)
     return RecoveryPlan(Follow.FRESH, why, cause, wait, ended.prompt)
 
 
-def _after_crash(ended: Ended, max_retries: int) -> RecoveryPlan:
+def _after_crash(ended: AgentEnd, max_retries: int) -> RecoveryPlan:
     if not ended.began:
         return RecoveryPlan(Follow.PERSON, "It ended before it began; see what its CLI said, and chaperon doctor.")
     if ended.crashes > max_retries:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interventions.texts import fields
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 
 MOST_FILES = 12
 """Files and items that are named; the rest is counted. The workspace has the truth, and git status shows it."""
@@ -24,7 +24,7 @@ class LastAttempt:
     how: str
     """How it ended. Example: `signal 9`."""
     turns: int = 0
-    history: Sequence[Step] = ()
+    history: Sequence[PastCall] = ()
     """Its latest steps, oldest first."""
     files_modified: Sequence[str] = ()
     uncommitted: Sequence[str] | None = None

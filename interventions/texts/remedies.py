@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from interventions.contract import Facts
+from interventions.contract import Surveyed
 from interventions.texts.known_errors import ErrorKind, KnownError
 
 
@@ -18,13 +18,13 @@ class Remedy:
     """Whether looking found something; where not, only the question is said."""
 
 
-def remedy(error: KnownError, facts: Facts) -> Remedy | None:
+def remedy(error: KnownError, facts: Surveyed) -> Remedy | None:
     """The remedy that the agent itself can apply; None where it can only wait, which is not its business."""
     make = _REMEDIES.get(error.kind)
     return None if make is None else make(error, facts)
 
 
-def _file_not_found(error: KnownError, facts: Facts) -> Remedy:
+def _file_not_found(error: KnownError, facts: Surveyed) -> Remedy:
     if not error.subject:
         return Remedy(error.kind, "Look which files are there before you name one.", found=False)
     moved = facts.moved_to(error.subject)
@@ -39,7 +39,7 @@ def _file_not_found(error: KnownError, facts: Facts) -> Remedy:
     return Remedy(error.kind, " ".join(said), found=bool(moved or similar))
 
 
-def _permission_denied(error: KnownError, facts: Facts) -> Remedy:
+def _permission_denied(error: KnownError, facts: Surveyed) -> Remedy:
     owner = facts.owner_and_mode(error.subject) if error.subject else ""
     said = f"{error.subject or 'The file'} may not be used in this way by you."
     if owner:
@@ -50,7 +50,7 @@ def _permission_denied(error: KnownError, facts: Facts) -> Remedy:
     return Remedy(error.kind, said, found=bool(owner))
 
 
-def _import_error(error: KnownError, facts: Facts) -> Remedy:
+def _import_error(error: KnownError, facts: Surveyed) -> Remedy:
     installed = facts.installed(error.subject) if error.subject else ""
     said = f"The module {error.subject or 'that is imported'} cannot be loaded."
     if installed:
@@ -62,7 +62,7 @@ def _import_error(error: KnownError, facts: Facts) -> Remedy:
     return Remedy(error.kind, said, found=bool(installed))
 
 
-_REMEDIES: Mapping[ErrorKind, Callable[[KnownError, Facts], Remedy]] = {
+_REMEDIES: Mapping[ErrorKind, Callable[[KnownError, Surveyed], Remedy]] = {
     ErrorKind.FILE_NOT_FOUND: _file_not_found,
     ErrorKind.PERMISSION_DENIED: _permission_denied,
     ErrorKind.IMPORT_ERROR: _import_error,

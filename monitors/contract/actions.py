@@ -134,7 +134,7 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PastCall:
     """One finished or refused tool call, as history for later reviews."""
 
     tool: str
@@ -145,12 +145,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ReviewContext:
     """What a review may lean on beside the action. All of it comes from outside; the reviewer looks nothing up."""
 
     task: Task | None = None
     """None where actions are reviewed without a run, as `chaperon review` does."""
-    history: tuple[Step, ...] = ()
+    history: tuple[PastCall, ...] = ()
     """The latest steps of the run, oldest first, bounded."""
     home: str = ""
     """The agent's home directory, absolute; what `~` means."""
@@ -170,6 +170,6 @@ class Reviewer(Protocol):
     It answers in bounded work and may raise; whoever calls it turns an exception into a block that names it.
     """
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         """Say what the action would do and whether it may run."""
         ...

@@ -34,7 +34,7 @@ _MOST_OF_A_RESULT = 8_000
 """Characters that are searched, at each end of a result the half: the expression is the user's, and may be slow."""
 
 
-class CustomPattern:
+class CustomPatternDetector:
     """Raises an issue of the name that the user gave."""
 
     watches = frozenset({ToolReturned, ErrorLineSeen})

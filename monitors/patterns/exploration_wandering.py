@@ -16,7 +16,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolCalled, UserSpoke
 from monitors.contract.words import Severity
 from monitors.sensitivity import PatternSettings, level_of
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -55,8 +55,10 @@ class ExplorationWandering:
     name = "exploration_wandering"
     watches = frozenset({ToolCalled, UserSpoke})
 
-    def __init__(self, settings: ExplorationWanderingSettings | None = None, facts: Facts | None = None) -> None:
-        self._facts = facts or Facts()
+    def __init__(
+        self, settings: ExplorationWanderingSettings | None = None, facts: SharedSignals | None = None
+    ) -> None:
+        self._facts = facts or SharedSignals()
         self._settings = settings or ExplorationWanderingSettings()
         self._threshold = self._settings.share(self._settings.threshold)
         self._streaks = Streaks(1)

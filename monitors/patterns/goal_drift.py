@@ -16,7 +16,7 @@ from monitors.contract.tasks import Task
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.signals.lru import Recent
 from monitors.signals.paths import is_scratch
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.signals.vocabulary import words
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
@@ -53,9 +53,9 @@ class GoalDrift:
     watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(
-        self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: Facts | None = None
+        self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: SharedSignals | None = None
     ) -> None:
-        self._facts = facts or Facts()
+        self._facts = facts or SharedSignals()
         self._settings = settings or GoalDriftSettings()
         self._window = self._settings.number(self._settings.window)
         self._streaks = Streaks(1)

@@ -15,8 +15,8 @@ from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.issues import Issue
 from monitors.contract.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 from monitors.sensitivity import PatternSettings, level_of
-from monitors.signals.shared import OUTPUT_TOOLS, Facts
-from monitors.signals.test_runs import Tally
+from monitors.signals.shared import OUTPUT_TOOLS, SharedSignals
+from monitors.signals.test_runs import TestTally
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -102,14 +102,14 @@ class Hallucination:
     name = "hallucination"
     watches = frozenset({AgentSpoke, ToolReturned, UserSpoke})
 
-    def __init__(self, settings: HallucinationSettings | None = None, facts: Facts | None = None) -> None:
-        self._facts = facts or Facts()
+    def __init__(self, settings: HallucinationSettings | None = None, facts: SharedSignals | None = None) -> None:
+        self._facts = facts or SharedSignals()
         self._settings = settings or HallucinationSettings()
         self._threshold = self._settings.number(self._settings.threshold)
         self._streaks = Streaks(2)
         self._missing: deque[_Missing] = deque(maxlen=MAX_EVIDENCE)
         self._results = 0
-        self._last_run: tuple[Tally, int] | None = None
+        self._last_run: tuple[TestTally, int] | None = None
         self._changed_since_run = False
 
     def see(self, observation: Observation) -> Sequence[Issue]:

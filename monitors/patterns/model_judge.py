@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 
@@ -42,7 +42,7 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionsAsked:
     """What was asked about an agent so far."""
 
     questions: int = 0
@@ -61,7 +61,7 @@ class JudgeAnswer:
     sentence: str
 
 
-def is_due(settings: JudgeSettings, step: int, asked: Asked) -> bool:
+def is_due(settings: JudgeSettings, step: int, asked: QuestionsAsked) -> bool:
     """Whether a question may be put after so many steps."""
     left = asked.questions < settings.most_questions and asked.cost_usd < settings.most_cost_usd
     since = step - asked.at_step
@@ -69,7 +69,7 @@ def is_due(settings: JudgeSettings, step: int, asked: Asked) -> bool:
     return settings.enabled and left and waited
 
 
-def question(prompt: str, steps: Sequence[Step], settings: JudgeSettings) -> str:
+def question(prompt: str, steps: Sequence[PastCall], settings: JudgeSettings) -> str:
     """What the model is asked about a task and the last steps of its agent."""
     lines = [_line(number, step) for number, step in enumerate(steps[-settings.last_steps :], 1)]
     return (
@@ -130,6 +130,6 @@ def issue_of(answer: JudgeAnswer, began: int, now: int, settings: JudgeSettings,
 _OBJECT = re.compile(r"\{[^{}]*\}")
 
 
-def _line(number: int, step: Step) -> str:
+def _line(number: int, step: PastCall) -> str:
     came = "blocked" if step.decision is Decision.BLOCK else "failed" if step.failed else "ran"
     return f"{number}. {step.tool} ({came}): {' '.join(step.summary.split())[:200]}"

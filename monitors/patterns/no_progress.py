@@ -23,7 +23,7 @@ from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
 from monitors.sensitivity import PatternSettings
 from monitors.signals.progress import Progress, Reading
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -72,10 +72,10 @@ class NoProgress:
     name = "no_progress"
     watches = frozenset({ToolReturned, UserSpoke})
 
-    def __init__(self, settings: NoProgressSettings | None = None, facts: Facts | None = None) -> None:
+    def __init__(self, settings: NoProgressSettings | None = None, facts: SharedSignals | None = None) -> None:
         self._settings = settings or NoProgressSettings()
         self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
-        self._progress = Progress(facts or Facts(patterns_of(self._settings)))
+        self._progress = Progress(facts or SharedSignals(patterns_of(self._settings)))
         self._streaks = Streaks(1)
         self._step = 0
         self._last_what = "none yet"

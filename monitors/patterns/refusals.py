@@ -18,7 +18,7 @@ class RefusalBudget:
     """Blocks in one session, as there."""
 
 
-class Refusals:
+class RefusedCalls:
     """Counts blocks. Constant memory and work."""
 
     name = "refusals"

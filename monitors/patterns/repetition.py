@@ -21,7 +21,7 @@ from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.signals.lru import Recent
 from monitors.signals.normalise import VOLATILE_FIELDS
-from monitors.signals.shared import Facts, Fingerprint
+from monitors.signals.shared import Fingerprint, SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -80,9 +80,9 @@ class Repetition:
     name = "repetition"
     watches = frozenset({ToolReturned, UserSpoke})
 
-    def __init__(self, settings: RepetitionSettings | None = None, facts: Facts | None = None) -> None:
+    def __init__(self, settings: RepetitionSettings | None = None, facts: SharedSignals | None = None) -> None:
         self._settings = settings or RepetitionSettings()
-        self._facts = facts or Facts()
+        self._facts = facts or SharedSignals()
         self._streaks = Streaks(1)
         self._cycles = _Cycles(self._settings)
         self._stale = _Stale(self._settings)

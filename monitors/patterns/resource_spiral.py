@@ -26,9 +26,9 @@ from monitors.contract.tasks import Limits, Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Decision, Severity
 from monitors.sensitivity import PatternSettings, level_of
-from monitors.signals.meters import KINDS, LOOKS, Meter
+from monitors.signals.meters import KINDS, LOOKS, GrowthMeter
 from monitors.signals.polling import is_polling
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 COMPACTIONS = 3
@@ -60,14 +60,17 @@ class ResourceSpiral:
     name = "resource_spiral"
 
     def __init__(
-        self, settings: ResourceSpiralSettings | None = None, task: Task | None = None, facts: Facts | None = None
+        self,
+        settings: ResourceSpiralSettings | None = None,
+        task: Task | None = None,
+        facts: SharedSignals | None = None,
     ) -> None:
-        self._facts = facts or Facts()
+        self._facts = facts or SharedSignals()
         self._settings = settings or ResourceSpiralSettings()
         self._rate = self._settings.growth_rate
         self._threshold = min(0.95, self._settings.threshold * min(1.15, max(0.8, self._settings.factor)))
         limits = task.limits if task else Limits()
-        self._meters = {name: Meter(kind) for name, kind in KINDS.items()}
+        self._meters = {name: GrowthMeter(kind) for name, kind in KINDS.items()}
         self._meters["memory"].limit = limits.max_memory_mb
         self._meters["tokens"].limit = limits.max_token_usage
         self._meters["file operations"].limit = limits.max_file_operations
@@ -214,7 +217,7 @@ class ResourceSpiral:
         )
         return self._streaks.seen(issue, level)
 
-    def _judge(self, meter: Meter, seq: int) -> Sequence[Issue]:
+    def _judge(self, meter: GrowthMeter, seq: int) -> Sequence[Issue]:
         pressure, growth = meter.pressure(), meter.growth
         spirals = growth >= self._threshold
         if pressure < self._threshold and not spirals:
@@ -225,7 +228,7 @@ class ResourceSpiral:
             return ()
         return self._streaks.seen(self._issue(meter, pressure, growth, level, seq), level)
 
-    def _issue(self, meter: Meter, pressure: float, growth: float, level: int, seq: int) -> Issue:
+    def _issue(self, meter: GrowthMeter, pressure: float, growth: float, level: int, seq: int) -> Issue:
         left = meter.steps_left()
         parts = []
         if growth >= self._threshold:

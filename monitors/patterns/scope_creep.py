@@ -19,7 +19,7 @@ from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.signals.paths import is_scratch, matches_any, relative
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -87,9 +87,9 @@ class ScopeCreep:
     watches = frozenset({ToolCalled, UserSpoke})
 
     def __init__(
-        self, settings: ScopeCreepSettings | None = None, task: Task | None = None, facts: Facts | None = None
+        self, settings: ScopeCreepSettings | None = None, task: Task | None = None, facts: SharedSignals | None = None
     ) -> None:
-        self._facts = facts or Facts()
+        self._facts = facts or SharedSignals()
         self._settings = settings or ScopeCreepSettings()
         self._root = task.repository if task else ""
         self._stated = bool(task and task.expected_paths)

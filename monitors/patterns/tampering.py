@@ -17,7 +17,7 @@ from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.signals.paths import is_scratch, is_test
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -80,9 +80,9 @@ class TestTampering:
     watches = frozenset({ToolReturned, UserSpoke})
     __test__ = False
 
-    def __init__(self, settings: TestTamperingSettings | None = None, facts: Facts | None = None) -> None:
+    def __init__(self, settings: TestTamperingSettings | None = None, facts: SharedSignals | None = None) -> None:
         self._settings = settings or TestTamperingSettings()
-        self._facts = facts or Facts()
+        self._facts = facts or SharedSignals()
         self._streaks = Streaks(1)
         self._failing = False
         self._names: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """The step reviewer: what an action would do, and whether it may run. Pure.
 
 reviewer = make_reviewer(ReviewSettings(profile="strict"))
-reviewer.review(Action("Bash", {"command": "rm -rf ~"}), Context()).decision
+reviewer.review(Action("Bash", {"command": "rm -rf ~"}), ReviewContext()).decision
 
 checks/       checks that hold for every program
 knowledge/    what programs do, as tables by family
@@ -26,7 +26,7 @@ user_rules    the user's own rules
 """
 
 from monitors.review.reviewer import StepReviewer, make_reviewer
-from monitors.review.scene.lookups import Facts, NoFacts
+from monitors.review.scene.lookups import FileLookups, NoFiles
 from monitors.review.settings import ReviewSettings
 
-__all__ = ["Facts", "NoFacts", "ReviewSettings", "StepReviewer", "make_reviewer"]
+__all__ = ["FileLookups", "NoFiles", "ReviewSettings", "StepReviewer", "make_reviewer"]

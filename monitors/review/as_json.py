@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from monitors.contract import anyjson
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.review.chain import safe_review
 
 MAX_LINE = 16 * 1024 * 1024
@@ -19,7 +19,7 @@ def review_jsonl(
     lines: Iterable[bytes],
     reviewer: Reviewer,
     clock: Clock,
-    context: Context | None = None,
+    context: ReviewContext | None = None,
     *,
     workspace: str = "",
     cwd: str = "",
@@ -34,14 +34,14 @@ def review_jsonl(
         workspace: of rows that name none.
         cwd: of rows that name none; the row's workspace where this is empty.
     """
-    context = context or Context()
+    context = context or ReviewContext()
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield anyjson.dumps(_answer(line, number, reviewer, clock, context, (workspace, cwd))) + b"\n"
 
 
 def _answer(
-    line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: Context, where: tuple[str, str]
+    line: bytes, number: int, reviewer: Reviewer, clock: Clock, context: ReviewContext, where: tuple[str, str]
 ) -> dict[str, Any]:
     parsed = _parsed(line, number)
     if isinstance(parsed, str):

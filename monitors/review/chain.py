@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ChaperonError
 from monitors.contract.words import Decision, Severity
 from monitors.review.rules.findings import Finding
 from monitors.review.verdict.risk import Risk, RiskCalculator
 
 
-def safe_review(reviewer: Reviewer, action: Action, context: Context, name: str = "") -> Review:
+def safe_review(reviewer: Reviewer, action: Action, context: ReviewContext, name: str = "") -> Review:
     """The review, or, where the reviewer raises or answers with something else, a block that names it."""
     name = name or type(reviewer).__name__
     try:
@@ -42,7 +42,7 @@ class Chain:
     def __init__(self, reviewers: Sequence[tuple[str, Reviewer]]) -> None:
         self._reviewers = tuple(reviewers)
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         """Ask each in turn; of equally strict answers the first counts, and any may ask for a stop.
 
         What one wants run instead is put before all of them again: it runs only where none blocks or changes that.
@@ -53,7 +53,7 @@ class Chain:
         again = self._strictest(replace(action, input=found.updated_input), context)
         return found if _STRICT[again.decision] <= _STRICT[Decision.WARN] else _refused(again)
 
-    def _strictest(self, action: Action, context: Context) -> Review:
+    def _strictest(self, action: Action, context: ReviewContext) -> Review:
         answers = [safe_review(reviewer, action, context, name) for name, reviewer in self._reviewers]
         if not answers:
             return _failed("none", "is not there: no reviewer is configured")
@@ -85,7 +85,7 @@ class NamedRisk:
         self._name = name
         self._calculator = calculator
 
-    def score(self, findings: Sequence[Finding], context: Context, *, strict: bool) -> Risk:
+    def score(self, findings: Sequence[Finding], context: ReviewContext, *, strict: bool) -> Risk:
         """Weigh what was found.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from monitors.contract.actions import Context
+from monitors.contract.actions import ReviewContext
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.interpreters import code_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
@@ -25,7 +25,7 @@ READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xar
 
 
 def command_findings(
-    command: str, scene: Scene, context: Context, note: Callable[[str, Callable[[], list[str]]], None]
+    command: str, scene: Scene, context: ReviewContext, note: Callable[[str, Callable[[], list[str]]], None]
 ) -> tuple[list[Finding], list[Seen]]:
     """Everything that the command would do.
 
@@ -54,7 +54,7 @@ _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset
 """What may stand before a script in a command line though the review rests on the script: anything else may have made it."""
 
 
-def walked(command: str, scene: Scene, context: Context) -> tuple[Walk, dict[int, Uses]]:
+def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, dict[int, Uses]]:
     """Go through the script, and note what code in it does, by the identity of the command that has it."""
     uses: dict[int, Uses] = {}
 
@@ -85,7 +85,7 @@ def walked(command: str, scene: Scene, context: Context) -> tuple[Walk, dict[int
     return walk, uses
 
 
-def _variables(scene: Scene, context: Context) -> dict[str, str]:
+def _variables(scene: Scene, context: ReviewContext) -> dict[str, str]:
     return {
         "HOME": scene.places.home or "~",
         "PWD": scene.places.cwd,

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.review.reviewer import StepReviewer
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ReviewStage:
     """One stage of a review."""
 
     name: str
@@ -24,10 +24,10 @@ class Explanation:
     """How a review came about."""
 
     review: Review
-    stages: tuple[Stage, ...]
+    stages: tuple[ReviewStage, ...]
 
 
-def explain(reviewer: StepReviewer, action: Action, context: Context, clock: Callable[[], int]) -> Explanation:
+def explain(reviewer: StepReviewer, action: Action, context: ReviewContext, clock: Callable[[], int]) -> Explanation:
     """Review the action and keep what each stage said.
 
     Args:
@@ -36,13 +36,13 @@ def explain(reviewer: StepReviewer, action: Action, context: Context, clock: Cal
         context: what the review may lean on.
         clock: nanoseconds of a clock that never goes back.
     """
-    stages: list[Stage] = []
+    stages: list[ReviewStage] = []
     last = clock()
 
     def note(name: str, lines: Callable[[], list[str]]) -> None:
         nonlocal last
         now = clock()
-        stages.append(Stage(name, (now - last) / 1000, tuple(lines())))
+        stages.append(ReviewStage(name, (now - last) / 1000, tuple(lines())))
         last = clock()
 
     review = reviewer.review(action, context, note)

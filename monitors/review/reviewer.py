@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from monitors.contract.actions import Action, Context, Factor, Review
+from monitors.contract.actions import Action, Factor, Review, ReviewContext
 from monitors.contract.words import Decision, MonitoringLevel, Severity
 from monitors.review import tools
 from monitors.review.commands import Seen, command_findings
 from monitors.review.knowledge.book import PROGRAMS, RULES
 from monitors.review.rules.findings import Finding, severity_of
 from monitors.review.rules.rules import RuleBook
-from monitors.review.scene.lookups import Facts, NoFacts
-from monitors.review.scene.places import Places
+from monitors.review.scene.lookups import FileLookups, NoFiles
+from monitors.review.scene.places import ActionPlaces
 from monitors.review.scene.scene import Scene
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.launch import LAUNCHER_NAMES
@@ -29,7 +29,7 @@ PROTECTS = frozenset({"chaperon.self-protection", "chaperon.steering", "process.
 
 
 def make_reviewer(
-    settings: ReviewSettings | None = None, facts: Facts | None = None, risk: RiskCalculator | None = None
+    settings: ReviewSettings | None = None, facts: FileLookups | None = None, risk: RiskCalculator | None = None
 ) -> "StepReviewer":
     """Make the reviewer that the gate, the command line and replays all use.
 
@@ -38,22 +38,22 @@ def make_reviewer(
         facts: the file system and git, as `supervisor.runtime.filesystem` looks them up; nothing is known where None.
         risk: another way to weigh findings, from a plugin.
     """
-    return StepReviewer(settings or ReviewSettings(), facts or NoFacts(), risk or StandardRisk())
+    return StepReviewer(settings or ReviewSettings(), facts or NoFiles(), risk or StandardRisk())
 
 
 class StepReviewer:
     """Reviews every tool call by what it would do."""
 
-    def __init__(self, settings: ReviewSettings, facts: Facts, risk: RiskCalculator) -> None:
+    def __init__(self, settings: ReviewSettings, facts: FileLookups, risk: RiskCalculator) -> None:
         self._settings = settings
         self._closely = watched_at(MonitoringLevel.STRICT, settings)
         self._strict = settings.profile == "strict"
-        self._facts: Facts = NoFacts() if self._strict else facts
+        self._facts: FileLookups = NoFiles() if self._strict else facts
         self._risk = risk
         disabled = settings.disabled - PROTECTS
         self._book = RuleBook(PROGRAMS, [rule for rule in (*settings.rules, *RULES) if rule.name not in disabled])
 
-    def review(self, action: Action, context: Context, note: Note | None = None) -> Review:
+    def review(self, action: Action, context: ReviewContext, note: Note | None = None) -> Review:
         """Say what the action would do and whether it may run."""
         note = note or _silent
         scene = self._scene(action, context)
@@ -75,13 +75,13 @@ class StepReviewer:
             return review
         return self._made_harmless(review, found, seen, action, context, note)
 
-    def _settings_for(self, context: Context) -> ReviewSettings:
+    def _settings_for(self, context: ReviewContext) -> ReviewSettings:
         closely = context.task is not None and context.task.monitoring_level is MonitoringLevel.STRICT
         return self._closely if closely else self._settings
 
-    def _scene(self, action: Action, context: Context) -> Scene:
+    def _scene(self, action: Action, context: ReviewContext) -> Scene:
         container = self._settings.profile == "container"
-        places = Places(
+        places = ActionPlaces(
             action,
             context,
             self._facts,
@@ -92,7 +92,9 @@ class StepReviewer:
         one_turn = context.task is not None and not context.task.keep_open
         return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES, one_turn=one_turn)
 
-    def _weighed(self, action: Action, found: Sequence[Finding], scene: Scene, context: Context, note: Note) -> Review:
+    def _weighed(
+        self, action: Action, found: Sequence[Finding], scene: Scene, context: ReviewContext, note: Note
+    ) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)
         note(
             "weigh",
@@ -138,7 +140,7 @@ class StepReviewer:
         found: Sequence[Finding],
         seen: Sequence[Seen],
         action: Action,
-        context: Context,
+        context: ReviewContext,
         note: Note,
     ) -> Review:
         """The same action as a modify, where one rewrite does it and what comes out is itself allowed."""

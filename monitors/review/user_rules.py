@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from monitors.contract.actions import SUBJECT_FIELDS, Action, Context, Review, Reviewer
+from monitors.contract.actions import SUBJECT_FIELDS, Action, Review, ReviewContext, Reviewer
 from monitors.contract.words import Decision, Severity
 
 MAX_TEXT = 64 * 1024
@@ -43,7 +43,7 @@ class OwnRules:
         self._rules = [(rule, re.compile(rule.match)) for rule in rules]
         self._reviewer = reviewer
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         """The reviewer's answer, with the decision of the first rule that matches."""
         known = self._reviewer.review(action, context)
         rule = next((rule for rule, pattern in self._rules if _matches(rule, pattern, action)), None)

@@ -14,7 +14,7 @@ STEPS_OF_A_SLOPE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ResourceKind:
     """A resource that is watched."""
 
     name: str
@@ -39,26 +39,26 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("memory", "MiB", 1024),
-        Kind("processes", "processes", 40),
-        Kind("open files", "open files", 500),
-        Kind("disk", "MiB in the workspace", 2048),
-        Kind("tokens", "fresh tokens in 10 replies", 300_000),
-        Kind("file operations", "files written or deleted in 10 steps", 60),
-        Kind("time per step", "s a step", 60),
-        Kind("calls", "calls a minute", 60),
-        Kind("run time", "s", float("inf")),
-        Kind("cost", "US dollars", float("inf")),
+        ResourceKind("memory", "MiB", 1024),
+        ResourceKind("processes", "processes", 40),
+        ResourceKind("open files", "open files", 500),
+        ResourceKind("disk", "MiB in the workspace", 2048),
+        ResourceKind("tokens", "fresh tokens in 10 replies", 300_000),
+        ResourceKind("file operations", "files written or deleted in 10 steps", 60),
+        ResourceKind("time per step", "s a step", 60),
+        ResourceKind("calls", "calls a minute", 60),
+        ResourceKind("run time", "s", float("inf")),
+        ResourceKind("cost", "US dollars", float("inf")),
     )
 }
 """Floors are well above what real runs have: a CLI with a build beside it holds about 1 GiB in 10 to 20 processes."""
 
 
 @dataclass(slots=True)
-class Meter:
+class GrowthMeter:
     """The looks at one resource."""
 
-    kind: Kind
+    kind: ResourceKind
     limit: float | None = None
     used: float = 0.0
     """What is held now, or was used so far; compared with the limit."""

@@ -14,8 +14,8 @@ from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.observations import ToolReturned
 from monitors.signals.lru import Recent
 from monitors.signals.paths import is_scratch, is_test
-from monitors.signals.shared import Facts
-from monitors.signals.test_runs import Tally
+from monitors.signals.shared import SharedSignals
+from monitors.signals.test_runs import TestTally
 
 MAX_CALLS = 1024
 """Different calls remembered; an agent that returns to one after that many others does something new."""
@@ -56,14 +56,14 @@ class Reading(NamedTuple):
     """Whether it looked at something that it waits for."""
     changed: bool = False
     """Whether it changed something other than tests."""
-    run: Tally | None = None
+    run: TestTally | None = None
     """The test run that it was."""
 
 
 class Progress:
     """Remembers what was done, and the best outcome of each test command."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: SharedSignals) -> None:
         self._facts = facts
         self._calls: Recent[bytes] = Recent(MAX_CALLS)
         self._best: dict[str, _Best] = {}
@@ -81,7 +81,7 @@ class Progress:
             run=run,
         )
 
-    def _better(self, run: Tally | None, call: Mapping[str, Any]) -> str:
+    def _better(self, run: TestTally | None, call: Mapping[str, Any]) -> str:
         """Compare with the best that this test command, or else any of its framework, has given."""
         if run is None or run.passed + run.failed == 0:
             return ""

@@ -11,7 +11,7 @@ from monitors.contract.observations import ToolCalled, ToolReturned
 from monitors.signals.normalise import call_key, result_key
 from monitors.signals.paths import touches
 from monitors.signals.polling import is_polling
-from monitors.signals.test_runs import Tally, tally
+from monitors.signals.test_runs import TestTally, tally
 
 OUTPUT_TOOLS = frozenset({"Bash", "BashOutput", "TaskOutput"})
 """Tools whose output may be that of a test run. What `Read` shows is a file about one."""
@@ -61,7 +61,7 @@ class _Results:
         return number
 
 
-class Facts:
+class SharedSignals:
     """Keeps what was worked out of one observation: detectors are shown the same one after another.
 
     Args:
@@ -74,7 +74,7 @@ class Facts:
         self._patterns = patterns
         self._step: ToolReturned | None = None
         self._fingerprint: Fingerprint | None = None
-        self._run: tuple[Tally | None] | None = None
+        self._run: tuple[TestTally | None] | None = None
         self._waits: bool | None = None
         self._call: ToolCalled | None = None
         self._touches: tuple[Touch, ...] = ()
@@ -125,7 +125,7 @@ class Facts:
             self._results.popitem(last=False)
         return number
 
-    def run(self, step: ToolReturned) -> Tally | None:
+    def run(self, step: ToolReturned) -> TestTally | None:
         """Return the outcome of the test run that the step was, or None where it was none."""
         self._turn_to(step)
         if self._run is None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-class Tally(NamedTuple):
+class TestTally(NamedTuple):
     """The outcome of one test run."""
 
     framework: str
@@ -177,7 +177,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> Tally | None:
+def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> TestTally | None:
     """Return what the output says of tests, or None where it says nothing.
 
     Args:
@@ -189,18 +189,18 @@ def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> Tally | None:
     for pattern in custom:
         matches = list(pattern.finditer(text))
         if matches:
-            return Tally("custom", *_last(matches))
+            return TestTally("custom", *_last(matches))
     return _by_framework(text)
 
 
 @lru_cache(maxsize=2)
-def _by_framework(text: str) -> Tally | None:
+def _by_framework(text: str) -> TestTally | None:
     """Remembered for the latest texts: whoever makes checkpoints asks of the same result as the detectors do."""
     for word, framework in _WORDS:
         if word in text:
             matches = list(framework.summary.finditer(text))
             if matches:
-                return Tally(framework.name, *framework.count(matches))
+                return TestTally(framework.name, *framework.count(matches))
     return None
 
 

@@ -15,7 +15,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
-from supervisor.config.paths import Places, places, sockets_to_try
+from supervisor.config.paths import StatePaths, places, sockets_to_try
 
 if TYPE_CHECKING:
     from supervisor.config.load import Loaded
@@ -32,7 +32,7 @@ class UnconfirmedError(UsageError):
     """What loses something was not confirmed."""
 
 
-def here() -> Places:
+def here() -> StatePaths:
     """Where this user's state and socket are."""
     return places(os.environ, os.getuid())
 

@@ -24,14 +24,14 @@ WINDOW = 200
 """Events that are looked at first for the last so many lines; fewer than half of all events say something to people."""
 
 
-class Told(NamedTuple):
+class StreamLine(NamedTuple):
     """One line of a stream."""
 
     line: bytes
     record: Mapping[str, Any]
 
 
-def told(lines: Iterable[bytes]) -> Iterator[Told]:
+def told(lines: Iterable[bytes]) -> Iterator[StreamLine]:
     """Yield the lines that can be read; of each other one, a notice goes to standard error."""
     for line in lines:
         try:
@@ -44,7 +44,7 @@ def told(lines: Iterable[bytes]) -> Iterator[Told]:
         elif "oversized" in record:
             _notice(f"it has {record['oversized']:,} bytes", str(record["head"]).encode())
         else:
-            yield Told(line, record)
+            yield StreamLine(line, record)
 
 
 def _notice(why: str, line: bytes) -> None:
@@ -52,11 +52,11 @@ def _notice(why: str, line: bytes) -> None:
     terminal.echo(f"chaperon: A line was passed over, for {why}. It begins: {shown}", err=True)
 
 
-Lines = Callable[[Told], list[str]]
+Lines = Callable[[StreamLine], list[str]]
 """Makes lines of a record."""
 
 
-class Output:
+class OutputWatch:
     """Whoever reads what this command prints."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Output:
             self.wait(None, seconds)
 
 
-def events(daemon: Client, wait: Wait, **query: Any) -> Iterator[Told]:
+def events(daemon: Client, wait: Wait, **query: Any) -> Iterator[StreamLine]:
     """Yield the events that are there."""
     return told(daemon.lines("/v1/events", wait=wait, **query))
 
@@ -101,7 +101,7 @@ def follow_events(
     pause: Callable[[float], object],
     patience: float | None = None,
     **query: Any,
-) -> Iterator[Told]:
+) -> Iterator[StreamLine]:
     """Yield the events behind one as they come, each once, over restarts of the daemon.
 
     Args:
@@ -125,7 +125,9 @@ def follow_events(
         daemon = _back(pause, patience)
 
 
-def follow_incidents(daemon: Client, *, wait: Wait, pause: Callable[[float], object], skip: int = 0) -> Iterator[Told]:
+def follow_incidents(
+    daemon: Client, *, wait: Wait, pause: Callable[[float], object], skip: int = 0
+) -> Iterator[StreamLine]:
     """Yield the lines of the incident log behind the first so many, as `follow_events` does; lines are only ever added to it."""
     passed = skip
     while True:

@@ -11,9 +11,18 @@ from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
 from supervisor.cli.commands.export import INCIDENTS, JOURNAL, Export
 from supervisor.cli.commands.view import View
-from supervisor.cli.following import Lines, Output, Told, events, follow_events, follow_incidents, last_lines, told
+from supervisor.cli.following import (
+    Lines,
+    OutputWatch,
+    StreamLine,
+    events,
+    follow_events,
+    follow_incidents,
+    last_lines,
+    told,
+)
 from supervisor.cli.incident_words import portrait
-from supervisor.cli.times import Moment
+from supervisor.cli.times import PastMoment
 from supervisor.cli.words import COLOURS, clean, local
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")
@@ -22,7 +31,9 @@ last_option = click.option(
     "-n", "--last", type=click.IntRange(min=0), help="Begin with the last so many lines; 0 with what comes next."
 )
 
-since_option = click.option("--since", type=Moment(), help="Begin there: 10m, 08:15, 2026-11-21 or 2026-11-21T08:15.")
+since_option = click.option(
+    "--since", type=PastMoment(), help="Begin there: 10m, 08:15, 2026-11-21 or 2026-11-21T08:15."
+)
 
 export_option = click.option(
     "--export", is_flag=True, help="Print for other programs: JSON lines or CSV, as `audit.export_format` says."
@@ -48,7 +59,7 @@ def tail(
     def work() -> None:
         wanted: dict[str, Any] = {"agent": agent, "since": since}
         query = {name: value for name, value in wanted.items() if value is not None}
-        daemon, output, begin = common.daemon(), Output(), after
+        daemon, output, begin = common.daemon(), OutputWatch(), after
         views: list[View] = []
 
         def for_people() -> Lines:
@@ -84,13 +95,13 @@ def incidents(
     """Print the incident log: what is worth a person's eye, with the way out; or the full report of one INCIDENT."""
 
     def work() -> None:
-        output, daemon = Output(), common.daemon()
+        output, daemon = OutputWatch(), common.daemon()
         found = list(told(daemon.lines("/v1/incidents", wait=output.wait)))
         if incident is not None:
             _tell_one(daemon, incident, found, as_json)
             return
         begin = 0 if last is None else max(0, len(found) - last)
-        chosen: Iterable[Told] = found[begin:]
+        chosen: Iterable[StreamLine] = found[begin:]
         if follow:
             chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
         lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
@@ -121,7 +132,7 @@ def _print(lines: Iterable[str]) -> None:
         terminal.echo(line)
 
 
-def _incident(one: Told) -> list[str]:
+def _incident(one: StreamLine) -> list[str]:
     """One line of the log for people, with the way out below it. Whoever wrote the line may have left out anything."""
     incident = one.record
     severity = clean(incident.get("severity", ""), 8)
@@ -137,7 +148,7 @@ def _indented(text: object, *, dim: bool = False) -> list[str]:
     return [click.style(line, dim=True) if dim else line for line in terminal.wrapped(clean(text or "", 2_000), 20)]
 
 
-def _tell_one(daemon: Client, incident: str, found: Iterable[Told], as_json: bool) -> None:
+def _tell_one(daemon: Client, incident: str, found: Iterable[StreamLine], as_json: bool) -> None:
     """Print the full report of an incident, or its line where it has none.
 
     Raises:
@@ -161,6 +172,6 @@ def _tell_one(daemon: Client, incident: str, found: Iterable[Told], as_json: boo
         _print(portrait(report))
 
 
-def _before(one: Told) -> int:
+def _before(one: StreamLine) -> int:
     seq = one.record.get("seq")
     return max(0, seq - 1) if isinstance(seq, int) else 0

@@ -28,7 +28,7 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * _UNITS[found[2]]
 
 
-class Moment(click.ParamType[float]):
+class PastMoment(click.ParamType[float]):
     """A moment in the past, as Unix time: so long ago, a time of today, a date, or both."""
 
     name = "moment"

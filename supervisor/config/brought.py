@@ -17,7 +17,7 @@ import orjson
 from monitors.review.prediction import masked
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.secret_names import names_secret
-from supervisor.protocol.settings import Brought
+from supervisor.protocol.settings import RepositorySetting
 
 HELPERS = (
     "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
@@ -60,12 +60,12 @@ class SettingsFile:
 class Found:
     """What settings bring."""
 
-    things: tuple[Brought, ...] = ()
+    things: tuple[RepositorySetting, ...] = ()
     digest: str = ""
     """Of all that a person is asked about, and of the repository's own files that it names; the same wherever the repository lies.
     Empty where there is nothing to ask."""
 
-    def of(self, *kinds: str) -> tuple[Brought, ...]:
+    def of(self, *kinds: str) -> tuple[RepositorySetting, ...]:
         """Those of these kinds."""
         return tuple(thing for thing in self.things if thing.kind in kinds)
 
@@ -77,12 +77,17 @@ def found(files: Sequence[SettingsFile], hash_of: HashOf) -> Found:
         files: Those that there are.
         hash_of: Hashes a file or folder that a command names.
     """
-    things: list[Brought] = []
+    things: list[RepositorySetting] = []
     hashed = sha256()
     for file in files:
         brought = list(_of(file))
         if len(brought) > MOST:
-            brought = [(Brought("unread", file.path, file.path, f"it has over {MOST} things to list"), file.text.hex())]
+            brought = [
+                (
+                    RepositorySetting("unread", file.path, file.path, f"it has over {MOST} things to list"),
+                    file.text.hex(),
+                )
+            ]
         for thing, value in brought:
             things.append(thing)
             if thing.kind in HARMLESS:
@@ -105,28 +110,28 @@ def read_object(text: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-_Thing = tuple[Brought, Any]
+_Thing = tuple[RepositorySetting, Any]
 """A thing, and its whole value for the digest."""
 
 
 def _of(file: SettingsFile) -> Iterator[_Thing]:
     if file.problem:
-        yield Brought("unread", file.path, file.path, file.problem), file.problem
+        yield RepositorySetting("unread", file.path, file.path, file.problem), file.problem
         return
     if file.role == "definition":
         if brings := agent_definitions.brings(file.text.decode(errors="replace")):
-            yield Brought("definition", file.path, file.path, " and ".join(brings)), file.text.hex()
+            yield RepositorySetting("definition", file.path, file.path, " and ".join(brings)), file.text.hex()
         return
     given = read_object(file.text)
     if given is None:
-        yield Brought("unread", file.path, file.path, "it is no JSON object"), file.text.hex()
+        yield RepositorySetting("unread", file.path, file.path, "it is no JSON object"), file.text.hex()
         return
     yield from _servers(file, given) if file.role == "servers" else _settings(file, given)
 
 
 def _servers(file: SettingsFile, given: Mapping[str, Any]) -> Iterator[_Thing]:
     for name, server in _object(given.get("mcpServers")).items():
-        yield Brought("server", name, file.path, _said(server)), server
+        yield RepositorySetting("server", name, file.path, _said(server)), server
 
 
 def _settings(file: SettingsFile, given: Mapping[str, Any]) -> Iterator[_Thing]:
@@ -135,22 +140,25 @@ def _settings(file: SettingsFile, given: Mapping[str, Any]) -> Iterator[_Thing]:
             matcher = _object(group).get("matcher") or ""
             hooks = _object(group).get("hooks")
             for hook in hooks if isinstance(hooks, list) else [group]:
-                yield Brought("hook", f"{event} {matcher}".strip(), file.path, _said(hook)), [event, matcher, hook]
+                yield (
+                    RepositorySetting("hook", f"{event} {matcher}".strip(), file.path, _said(hook)),
+                    [event, matcher, hook],
+                )
     for name, value in _object(given.get("env")).items():
         secret = names_secret(name)
-        yield Brought("variable", name, file.path, "a secret" if secret else _said(value)), value
+        yield RepositorySetting("variable", name, file.path, "a secret" if secret else _said(value)), value
     for name in (*HELPERS, *SHOWN):
         if value := given.get(name):
-            yield Brought("helper", name, file.path, _said(value)), value
+            yield RepositorySetting("helper", name, file.path, _said(value)), value
     permissions = _object(given.get("permissions"))
     for name in ("allow", "additionalDirectories", "defaultMode"):
         if value := permissions.get(name):
-            yield Brought("permission", name, file.path, _said(value)), value
+            yield RepositorySetting("permission", name, file.path, _said(value)), value
     for name, on in _object(given.get("enabledPlugins")).items():
         if on:
-            yield Brought("plugin", name, file.path), on
+            yield RepositorySetting("plugin", name, file.path), on
     for name, market in _object(given.get("extraKnownMarketplaces")).items():
-        yield Brought("plugin", f"marketplace {name}", file.path, _said(market)), market
+        yield RepositorySetting("plugin", f"marketplace {name}", file.path, _said(market)), market
 
 
 def _object(value: object) -> dict[str, Any]:

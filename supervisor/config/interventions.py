@@ -7,7 +7,7 @@ from pydantic import Field
 from supervisor.config.base import Count, Days, FilePath, Pause, Seconds, Section, Share, Switchable, Texts
 
 
-class SoftCorrection(Switchable):
+class SoftCorrectionSection(Switchable):
     """A word in the agent's ear."""
 
     max_attempts: Count = 3
@@ -18,7 +18,7 @@ class SoftCorrection(Switchable):
     built-in texts."""
 
 
-class ContextReinforcement(Switchable):
+class ContextReinforcementSection(Switchable):
     """The request, constraints and goals said again."""
 
     reinforcement_strength: Literal["light", "medium", "strong"] = "medium"
@@ -27,7 +27,7 @@ class ContextReinforcement(Switchable):
     """Whether an example of what to do instead is added."""
 
 
-class ReductionFactors(Section):
+class ReductionFactorsSection(Section):
     """What a limit is multiplied by when it is tightened."""
 
     moderate: Share = 0.85
@@ -38,10 +38,10 @@ class ReductionFactors(Section):
     """For growth that went on after a first tightening."""
 
 
-class ResourceThrottling(Switchable):
+class ResourceThrottlingSection(Switchable):
     """Tighter limits, and the agent is told."""
 
-    reduction_factors: ReductionFactors = ReductionFactors()
+    reduction_factors: ReductionFactorsSection = ReductionFactorsSection()
     metrics_window_seconds: Seconds = 60
     """Over how long growth is measured, in seconds; a build's burst is shorter."""
     smaller_model: str | None = None
@@ -58,7 +58,7 @@ class SafeCheckpointCriteria(Section):
     """How long before it no tool call may have failed, in seconds."""
 
 
-class CheckpointRollback(Switchable):
+class CheckpointRollbackSection(Switchable):
     """Files and conversation go back to a good moment."""
 
     max_rollback_depth: Count = 3
@@ -68,7 +68,7 @@ class CheckpointRollback(Switchable):
     safe_checkpoint_criteria: SafeCheckpointCriteria = SafeCheckpointCriteria()
 
 
-class EmergencyStop(Switchable):
+class EmergencyStopSection(Switchable):
     """Frozen, saved, ended: the whole process tree."""
 
     auto_cleanup: bool = False
@@ -79,7 +79,7 @@ class EmergencyStop(Switchable):
     """How long the full report of a stop is kept, in days."""
 
 
-class Strategy(Section):
+class StrategySection(Section):
     """How the next intervention is chosen."""
 
     type: Literal["progressive", "pattern_specific", "custom"] = "progressive"
@@ -107,9 +107,9 @@ class Interventions(Section):
     """Whether a rollback is done without asking. Where not, it is proposed in the incident log; off, because it discards work."""
     max_retries: int = Field(default=3, ge=0, le=100)
     """How often a task whose agent crashed is tried again."""
-    soft_correction: SoftCorrection = SoftCorrection()
-    context_reinforcement: ContextReinforcement = ContextReinforcement()
-    resource_throttling: ResourceThrottling = ResourceThrottling()
-    checkpoint_rollback: CheckpointRollback = CheckpointRollback()
-    emergency_stop: EmergencyStop = EmergencyStop()
-    strategy: Strategy = Strategy()
+    soft_correction: SoftCorrectionSection = SoftCorrectionSection()
+    context_reinforcement: ContextReinforcementSection = ContextReinforcementSection()
+    resource_throttling: ResourceThrottlingSection = ResourceThrottlingSection()
+    checkpoint_rollback: CheckpointRollbackSection = CheckpointRollbackSection()
+    emergency_stop: EmergencyStopSection = EmergencyStopSection()
+    strategy: StrategySection = StrategySection()

@@ -41,7 +41,7 @@ Context = Mapping[str, str]
 class ConfigError(UsageError):
     """The configuration was refused."""
 
-    def __init__(self, found: Sequence["Problem"]) -> None:
+    def __init__(self, found: Sequence["ConfigProblem"]) -> None:
         """Say everything that is wrong, a line each."""
         many = "1 problem" if len(found) == 1 else f"{len(found)} problems"
         lines = "".join(f"\n  {problem.place}: {problem.says}" for problem in found)
@@ -53,7 +53,7 @@ class ConfigError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConfigProblem:
     """One thing that is wrong."""
 
     place: str
@@ -92,7 +92,7 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
         ConfigError: With everything that is wrong in any layer.
     """
     layers: list[_Layer] = []
-    found: list[Problem] = []
+    found: list[ConfigProblem] = []
     here = {"home": str(home(environ))}
     for path in (system, config_home(environ) / "chaperon" / FILE_NAME):
         _read_layer(path, here, layers, found, required=False)
@@ -132,26 +132,28 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _read_layer(path: Path, context: Context, layers: list[_Layer], found: list[Problem], *, required: bool) -> None:
+def _read_layer(
+    path: Path, context: Context, layers: list[_Layer], found: list[ConfigProblem], *, required: bool
+) -> None:
     try:
         text = read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         if required:
-            found.append(Problem(str(path), "there is no such file"))
+            found.append(ConfigProblem(str(path), "there is no such file"))
         return
     except OSError as error:
-        found.append(Problem(str(path), f"cannot be read: {error.strerror}"))
+        found.append(ConfigProblem(str(path), f"cannot be read: {error.strerror}"))
         return
     except ValueError as error:
-        found.append(Problem(str(path), str(error)))
+        found.append(ConfigProblem(str(path), str(error)))
         return
     try:
         document = parse(text)
     except YamlError as error:
-        found += [Problem(f"{path}:{flaw.line}:{flaw.column}", flaw.says) for flaw in error.flaws]
+        found += [ConfigProblem(f"{path}:{flaw.line}:{flaw.column}", flaw.says) for flaw in error.flaws]
         return
     values, errors = check(document, {**context, "directory": str(path.parent)})
-    found += [Problem(f"{path}:{line}:{column}", says) for (line, column), says in errors]
+    found += [ConfigProblem(f"{path}:{line}:{column}", says) for (line, column), says in errors]
     layers.append(_Layer(str(path), values, is_file=True))
 
 
@@ -194,7 +196,7 @@ def read_text(path: Path) -> str:
         raise ValueError(f"is not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
 
 
-def _read_variable(name: str, text: str, context: Context, layers: list[_Layer], found: list[Problem]) -> None:
+def _read_variable(name: str, text: str, context: Context, layers: list[_Layer], found: list[ConfigProblem]) -> None:
     path = variable_path(name)
     if path is None:
         return
@@ -202,12 +204,12 @@ def _read_variable(name: str, text: str, context: Context, layers: list[_Layer],
         # A variable for agents is text whatever it looks like; everything else is read as YAML.
         value = text if path[:2] == ("agent", "environment") and len(path) > 2 else parse(text).value
     except YamlError as error:
-        found.append(Problem(name, f"its value is no YAML: {error.flaws[0].says}"))
+        found.append(ConfigProblem(name, f"its value is no YAML: {error.flaws[0].says}"))
         return
     for step in reversed(path):
         value = {step: value}
     values, errors = check(Document(value, None), context)
-    found += [Problem(name, says) for _, says in errors]
+    found += [ConfigProblem(name, says) for _, says in errors]
     layers.append(_Layer(name, values))
 
 

@@ -27,7 +27,7 @@ from supervisor.config.base import (
 )
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
-from supervisor.config.patterns import Patterns, Progress
+from supervisor.config.patterns import PatternsSection, ProgressSection
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -147,7 +147,7 @@ class Socket(Section):
     """File mode, octal: 0600, or 0660 to let the group's members steer agents too."""
 
 
-class Stop(Section):
+class StopSection(Section):
     """The ladder by which an agent is ended; whoever is left after the last rung is killed, with all below it."""
 
     interrupt_seconds: Pause = 3
@@ -189,7 +189,7 @@ class KnownRule(Section):
     """Commands that must not match."""
 
 
-class Reviewer(Section):
+class ReviewerSection(Section):
     """The review of every tool call before it runs."""
 
     enabled: bool = True
@@ -207,7 +207,7 @@ class Reviewer(Section):
 _NOT_MODIFY = Without((Decision.MODIFY,))
 
 
-class Rule(Section):
+class RuleSection(Section):
     """A rule of your own for the reviewer, which looks at the text of a call.
 
     Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a
@@ -228,7 +228,7 @@ class Rule(Section):
     """What the agent is told: why, and what to do instead."""
 
     @model_validator(mode="after")
-    def _decidable(self) -> "Rule":
+    def _decidable(self) -> "RuleSection":
         if self.decision is Decision.MODIFY:
             raise ValueError("a rule cannot decide `modify`; use allow, warn or block")
         return self
@@ -320,7 +320,7 @@ def _loopback(value: str) -> str:
     return value
 
 
-class Metrics(Section):
+class MetricsSection(Section):
     """What Prometheus may read. The socket serves it at `/metrics` always."""
 
     listen: Annotated[str, AfterValidator(_loopback)] | None = None
@@ -383,7 +383,7 @@ class Audit(Section):
     `csv` with a head."""
 
 
-class Checkpoints(Section):
+class CheckpointsSection(Section):
     """When checkpoints are made by themselves, and how many are kept."""
 
     enabled: bool = True
@@ -415,7 +415,7 @@ class Checkpoints(Section):
     some hundred."""
 
 
-class Workspaces(Section):
+class WorkspacesSection(Section):
     """Where agents work."""
 
     mode: Literal["in-place", "new"] = "in-place"
@@ -439,7 +439,7 @@ NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"}
 """Keys of hooks for what never happens here."""
 
 
-class Hooks(Section):
+class HooksSection(Section):
     """Scripts of yours for when something happens.
 
     They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as
@@ -526,21 +526,21 @@ class Config(Section):
 
     agent: Agent = Agent()
     socket: Socket = Socket()
-    stop: Stop = Stop()
-    reviewer: Reviewer = Reviewer()
-    rules: Annotated[tuple[Rule, ...], Field(strict=False)] = ()
+    stop: StopSection = StopSection()
+    reviewer: ReviewerSection = ReviewerSection()
+    rules: Annotated[tuple[RuleSection, ...], Field(strict=False)] = ()
     """Rules of your own for the reviewer, first match first."""
     protected_paths: Annotated[tuple[AbsolutePath, ...], Field(strict=False)] = ()
     """Paths that no agent may touch, with all below them, beside chaperon's own."""
-    patterns: Patterns = Patterns()
-    progress: Progress = Progress()
+    patterns: PatternsSection = PatternsSection()
+    progress: ProgressSection = ProgressSection()
     interventions: Interventions = Interventions()
     resources: Resources = Resources()
     approval: Approval = Approval()
-    metrics: Metrics = Metrics()
+    metrics: MetricsSection = MetricsSection()
     notify: Notify = Notify()
     audit: Audit = Audit()
-    checkpoints: Checkpoints = Checkpoints()
-    workspaces: Workspaces = Workspaces()
-    hooks: Hooks = Hooks()
+    checkpoints: CheckpointsSection = CheckpointsSection()
+    workspaces: WorkspacesSection = WorkspacesSection()
+    hooks: HooksSection = HooksSection()
     plugins: Plugins = Plugins()

@@ -23,7 +23,7 @@ class PlaceError(ChaperonError):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class StatePaths:
     """The two directories, and what is in them."""
 
     state: Path
@@ -69,7 +69,7 @@ class Places:
         return self.state / "checkpoints"
 
 
-def places(environ: Mapping[str, str], uid: int) -> Places:
+def places(environ: Mapping[str, str], uid: int) -> StatePaths:
     """Say where everything is, without looking at the disk.
 
     Args:
@@ -81,7 +81,7 @@ def places(environ: Mapping[str, str], uid: int) -> Places:
     session = absolute(environ.get("XDG_RUNTIME_DIR"))
     if runtime is None and session is not None:
         runtime = session / "chaperon"
-    return Places(
+    return StatePaths(
         state=state or _xdg(environ, "XDG_STATE_HOME", ".local/state") / "chaperon",
         runtime=runtime or Path("/tmp") / f"chaperon-{uid}",  # noqa: S108  # its owner and mode are checked
         shared_tmp=runtime is None,
@@ -129,7 +129,7 @@ def hosts(socket: Path, uid: int) -> frozenset[int]:
     return ours
 
 
-def prepare(where: Places, uid: int) -> None:
+def prepare(where: StatePaths, uid: int) -> None:
     """Make both directories, 0700, and check those that exist.
 
     Raises:

@@ -13,14 +13,14 @@ _DEFAULT = DetectorSettings()
 Level = Literal["low", "medium", "high"]
 
 
-class Pattern(Switchable):
+class PatternSection(Switchable):
     """What every pattern has."""
 
     sensitivity: Level | None = None
     """How early this one speaks up. Empty: as `patterns.sensitivity` says."""
 
 
-class RepetitiveErrors(Pattern):
+class RepetitiveErrorsSection(PatternSection):
     """The same error again and again: paths, numbers, ids and times aside."""
 
     threshold: Count = _DEFAULT.repetitive_errors.threshold
@@ -29,7 +29,7 @@ class RepetitiveErrors(Pattern):
     """Tool results without the error after which it is over."""
 
 
-class Repetition(Pattern):
+class RepetitionSection(PatternSection):
     """The same calls with the same results: alone, in cycles, in any order, or nearly the same."""
 
     threshold: Count = _DEFAULT.repetition.threshold
@@ -42,7 +42,7 @@ class Repetition(Pattern):
     """How many times as often a call that waits for something may repeat."""
 
 
-class ScopeCreep(Pattern):
+class ScopeCreepSection(PatternSection):
     """Work on files that the task is not about."""
 
     threshold: Share = _DEFAULT.scope_creep.threshold
@@ -55,7 +55,7 @@ class ScopeCreep(Pattern):
     """Globs, relative to the repository, of files that weigh three times as much."""
 
 
-class ResourceSpiral(Pattern):
+class ResourceSpiralSection(PatternSection):
     """Resources that run away: near a limit, or growing from look to look."""
 
     threshold: Share = _DEFAULT.resource_spiral.threshold
@@ -64,7 +64,7 @@ class ResourceSpiral(Pattern):
     """How many times the look before each look must be for growth to be a spiral."""
 
 
-class GoalDrift(Pattern):
+class GoalDriftSection(PatternSection):
     """Actions that have less and less to do with the goals."""
 
     threshold: Share = _DEFAULT.goal_drift.threshold
@@ -75,7 +75,7 @@ class GoalDrift(Pattern):
     """Actions that are recent, and actions before those that they are compared with."""
 
 
-class ExplorationWandering(Pattern):
+class ExplorationWanderingSection(PatternSection):
     """Looking around without getting anywhere."""
 
     threshold: Share = _DEFAULT.exploration_wandering.threshold
@@ -84,7 +84,7 @@ class ExplorationWandering(Pattern):
     """Looks over which is measured; fewer say nothing."""
 
 
-class Hallucination(Pattern):
+class HallucinationSection(PatternSection):
     """Things that do not exist taken for real, and claims of success that the results deny."""
 
     threshold: Count = _DEFAULT.hallucination.threshold
@@ -93,7 +93,7 @@ class Hallucination(Pattern):
     """Whether a claim that all tests pass is held against the last test run."""
 
 
-class TextLoop(Pattern):
+class TextLoopSection(PatternSection):
     """The model repeats itself in words."""
 
     threshold: Count = _DEFAULT.text_loop.threshold
@@ -102,7 +102,7 @@ class TextLoop(Pattern):
     """How often one text must end on the same passage."""
 
 
-class BlockedOnHuman(Pattern):
+class BlockedOnHumanSection(PatternSection):
     """The agent waits for a person and nobody knows."""
 
     threshold: Count = _DEFAULT.blocked_on_human.threshold
@@ -113,7 +113,7 @@ class BlockedOnHuman(Pattern):
     """Whether a turn that ends with a question nobody may answer is reported."""
 
 
-class TestTampering(Pattern):
+class TestTamperingSection(PatternSection):
     """Tests made to pass instead of code made right."""
 
     __test__ = False
@@ -122,15 +122,15 @@ class TestTampering(Pattern):
     """Weight of all tampering since a person last spoke that makes an issue; a skipped test weighs 1 while tests fail."""
 
 
-class NoProgress(Pattern):
+class NoProgressSection(PatternSection):
     """No test, commit or new file, and nothing new tried. Its figures are the section `progress`."""
 
 
-class Combinations(Switchable):
+class CombinationsSection(Switchable):
     """Patterns that are worse together than each alone: an error and exploration loop, runaway execution, a confused state."""
 
 
-class CustomPattern(Section):
+class CustomPatternSection(Section):
     """A pattern of your own: something that must not happen again and again."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
@@ -148,7 +148,7 @@ class CustomPattern(Section):
     """How bad it is; chooses the intervention."""
 
     @model_validator(mode="after")
-    def _of_its_own(self) -> "CustomPattern":
+    def _of_its_own(self) -> "CustomPatternSection":
         if hasattr(_DEFAULT, self.name):
             raise ValueError(f"{self.name!r} is the name of a built-in pattern; give yours another")
         return self
@@ -197,27 +197,27 @@ class Judge(Section):
     """How long an answer may take, in seconds."""
 
 
-class Patterns(Section):
+class PatternsSection(Section):
     """The detectors that see when a run goes wrong."""
 
     enabled_patterns: Texts = ("all",)
     """Names of the detectors in use, yours among them, or `all`."""
-    custom_patterns: Annotated[tuple[CustomPattern, ...], Field(strict=False)] = ()
+    custom_patterns: Annotated[tuple[CustomPatternSection, ...], Field(strict=False)] = ()
     """Patterns of your own."""
     sensitivity: Level = "medium"
     """How early detectors speak up. Low: fewer false alarms. High: sooner."""
-    repetitive_errors: RepetitiveErrors = RepetitiveErrors()
-    repetition: Repetition = Repetition()
-    scope_creep: ScopeCreep = ScopeCreep()
-    resource_spiral: ResourceSpiral = ResourceSpiral()
-    goal_drift: GoalDrift = GoalDrift()
-    exploration_wandering: ExplorationWandering = ExplorationWandering()
-    hallucination: Hallucination = Hallucination()
-    text_loop: TextLoop = TextLoop()
-    blocked_on_human: BlockedOnHuman = BlockedOnHuman()
-    test_tampering: TestTampering = TestTampering()
-    no_progress: NoProgress = NoProgress()
-    combinations: Combinations = Combinations()
+    repetitive_errors: RepetitiveErrorsSection = RepetitiveErrorsSection()
+    repetition: RepetitionSection = RepetitionSection()
+    scope_creep: ScopeCreepSection = ScopeCreepSection()
+    resource_spiral: ResourceSpiralSection = ResourceSpiralSection()
+    goal_drift: GoalDriftSection = GoalDriftSection()
+    exploration_wandering: ExplorationWanderingSection = ExplorationWanderingSection()
+    hallucination: HallucinationSection = HallucinationSection()
+    text_loop: TextLoopSection = TextLoopSection()
+    blocked_on_human: BlockedOnHumanSection = BlockedOnHumanSection()
+    test_tampering: TestTamperingSection = TestTamperingSection()
+    no_progress: NoProgressSection = NoProgressSection()
+    combinations: CombinationsSection = CombinationsSection()
     learning: Learning = Learning()
     judge: Judge = Judge()
 
@@ -232,7 +232,7 @@ def _test_pattern(value: str) -> str:
 TestPattern = Annotated[Expression, AfterValidator(_test_pattern)]
 
 
-class Progress(Section):
+class ProgressSection(Section):
     """When a run counts as stuck: by what the agent does, not by how many steps it took."""
 
     consecutive_stuck_tolerance: Count = 8

@@ -18,7 +18,7 @@ from monitors.review.scene.secret_names import names_secret
 from supervisor.config.brought import HARMLESS as ALWAYS_COUNT
 from supervisor.config.brought import HELPERS, Found
 from supervisor.config.environment import gate_arguments
-from supervisor.protocol.settings import Brought
+from supervisor.protocol.settings import RepositorySetting
 
 GUARDED = (
     # Where the CLI sends its requests, what it signs them with, and its switches.
@@ -57,7 +57,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ConfiguredValue:
     """What the configuration says."""
 
     hooks: bool = False
@@ -74,13 +74,13 @@ class Guard:
 
     arguments: tuple[str, ...]
     """Behind all others."""
-    off: tuple[Brought, ...] = ()
+    off: tuple[RepositorySetting, ...] = ()
     """What the settings bring and what does not count."""
     left_out: str = ""
     """Why the project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them; empty where they are not."""
 
 
-def guard(found: Found, own: Own, wanted: Wanted, *, trusted: bool) -> Guard:
+def guard(found: Found, own: Own, wanted: ConfiguredValue, *, trusted: bool) -> Guard:
     """How the CLI is started for what was found.
 
     Args:
@@ -118,7 +118,7 @@ def is_guarded(name: str) -> bool:
     return steers(upper) or any(fnmatchcase(upper, one) for one in GUARDED)
 
 
-def _counts(thing: Brought, wanted: Wanted, *, trusted: bool) -> bool:
+def _counts(thing: RepositorySetting, wanted: ConfiguredValue, *, trusted: bool) -> bool:
     match thing.kind:
         case "variable":
             return thing.name in wanted.variables or (trusted and not is_guarded(thing.name))
@@ -128,7 +128,7 @@ def _counts(thing: Brought, wanted: Wanted, *, trusted: bool) -> bool:
             return trusted
 
 
-def _runs(kind: str, found: Found, off: tuple[Brought, ...], *, own: bool) -> bool:
+def _runs(kind: str, found: Found, off: tuple[RepositorySetting, ...], *, own: bool) -> bool:
     """Whether hooks, or servers, run: the CLI has one switch for all of a kind."""
     brought = [
         thing for thing in found.things if thing.kind == kind or (thing.kind == "definition" and kind in thing.what)
@@ -138,7 +138,7 @@ def _runs(kind: str, found: Found, off: tuple[Brought, ...], *, own: bool) -> bo
     return own or bool(brought)
 
 
-def _not_to_be_said(off: tuple[Brought, ...], variables: Mapping[str, str]) -> str:
+def _not_to_be_said(off: tuple[RepositorySetting, ...], variables: Mapping[str, str]) -> str:
     """Why settings on the command line cannot take it all back; empty where they can."""
     unread = next((thing for thing in off if thing.kind == "unread"), None)
     if unread is not None:

@@ -22,7 +22,7 @@ MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class YamlProblem:
     """Something wrong at a place."""
 
     line: int
@@ -35,7 +35,7 @@ class Flaw:
 class YamlError(Exception):
     """The text is not the YAML that a configuration can be written in."""
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, flaws: Sequence[YamlProblem]) -> None:
         """Carry all that was found."""
         super().__init__("; ".join(f"{flaw.line}:{flaw.column}: {flaw.says}" for flaw in flaws))
         self.flaws = tuple(flaws)
@@ -103,9 +103,9 @@ def parse(text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         raise YamlError([_marked(error)]) from None
     except RecursionError:
-        raise YamlError([Flaw(1, 1, f"nested deeper than {MAX_DEPTH} levels")]) from None
+        raise YamlError([YamlProblem(1, 1, f"nested deeper than {MAX_DEPTH} levels")]) from None
     except ValueError as error:
-        raise YamlError([Flaw(1, 1, f"a value cannot be read: {error}")]) from None
+        raise YamlError([YamlProblem(1, 1, f"a value cannot be read: {error}")]) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -122,7 +122,7 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, y
     return None, None
 
 
-def _flaws(node: yaml.Node, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[Flaw]:
+def _flaws(node: yaml.Node, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[YamlProblem]:
     """Every key written twice, and what cannot be walked. Shared parts are walked once: aliases of aliases grow without bound."""
     if node in above:
         yield _flaw_at(node, "an alias to something that contains it")
@@ -140,7 +140,7 @@ def _flaws(node: yaml.Node, above: tuple[yaml.Node, ...], seen: set[int]) -> Ite
     seen.add(id(node))
 
 
-def _doubles(node: yaml.MappingNode) -> Iterator[Flaw]:
+def _doubles(node: yaml.MappingNode) -> Iterator[YamlProblem]:
     first: dict[str, int] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
@@ -150,19 +150,19 @@ def _doubles(node: yaml.MappingNode) -> Iterator[Flaw]:
         first.setdefault(key.value, key.start_mark.line + 1)
 
 
-def _flaw_at(node: yaml.Node, says: str) -> Flaw:
-    return Flaw(node.start_mark.line + 1, node.start_mark.column + 1, says)
+def _flaw_at(node: yaml.Node, says: str) -> YamlProblem:
+    return YamlProblem(node.start_mark.line + 1, node.start_mark.column + 1, says)
 
 
-def _marked(error: yaml.MarkedYAMLError) -> Flaw:
+def _marked(error: yaml.MarkedYAMLError) -> YamlProblem:
     mark = error.problem_mark or error.context_mark
     says = "invalid YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
-    return Flaw(mark.line + 1, mark.column + 1, says) if mark else Flaw(1, 1, says)
+    return YamlProblem(mark.line + 1, mark.column + 1, says) if mark else YamlProblem(1, 1, says)
 
 
-def _unreadable(text: str, error: yaml.reader.ReaderError) -> Flaw:
+def _unreadable(text: str, error: yaml.reader.ReaderError) -> YamlProblem:
     before = text[: error.position]
     column = error.position - (before.rfind("\n") + 1) + 1
-    return Flaw(
+    return YamlProblem(
         before.count("\n") + 1, column, f"the character U+{ord(text[error.position]):04X} is not allowed in YAML"
     )

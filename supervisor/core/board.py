@@ -7,9 +7,9 @@ summaries and where the oldest live agent began: rebuilding reads the journal fr
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from interventions.effectiveness import Record
+from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
-from supervisor.core.costs import Costs
+from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
@@ -43,11 +43,13 @@ class Board:
         lessons: What people said of issues so far, and what that changed; kept up to date here.
     """
 
-    def __init__(self, make_session: MakeSession, record: Record | None = None, lessons: Lessons | None = None) -> None:
+    def __init__(
+        self, make_session: MakeSession, record: EffectRecord | None = None, lessons: Lessons | None = None
+    ) -> None:
         self.trusts = Trusts()
-        self.record = record if record is not None else Record()
+        self.record = record if record is not None else EffectRecord()
         self.lessons = lessons if lessons is not None else Lessons()
-        self.costs = Costs()
+        self.costs = TotalCosts()
         """What all agents have spent together."""
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
@@ -254,7 +256,7 @@ class Board:
     def _noted(self, seq: int, event: AnyEvent, session: Session, due: list[Command]) -> list[Command]:
         """Take the outcomes among the decisions into the record, under the numbers that the journal gives them."""
         self._count(session, event)
-        decisions = [command.event for command in due if isinstance(command, commands.Record)]
+        decisions = [command.event for command in due if isinstance(command, commands.WriteEvent)]
         judged = []
         for number, decision in enumerate(decisions, seq + 1):
             if isinstance(decision, InterventionJudged):
@@ -279,7 +281,7 @@ class Board:
         made: list[Command] = []
         for event in learned_of:
             if (adjusted := self.lessons.due(event)) is not None:
-                made.append(commands.Record(adjusted))
+                made.append(commands.WriteEvent(adjusted))
                 self.lessons.remember(seq + len(made), adjusted)
         return made
 

@@ -3,7 +3,7 @@
 from supervisor.core.fold.summary import Summary
 
 
-class Costs:
+class TotalCosts:
     """Totals over all agents, live and ended, of the state directory's whole life."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ answer would make the CLI run the tool, so there is none.
 
 from collections.abc import Mapping
 
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import control
@@ -30,7 +30,7 @@ def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
     return Action(request.tool_name, given, cwd, workspace, request.tool_use_id, subagent)
 
 
-def review(reviewer: Reviewer, action: Action, context: Context) -> Review:
+def review(reviewer: Reviewer, action: Action, context: ReviewContext) -> Review:
     """Ask the reviewer; whatever it raises is a block that names it."""
     try:
         return reviewer.review(action, context)

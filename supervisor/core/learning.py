@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from interventions.decisions import Judgement, Outcome
+from interventions.decisions import InterventionOutcome, Judgement
 from interventions.effectiveness import HARMFUL_DISRUPTION
 from monitors.contract.errors import UsageError
 from monitors.contract.learning import Adjustment, IssueOutcome
@@ -98,6 +98,6 @@ def inferred(judgement: Judgement) -> IssueOutcome | None:
     One that helped found trouble indeed. One after which the run went clearly worse disturbed a run that was well, or
     helped none: the first is the likelier, and learning is slow.
     """
-    if judgement.outcome is Outcome.SUCCESS:
+    if judgement.outcome is InterventionOutcome.SUCCESS:
         return IssueOutcome.CONFIRMED
     return IssueOutcome.FALSE_ALARM if judgement.disruption >= HARMFUL_DISRUPTION else None

@@ -8,7 +8,7 @@ limit the detector of resources speaks; here is what happens at it.
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from monitors.contract.actions import Action, Review
 from monitors.contract.effects import EffectType
 from monitors.contract.issues import Issue
@@ -50,7 +50,7 @@ class Limited:
     limit: str
     """Its field in `Limits`."""
     used: str
-    """Its field in `Usage`."""
+    """Its field in `ResourceUsage`."""
     says: str
     """Its name and unit, for a person: filled with what is used and the limit."""
     stops: bool = False
@@ -68,14 +68,14 @@ LIMITED = (
 )
 
 
-def share(each: Limited, usage: Usage, limits: Limits) -> float:
+def share(each: Limited, usage: ResourceUsage, limits: Limits) -> float:
     """How much of a limit is used; 0 where there is no limit or nothing is known."""
     used, limit = getattr(usage, each.used), getattr(limits, each.limit)
     return used / limit if used and limit else 0.0
 
 
 def due(
-    usage: Usage,
+    usage: ResourceUsage,
     limits: Limits,
     issues: Mapping[tuple[str, str], Issue],
     seq: int,
@@ -109,7 +109,7 @@ def due(
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class PassedLimit:
     """A limit that the next call of the model would pass, or that is passed."""
 
     limit: str
@@ -118,7 +118,7 @@ class Passing:
     """The same as a clause, with the figures."""
 
 
-def passing(usage: Usage, coming: Spent, limits: Limits) -> Passing | None:
+def passing(usage: ResourceUsage, coming: Spent, limits: Limits) -> PassedLimit | None:
     """Return the limit that the model's next call would pass; None if there is none.
 
     Args:
@@ -135,14 +135,14 @@ def passing(usage: Usage, coming: Spent, limits: Limits) -> Passing | None:
             continue
         told = each.says.format(used=used, limit=most)
         if used > most:
-            return Passing(each.limit, f"the {told} are used")
+            return PassedLimit(each.limit, f"the {told} are used")
         costs = f"${call:.4g}" if each.used == "cost_usd" else f"{call:,.0f} tokens"
         told = told.replace("is reached", "would be passed by the next call of the model", 1)
-        return Passing(each.limit, f"the {told} are used, and such a call takes about {costs}")
+        return PassedLimit(each.limit, f"the {told} are used, and such a call takes about {costs}")
     return None
 
 
-def forbidden(action: Action, review: Review, usage: Usage, limits: Limits) -> str:
+def forbidden(action: Action, review: Review, usage: ResourceUsage, limits: Limits) -> str:
     """Why a call may not run at the limits in force; empty where it may. What only reads may always."""
     kinds = {effect.type for effect in review.side_effects}
     if review.decision is Decision.BLOCK or not (kinds or action.tool.startswith("mcp__")):
@@ -166,12 +166,19 @@ def _bears_on(each: Limited, kinds: Set[str]) -> bool:
     return each.used != "file_operations" or not kinds.isdisjoint(FILE_EFFECTS)
 
 
-def _said(each: Limited, usage: Usage, limits: Limits) -> str:
+def _said(each: Limited, usage: ResourceUsage, limits: Limits) -> str:
     return each.says.format(used=getattr(usage, each.used) or 0, limit=getattr(limits, each.limit) or 0)
 
 
 def _issue(
-    each: Limited, usage: Usage, limits: Limits, seq: int, type_: str, severity: Severity, *, closed: bool = False
+    each: Limited,
+    usage: ResourceUsage,
+    limits: Limits,
+    seq: int,
+    type_: str,
+    severity: Severity,
+    *,
+    closed: bool = False,
 ) -> Issue:
     used, limit = getattr(usage, each.used), getattr(limits, each.limit)
     return Issue(

@@ -15,7 +15,7 @@ from monitors.contract.issues import Detector
 from monitors.review.allowances import Allowance
 from supervisor.core.decisions import validation
 from supervisor.core.decisions.adoption import TABLE, Found, Todo
-from supervisor.core.decisions.decide import Decider, SessionSettings, Surroundings
+from supervisor.core.decisions.decide import AgentSurroundings, Decider, SessionSettings
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.rollback import Phase
 from supervisor.core.fold.summary import Summary
@@ -40,7 +40,6 @@ from supervisor.protocol.commands import (
     Freeze,
     Launch,
     LookAtSettings,
-    Record,
     ReportIncident,
     RestoreCheckpoint,
     SendLine,
@@ -48,6 +47,7 @@ from supervisor.protocol.commands import (
     StopTimer,
     Terminate,
     Thaw,
+    WriteEvent,
 )
 from supervisor.protocol.control import interrupt
 from supervisor.protocol.events import (
@@ -88,7 +88,7 @@ class Session:
         detectors: Sequence[Detector],
         controller: Controller,
         settings: SessionSettings,
-        surroundings: Surroundings | None = None,
+        surroundings: AgentSurroundings | None = None,
     ) -> None:
         self._known = Memory(
             submitted,
@@ -99,7 +99,7 @@ class Session:
             prices=settings.prices,
             own_rules=settings.own_rules,
         )
-        self._decider = Decider(reviewer, controller, settings, surroundings or Surroundings())
+        self._decider = Decider(reviewer, controller, settings, surroundings or AgentSurroundings())
         self._controller = controller
         self._wakes_at: float | None = None
         self._settings = settings
@@ -276,7 +276,7 @@ class Session:
         while (decision := self._decider.next(self._known, event, seq)) is not None:
             number += 1
             self._known.remember(number, decision)
-            commands += [Record(decision), *self._effects(decision)]
+            commands += [WriteEvent(decision), *self._effects(decision)]
         commands += self._known.foreseen.take()
         commands += self._known.outbox.take()
         return commands + self._capture(number, event)

@@ -10,7 +10,7 @@ from monitors.contract.errors import IllegalStepError
 from supervisor.protocol.words import AgentState
 
 
-class Step(StrEnum):
+class Transition(StrEnum):
     """What can happen to an agent, as the text that completes "cannot …"."""
 
     BEGIN = "begin a turn"
@@ -29,31 +29,31 @@ class Step(StrEnum):
 
 
 _LIVE = {
-    Step.GO_BACK: AgentState.STARTING,
-    Step.STOP: AgentState.STOPPING,
-    Step.FAIL: AgentState.FAILED,
-    Step.VANISH: AgentState.LOST,
+    Transition.GO_BACK: AgentState.STARTING,
+    Transition.STOP: AgentState.STOPPING,
+    Transition.FAIL: AgentState.FAILED,
+    Transition.VANISH: AgentState.LOST,
 }
 
-TABLE: dict[AgentState, dict[Step, AgentState]] = {
-    AgentState.STARTING: {Step.BEGIN: AgentState.RUNNING, Step.WAIT: AgentState.WAITING, **_LIVE},
+TABLE: dict[AgentState, dict[Transition, AgentState]] = {
+    AgentState.STARTING: {Transition.BEGIN: AgentState.RUNNING, Transition.WAIT: AgentState.WAITING, **_LIVE},
     AgentState.RUNNING: {
-        Step.PAUSE: AgentState.PAUSED,
-        Step.REST: AgentState.IDLE,
-        Step.FINISH: AgentState.FINISHING,
-        Step.WAIT: AgentState.WAITING,
+        Transition.PAUSE: AgentState.PAUSED,
+        Transition.REST: AgentState.IDLE,
+        Transition.FINISH: AgentState.FINISHING,
+        Transition.WAIT: AgentState.WAITING,
         **_LIVE,
     },
-    AgentState.IDLE: {Step.BEGIN: AgentState.RUNNING, Step.PAUSE: AgentState.PAUSED, **_LIVE},
-    AgentState.PAUSED: {Step.RESUME: AgentState.RUNNING, Step.REST: AgentState.IDLE, **_LIVE},
+    AgentState.IDLE: {Transition.BEGIN: AgentState.RUNNING, Transition.PAUSE: AgentState.PAUSED, **_LIVE},
+    AgentState.PAUSED: {Transition.RESUME: AgentState.RUNNING, Transition.REST: AgentState.IDLE, **_LIVE},
     AgentState.WAITING: {
-        Step.GO_ON: AgentState.STARTING,
-        Step.RESUME: AgentState.STARTING,
-        Step.END: AgentState.STOPPED,
-        Step.VANISH: AgentState.LOST,
+        Transition.GO_ON: AgentState.STARTING,
+        Transition.RESUME: AgentState.STARTING,
+        Transition.END: AgentState.STOPPED,
+        Transition.VANISH: AgentState.LOST,
     },
-    AgentState.FINISHING: {Step.SUCCEED: AgentState.DONE, Step.WAIT: AgentState.WAITING, **_LIVE},
-    AgentState.STOPPING: {Step.END: AgentState.STOPPED, Step.VANISH: AgentState.LOST},
+    AgentState.FINISHING: {Transition.SUCCEED: AgentState.DONE, Transition.WAIT: AgentState.WAITING, **_LIVE},
+    AgentState.STOPPING: {Transition.END: AgentState.STOPPED, Transition.VANISH: AgentState.LOST},
     AgentState.DONE: {},
     AgentState.FAILED: {},
     AgentState.STOPPED: {},
@@ -62,7 +62,7 @@ TABLE: dict[AgentState, dict[Step, AgentState]] = {
 """From each state, each legal step and where it leads."""
 
 
-def take(agent: str, state: AgentState, step: Step) -> AgentState:
+def take(agent: str, state: AgentState, step: Transition) -> AgentState:
     """Where the step leads.
 
     Raises:

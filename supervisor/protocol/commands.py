@@ -16,7 +16,7 @@ from supervisor.protocol.moments import RunMoment
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WriteEvent:
     """Append this decision to the journal; it is written before any command behind it is performed."""
 
     event: AnyEvent
@@ -177,7 +177,7 @@ class RestoreCheckpoint:
 
 
 Command = (
-    Record
+    WriteEvent
     | Launch
     | SendLine
     | CloseInput

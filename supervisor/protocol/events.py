@@ -21,7 +21,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
-from supervisor.protocol.settings import Brought
+from supervisor.protocol.settings import RepositorySetting
 from supervisor.protocol.words import AgentState, Rung
 
 
@@ -99,8 +99,8 @@ class SettingsFound(Event):
     """Of all that the settings bring."""
     trusted: bool
     """Whether a person said that it may count."""
-    brings: tuple[Brought, ...]
-    off: tuple[Brought, ...] = ()
+    brings: tuple[RepositorySetting, ...]
+    off: tuple[RepositorySetting, ...] = ()
     """What of it does not count for this CLI."""
     left_out: str = ""
     """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty where they are not."""
@@ -568,7 +568,7 @@ class TrustDecided(Event):
     """Of what was shown. Empty, with `granted` false: nothing of the repository's is trusted any more."""
     granted: bool
     by: str
-    brings: tuple[Brought, ...] = ()
+    brings: tuple[RepositorySetting, ...] = ()
     kind: Literal["trust_decided"] = "trust_decided"
 
 

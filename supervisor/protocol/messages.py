@@ -37,7 +37,7 @@ class Init:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens of one reply, as the API counts them."""
 
     input_tokens: int = 0
@@ -59,7 +59,7 @@ class Assistant:
     content: Annotated[list[Block], Field(validation_alias=AliasPath("message", "content"))]
     uuid: str = ""
     parent_tool_use_id: str | None = None
-    usage: Annotated[Usage, Field(validation_alias=AliasPath("message", "usage"))] = Usage()
+    usage: Annotated[TokenUsage, Field(validation_alias=AliasPath("message", "usage"))] = TokenUsage()
     model: Annotated[str, Field(validation_alias=AliasPath("message", "model"))] = ""
 
     def texts(self) -> Iterator[str]:

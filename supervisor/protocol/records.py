@@ -47,7 +47,7 @@ class UnknownEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """One line of the journal, decoded."""
 
     n: int
@@ -99,7 +99,7 @@ def encode_header(first: int, previous: str) -> tuple[bytes, str]:
     return _close(b'{"first":%d,"format":%d,"p":"%b"' % (first, FORMAT, previous.encode()))
 
 
-def decode(line: bytes, expected_n: int | None = None, previous: str | None = None) -> Record:
+def decode(line: bytes, expected_n: int | None = None, previous: str | None = None) -> JournalRecord:
     """Check a line and read its record.
 
     Args:
@@ -111,7 +111,7 @@ def decode(line: bytes, expected_n: int | None = None, previous: str | None = No
         RecordError: Checksum, sequence number, chain, JSON or a field of the event is wrong; says which.
     """
     line = line.removesuffix(b"\n")
-    return Record(check(line, expected_n, previous), read_event(line))
+    return JournalRecord(check(line, expected_n, previous), read_event(line))
 
 
 def check(line: bytes, expected_n: int | None = None, previous: str | None = None) -> int:

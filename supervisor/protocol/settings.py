@@ -8,7 +8,7 @@ BroughtKind = Literal["hook", "server", "variable", "helper", "permission", "plu
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class RepositorySetting:
     """One thing that settings bring."""
 
     kind: BroughtKind

@@ -14,7 +14,7 @@ from supervisor.rehearsal.told import Request, all_that_the_model_was_told, what
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RehearsalOutcome:
     """What a rehearsal led to."""
 
     reviews: Mapping[str, Review]
@@ -33,7 +33,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """Something that is not as expected, or, where `fails` is false, only worth a word."""
 
     place: str
@@ -43,22 +43,22 @@ class Finding:
     fails: bool = True
 
 
-def check(scenario: Scenario, outcome: Outcome) -> list[Finding]:
+def check(scenario: Scenario, outcome: RehearsalOutcome) -> list[CheckFinding]:
     """Return what is not as expected, in the order of the scenario's file; nothing where all is."""
     if not scenario.expect.model_fields_set:
         says = "The scenario expects nothing, so nothing was checked."
-        return [Finding("expect", says, fails=False)]
+        return [CheckFinding("expect", says, fails=False)]
     return [finding for look in _LOOKS for finding in look(scenario, outcome)]
 
 
-def _decisions(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _decisions(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     calls = scenario.calls()
     for number, expected in enumerate(scenario.expect.decisions):
         for call_id, (step, call) in calls.items():
             if step == expected.step and expected.call in (None, call):
                 says = _decision(expected, call, outcome.reviews.get(call_id))
                 if says:
-                    yield Finding(f"expect.decisions[{number}]", says)
+                    yield CheckFinding(f"expect.decisions[{number}]", says)
 
 
 def _decision(expected: DecisionExpected, call: int, review: Review | None) -> str:
@@ -72,19 +72,19 @@ def _decision(expected: DecisionExpected, call: int, review: Review | None) -> s
     return f"{where}: expected {wanted}, but it was {got}: {review.reasoning}"
 
 
-def _told(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _told(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     for number, expected in enumerate(scenario.expect.told):
         place, when = f"expect.told[{number}]", _when(expected)
         text = _text_told(scenario, outcome, expected)
         if text is None:
-            yield Finding(place, f"The model was not asked again {when}, so it was told nothing.")
+            yield CheckFinding(place, f"The model was not asked again {when}, so it was told nothing.")
             continue
         for wanted in expected.contains:
             if wanted not in text:
-                yield Finding(place, f"The model was not told {wanted!r} {when}; it was told {_short(text)!r}.")
+                yield CheckFinding(place, f"The model was not told {wanted!r} {when}; it was told {_short(text)!r}.")
         for unwanted in expected.lacks:
             if unwanted in text:
-                yield Finding(place, f"The model was told {unwanted!r} {when}, which was not expected.")
+                yield CheckFinding(place, f"The model was told {unwanted!r} {when}, which was not expected.")
 
 
 def _when(expected: ToldExpected) -> str:
@@ -93,7 +93,7 @@ def _when(expected: ToldExpected) -> str:
     return f"after step {expected.after!r}" if expected.after else "in the run"
 
 
-def _text_told(scenario: Scenario, outcome: Outcome, expected: ToldExpected) -> str | None:
+def _text_told(scenario: Scenario, outcome: RehearsalOutcome, expected: ToldExpected) -> str | None:
     """What was told where the expectation looks; None where the model was not asked there."""
     places = {name: (script, number) for name, script, number, _ in scenario.named_steps()}
     if expected.at:
@@ -107,10 +107,10 @@ def _text_told(scenario: Scenario, outcome: Outcome, expected: ToldExpected) -> 
     return "\n".join(what_the_model_was_told(each) for each in requests) if requests else None
 
 
-def _files(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _files(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     for number, expected in enumerate(scenario.expect.files):
         for says in _file(expected, outcome.files.get(expected.path)):
-            yield Finding(f"expect.files[{number}]", f"{expected.path} {says}.")
+            yield CheckFinding(f"expect.files[{number}]", f"{expected.path} {says}.")
 
 
 def _file(expected: FileExpected, content: bytes | None) -> Iterator[str]:
@@ -128,21 +128,21 @@ def _file(expected: FileExpected, content: bytes | None) -> Iterator[str]:
     yield from (f"has {unwanted!r}, which was not expected" for unwanted in expected.lacks if unwanted in text)
 
 
-def _incidents(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _incidents(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     expected = scenario.expect.incidents
     happened = [(each.type, each.severity) for each in outcome.incidents]
     wanted = None if expected is None else [(each.type, each.severity) for each in expected]
     yield from _occurred("incident", "expect.incidents", wanted, happened)
 
 
-def _issues(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _issues(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     expected = scenario.expect.issues
     happened = [(each.type, each.severity) for each in outcome.issues if not each.closed]
     wanted = None if expected is None else [(each.type, each.severity) for each in expected]
     yield from _occurred("issue", "expect.issues", wanted, happened)
 
 
-def _interventions(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _interventions(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     expected, place = scenario.expect.interventions, "expect.interventions"
     happened = [(each.kind.value, each.issue.type) for each in outcome.interventions]
     wanted = None if expected is None else [(each.kind.value, each.issue) for each in expected]
@@ -150,10 +150,10 @@ def _interventions(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
     for number, each in enumerate(expected or ()):
         if each.told and not _was_told(each, outcome):
             says = f"The message of the {each.kind} is in no request to the model, so the model never received it."
-            yield Finding(f"{place}[{number}]", says)
+            yield CheckFinding(f"{place}[{number}]", says)
 
 
-def _was_told(expected: InterventionExpected, outcome: Outcome) -> bool:
+def _was_told(expected: InterventionExpected, outcome: RehearsalOutcome) -> bool:
     messages = [
         each.message
         for each in outcome.interventions
@@ -165,24 +165,24 @@ def _was_told(expected: InterventionExpected, outcome: Outcome) -> bool:
 
 def _occurred(
     what: str, place: str, expected: Sequence[tuple[str, str | None]] | None, happened: Sequence[tuple[str, str]]
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     """Each expected one happened, each at least as often as it is listed; where none is expected, none did."""
     if expected is None:
         return
     left = list(happened)
     seen = ", ".join(f"{kind} ({detail})" for kind, detail in happened) or "none"
     if not expected and happened:
-        yield Finding(place, f"No {what} was expected, but there were: {seen}.")
+        yield CheckFinding(place, f"No {what} was expected, but there were: {seen}.")
     for number, (kind, detail) in enumerate(expected):
         match = next((each for each in left if each[0] == kind and detail in (None, each[1])), None)
         if match is None:
             wanted = f"{kind} ({detail})" if detail else kind
-            yield Finding(f"{place}[{number}]", f"The {what} {wanted} was expected; there were: {seen}.")
+            yield CheckFinding(f"{place}[{number}]", f"The {what} {wanted} was expected; there were: {seen}.")
         else:
             left.remove(match)
 
 
-def _end(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
+def _end(scenario: Scenario, outcome: RehearsalOutcome) -> Iterator[CheckFinding]:
     expect: Expect = scenario.expect
     if expect.last_step is not None:
         places = {name: number for name, script, number, _ in scenario.named_steps() if script == 0}
@@ -191,11 +191,11 @@ def _end(scenario: Scenario, outcome: Outcome) -> Iterator[Finding]:
             name = next(
                 (name for name, number in places.items() if number == last), "none" if last < 0 else "past the end"
             )
-            yield Finding("expect.last_step", f"The last step should be {expect.last_step!r} and was {name!r}.")
+            yield CheckFinding("expect.last_step", f"The last step should be {expect.last_step!r} and was {name!r}.")
     if expect.state is not None and outcome.state is not expect.state:
-        yield Finding("expect.state", f"The agent should end as {expect.state} and is {outcome.state}.")
+        yield CheckFinding("expect.state", f"The agent should end as {expect.state} and is {outcome.state}.")
     if expect.exit is not None and outcome.exit_code != expect.exit:
-        yield Finding(
+        yield CheckFinding(
             "expect.exit", f"The CLI should exit with {expect.exit}, and its exit code is {outcome.exit_code}."
         )
 
@@ -205,7 +205,7 @@ def _short(text: str) -> str:
     return text if len(text) <= 300 else f"…{text[-300:]}"
 
 
-_LOOKS: tuple[Callable[[Scenario, Outcome], Iterator[Finding]], ...] = (
+_LOOKS: tuple[Callable[[Scenario, RehearsalOutcome], Iterator[CheckFinding]], ...] = (
     _decisions,
     _told,
     _files,

@@ -18,7 +18,7 @@ JSON_TYPE = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HttpRequest:
     """One HTTP request, whole."""
 
     method: str
@@ -36,7 +36,7 @@ class Connection:
         self._stream = stream
         self._http = h11.Connection(h11.SERVER)
 
-    async def serve(self, handle: Callable[[Asked, "Connection"], Awaitable[None]]) -> None:
+    async def serve(self, handle: Callable[[HttpRequest, "Connection"], Awaitable[None]]) -> None:
         """Hand each request to `handle`, until either side ends the connection."""
         try:
             while (asked := await self._ask()) is not None:
@@ -81,7 +81,7 @@ class Connection:
         if data:
             await self._stream.send(data)
 
-    async def _ask(self) -> Asked | None:
+    async def _ask(self) -> HttpRequest | None:
         head = await self._next()
         if not isinstance(head, h11.Request):
             return None
@@ -89,7 +89,7 @@ class Connection:
         while isinstance(piece := await self._next(), h11.Data):
             body += piece.data
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-        return Asked(head.method.decode(), head.target.decode(), headers, bytes(body))
+        return HttpRequest(head.method.decode(), head.target.decode(), headers, bytes(body))
 
     async def _next(self) -> object:
         """The next event of h11; its sentinels have no type of their own."""

@@ -22,9 +22,9 @@ import orjson
 from anyio.abc import ByteStream, SocketAttribute
 
 from supervisor.rehearsal import reply
-from supervisor.rehearsal.connection import Asked, Connection
+from supervisor.rehearsal.connection import Connection, HttpRequest
 from supervisor.rehearsal.play import play
-from supervisor.rehearsal.script import ApiError, Failure, Say, Script, Step, call_id, calls_in
+from supervisor.rehearsal.script import ApiError, Failure, ModelScript, Say, ScriptStep, call_id, calls_in
 from supervisor.rehearsal.told import Request, joined_text
 
 
@@ -33,7 +33,7 @@ class _Conversation:
     """Where one script is."""
 
     index: int
-    script: Script
+    script: ModelScript
     step: int = -1
     attempt: int = 0
     digest: bytes = b""
@@ -47,7 +47,7 @@ class _Conversation:
             self.step, self.attempt = self.step + 1, 0
         self.digest = digest
 
-    def answer(self) -> tuple[Step, Failure | None]:
+    def answer(self) -> tuple[ScriptStep, Failure | None]:
         """The step to play, and the failure to play in its place, if one is left."""
         steps = self.script.steps
         step = steps[self.step] if self.step < len(steps) else self.script.ending
@@ -71,8 +71,8 @@ class ScriptedModel:
             one that asks for neither comes after all that do.
     """
 
-    def __init__(self, scripts: Script | Iterable[Script]) -> None:
-        listed = [scripts] if isinstance(scripts, Script) else list(scripts)
+    def __init__(self, scripts: ModelScript | Iterable[ModelScript]) -> None:
+        listed = [scripts] if isinstance(scripts, ModelScript) else list(scripts)
         self._conversations = [_Conversation(index, script) for index, script in enumerate(listed)]
         self._requests: list[Request] = []
         self._changed = anyio.Event()
@@ -122,7 +122,7 @@ class ScriptedModel:
     async def _connected(self, stream: ByteStream) -> None:
         await Connection(stream).serve(self._handle)
 
-    async def _handle(self, asked: Asked, connection: Connection) -> None:
+    async def _handle(self, asked: HttpRequest, connection: Connection) -> None:
         path = asked.path.partition("?")[0]
         if path.endswith("/count_tokens"):
             await connection.answer(200, orjson.dumps({"input_tokens": len(asked.body) // 4}))
@@ -131,7 +131,7 @@ class ScriptedModel:
         else:
             await connection.answer(200, b"" if asked.method == "HEAD" else b"{}")
 
-    async def _messages(self, asked: Asked, connection: Connection) -> None:
+    async def _messages(self, asked: HttpRequest, connection: Connection) -> None:
         try:
             body = orjson.loads(asked.body)
         except orjson.JSONDecodeError as error:
@@ -141,7 +141,7 @@ class ScriptedModel:
         if not body.get("tools"):
             self._record(asked, body, None)
             text = conversation.script.side_text if conversation else "A rehearsal"
-            return await play(connection, body, Step((Say(text),)), "msg_side", iter(()), None)
+            return await play(connection, body, ScriptStep((Say(text),)), "msg_side", iter(()), None)
         if conversation is None:
             self._record(asked, body, None)
             return await connection.answer(400, reply.error_body(self._no_script()))
@@ -150,7 +150,7 @@ class ScriptedModel:
         step, failure = conversation.answer()
         return await play(connection, body, step, conversation.message_id(), conversation.tool_ids(), failure)
 
-    def _find(self, asked: Asked, body: Mapping[str, Any]) -> _Conversation | None:
+    def _find(self, asked: HttpRequest, body: Mapping[str, Any]) -> _Conversation | None:
         key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
         messages = body.get("messages") or [{}]
         first = joined_text(messages[0].get("content", ""))
@@ -166,7 +166,7 @@ class ScriptedModel:
             400, f"No script of the scenario plays this conversation. Its first message has none of: {known}."
         )
 
-    def _record(self, asked: Asked, body: Mapping[str, Any], conversation: _Conversation | None) -> None:
+    def _record(self, asked: HttpRequest, body: Mapping[str, Any], conversation: _Conversation | None) -> None:
         self._requests.append(
             Request(
                 number=len(self._requests),

@@ -8,7 +8,7 @@ import anyio
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
-from supervisor.rehearsal.check import Finding
+from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
 from supervisor.runtime.daemon.daemon import Daemon
@@ -30,7 +30,12 @@ class Person:
     """
 
     def __init__(
-        self, daemon: Daemon, agent: str, scenario: Scenario, model: ScriptedModel, note: Callable[[Finding], object]
+        self,
+        daemon: Daemon,
+        agent: str,
+        scenario: Scenario,
+        model: ScriptedModel,
+        note: Callable[[CheckFinding], object],
     ) -> None:
         self._daemon, self._agent, self._scenario, self._model, self._note = daemon, agent, scenario, model, note
 
@@ -42,7 +47,7 @@ class Person:
         try:
             await self._deed(what)()
         except ChaperonError as error:
-            self._note(Finding(f"interjections[{number}]", f"It was not done: {error}", fails=False))
+            self._note(CheckFinding(f"interjections[{number}]", f"It was not done: {error}", fails=False))
 
     def _deed(self, what: Interjection) -> Callable[[], Awaitable[object]]:
         wish, id_ = partial(self._daemon.wish, self._agent, by=NAME), f"at-{what.at}"

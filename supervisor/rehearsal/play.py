@@ -14,14 +14,14 @@ from supervisor.rehearsal.script import (
     ErrorEvent,
     Failure,
     Garbage,
-    Step,
+    ScriptStep,
 )
 
 
 async def play(
     connection: Connection,
     body: Mapping[str, Any],
-    step: Step,
+    step: ScriptStep,
     message_id: str,
     tool_ids: Iterator[str],
     failure: Failure | None,

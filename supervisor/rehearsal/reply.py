@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from supervisor.rehearsal.script import ApiError, Say, Step, Use
+from supervisor.rehearsal.script import ApiError, Say, ScriptStep, ToolUse
 
 DELTA_CHARACTERS = 32 * 1024
 """Longest text or partial JSON of one event. The API sends a few words at a time; larger pieces keep inputs of
@@ -35,7 +35,7 @@ def event(kind: str, **data: object) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (kind.encode(), orjson.dumps({"type": kind, **data}))
 
 
-def body(step: Step, message_id: str, model: str, tool_ids: Iterator[str]) -> bytes:
+def body(step: ScriptStep, message_id: str, model: str, tool_ids: Iterator[str]) -> bytes:
     """The whole answer at once, for a request that did not ask for a stream."""
     content = [_block(block, tool_ids) for block in step.blocks]
     message = _message(step, message_id, model)
@@ -43,7 +43,7 @@ def body(step: Step, message_id: str, model: str, tool_ids: Iterator[str]) -> by
     return orjson.dumps({**message, "content": content, "stop_reason": stop_reason(step), "usage": usage})
 
 
-def events(step: Step, message_id: str, model: str, tool_ids: Iterator[str]) -> Iterator[bytes]:
+def events(step: ScriptStep, message_id: str, model: str, tool_ids: Iterator[str]) -> Iterator[bytes]:
     """The answer as the API streams it."""
     yield event("message_start", message=_message(step, message_id, model))
     yield event("ping")
@@ -54,13 +54,13 @@ def events(step: Step, message_id: str, model: str, tool_ids: Iterator[str]) -> 
     yield event("message_stop")
 
 
-def stop_reason(step: Step) -> str:
+def stop_reason(step: ScriptStep) -> str:
     """Why the model stopped: what the step says, or what its blocks imply."""
-    calls = any(isinstance(block, Use) for block in step.blocks)
+    calls = any(isinstance(block, ToolUse) for block in step.blocks)
     return step.stop_reason or ("tool_use" if calls else "end_turn")
 
 
-def _block_events(index: int, block: Say | Use, tool_ids: Iterator[str]) -> Iterator[bytes]:
+def _block_events(index: int, block: Say | ToolUse, tool_ids: Iterator[str]) -> Iterator[bytes]:
     whole = _block(block, tool_ids)
     if isinstance(block, Say):
         start, kind, key, text = {**whole, "text": ""}, "text_delta", "text", block.text
@@ -74,13 +74,13 @@ def _block_events(index: int, block: Say | Use, tool_ids: Iterator[str]) -> Iter
     yield event("content_block_stop", index=index)
 
 
-def _block(block: Say | Use, tool_ids: Iterator[str]) -> Mapping[str, Any]:
+def _block(block: Say | ToolUse, tool_ids: Iterator[str]) -> Mapping[str, Any]:
     if isinstance(block, Say):
         return {"type": "text", "text": block.text}
     return {"type": "tool_use", "id": next(tool_ids), "name": block.tool, "input": block.input}
 
 
-def _message(step: Step, message_id: str, model: str) -> dict[str, Any]:
+def _message(step: ScriptStep, message_id: str, model: str) -> dict[str, Any]:
     usage = {
         "input_tokens": step.tokens.input,
         "output_tokens": 1,

@@ -21,10 +21,10 @@ from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scratch
-from supervisor.rehearsal.check import Finding, Outcome, check
+from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome, check
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.person import Person
-from supervisor.rehearsal.scenario import Places, Scenario, policy_of
+from supervisor.rehearsal.scenario import Scenario, ScenarioPaths, policy_of
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
 
@@ -48,7 +48,7 @@ class Seen:
     interventions: list[Intervention] = field(default_factory=list)
     state: AgentState = AgentState.STARTING
     exit_code: int | None = None
-    notes: list[Finding] = field(default_factory=list)
+    notes: list[CheckFinding] = field(default_factory=list)
     """What a person was to do and could not."""
 
     def take(self, event: object) -> None:
@@ -75,7 +75,7 @@ async def rehearse(
     *,
     cli: str | None = None,
     directory: str = "",
-) -> tuple[Outcome, list[Finding]]:
+) -> tuple[RehearsalOutcome, list[CheckFinding]]:
     """Play a scenario and compare.
 
     Args:
@@ -88,13 +88,13 @@ async def rehearse(
     Raises:
         ChaperonError: The policy is wrong, no CLI was found, or the run did not end in time.
     """
-    places = Places(*(str(base / name) for name in ("workspace", "home", "state")))
+    places = ScenarioPaths(*(str(base / name) for name in ("workspace", "home", "state")))
     placed = scenario.place(places)
     config = _policy(placed, places, cli, directory)
     await scratch.make(placed, places)
     async with ScriptedModel(placed.scripts()) as model, AsyncExitStack() as stack:
         environ = scratch.environment(Path(places.home), model.url, os.environ.get("PATH", os.defpath))
-        own = paths.Places(state=Path(places.state), runtime=stack.enter_context(scratch.socket_directory(base)))
+        own = paths.StatePaths(state=Path(places.state), runtime=stack.enter_context(scratch.socket_directory(base)))
         try:
             with anyio.fail_after(LONGEST_SECONDS):
                 seen = await _run(Setup(config, own, environ), placed, places, model, watch)
@@ -107,7 +107,7 @@ async def rehearse(
     return outcome, [*seen.notes, *check(placed, outcome)]
 
 
-def _policy(scenario: Scenario, places: Places, cli: str | None, directory: str) -> Config:
+def _policy(scenario: Scenario, places: ScenarioPaths, cli: str | None, directory: str) -> Config:
     try:
         config = policy_of(scenario, places, directory)
     except ValidationError as error:
@@ -117,7 +117,7 @@ def _policy(scenario: Scenario, places: Places, cli: str | None, directory: str)
 
 
 async def _run(
-    setup: Setup, scenario: Scenario, places: Places, model: ScriptedModel, watch: Callable[[bytes], object]
+    setup: Setup, scenario: Scenario, places: ScenarioPaths, model: ScriptedModel, watch: Callable[[bytes], object]
 ) -> Seen:
     seen = Seen()
     given = scenario.task
@@ -147,9 +147,9 @@ async def _run(
     return seen
 
 
-def _outcome(scenario: Scenario, places: Places, model: ScriptedModel, seen: Seen) -> Outcome:
+def _outcome(scenario: Scenario, places: ScenarioPaths, model: ScriptedModel, seen: Seen) -> RehearsalOutcome:
     files = {wanted.path: _content(Path(places.workspace) / wanted.path) for wanted in scenario.expect.files or ()}
-    return Outcome(
+    return RehearsalOutcome(
         reviews=seen.reviews,
         requests=tuple(model.requests),
         files=files,

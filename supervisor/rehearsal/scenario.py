@@ -21,7 +21,7 @@ from supervisor.rehearsal.expect import Expect, Texts, one_or_many
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ScenarioPaths:
     """What the placeholders stand for, absolute."""
 
     workspace: str
@@ -62,7 +62,7 @@ class File(Section):
     """Whether the repository's first commit has it; means nothing under `home`."""
 
 
-class Repository(Section):
+class ScratchRepository(Section):
     """The scratch repository."""
 
     files: Annotated[tuple[File, ...], Field(strict=False)] = ()
@@ -71,7 +71,7 @@ class Repository(Section):
     """Whether it has a bare `origin` beside it, to which its branch `main` was pushed."""
 
 
-class Use(Section):
+class ScenarioCall(Section):
     """A tool call."""
 
     tool: str
@@ -119,7 +119,7 @@ class Fail(Section):
         return (kinds[self.stream] if self.stream else error,) * self.times
 
 
-class Tokens(Section):
+class ScenarioTokens(Section):
     """What a step says it cost."""
 
     input: int = Field(default=100, ge=0)
@@ -132,14 +132,14 @@ class Tokens(Section):
     """Those that were read from the cache."""
 
 
-class Step(Section):
+class ScenarioStep(Section):
     """One answer of the model: text, tool calls, or both, and what goes wrong before it."""
 
     name: str = ""
     """What expectations call it; left out, its number from 1 does."""
     say: Texts = ()
     """What the model writes: a text, or several."""
-    use: Annotated[tuple[Use, ...], Field(strict=False), BeforeValidator(one_or_many)] = ()
+    use: Annotated[tuple[ScenarioCall, ...], Field(strict=False), BeforeValidator(one_or_many)] = ()
     """One call, or several that run in parallel."""
     fail: Annotated[
         tuple[Annotated[Fail, BeforeValidator(_short_fail)], ...], Field(strict=False), BeforeValidator(one_or_many)
@@ -149,23 +149,23 @@ class Step(Section):
     """Seconds before the answer begins."""
     wait_between: Pause = 0
     """Seconds before each further event of the stream."""
-    tokens: Tokens = Tokens()
+    tokens: ScenarioTokens = ScenarioTokens()
     """What it says that it cost."""
 
-    def played(self) -> scripts.Step:
+    def played(self) -> scripts.ScriptStep:
         """The same for the model."""
         says = (scripts.Say(text) for text in self.say)
-        uses = (scripts.Use(use.tool, use.input) for use in self.use)
-        return scripts.Step(
+        uses = (scripts.ToolUse(use.tool, use.input) for use in self.use)
+        return scripts.ScriptStep(
             blocks=(*says, *uses),
             failures=tuple(failure for fail in self.fail for failure in fail.failures()),
             first_byte_seconds=self.wait,
             chunk_seconds=self.wait_between,
-            tokens=scripts.Tokens(**self.tokens.model_dump()),
+            tokens=scripts.ScriptTokens(**self.tokens.model_dump()),
         )
 
 
-Steps = Annotated[tuple[Step, ...], Field(strict=False)]
+Steps = Annotated[tuple[ScenarioStep, ...], Field(strict=False)]
 
 
 class Subagent(Section):
@@ -195,7 +195,7 @@ def _checkpoint(value: Any) -> Any:
     return {"checkpoint": value} if isinstance(value, str) else value
 
 
-class GoBack(Section):
+class ScenarioRollback(Section):
     """A checkpoint to go back to. Written as its name, or in full."""
 
     checkpoint: str
@@ -237,7 +237,7 @@ class Interjection(Section):
     """Let something pass that the reviewer would block."""
     checkpoint: str | None = None
     """Make a checkpoint of this name."""
-    rollback: Annotated[GoBack | None, BeforeValidator(_checkpoint)] = None
+    rollback: Annotated[ScenarioRollback | None, BeforeValidator(_checkpoint)] = None
     """Go back to a checkpoint."""
 
     @model_validator(mode="after")
@@ -259,7 +259,7 @@ class Scenario(Section):
     """What it shows."""
     task: TaskGiven
     """What the agent is asked."""
-    repository: Repository = Repository()
+    repository: ScratchRepository = ScratchRepository()
     """The scratch repository in which it works."""
     home: Annotated[tuple[File, ...], Field(strict=False)] = ()
     """Files in the agent's HOME, outside the workspace."""
@@ -274,17 +274,17 @@ class Scenario(Section):
     expect: Expect = Expect()
     """What should have come of it."""
 
-    def conversations(self) -> Sequence[Sequence[Step]]:
+    def conversations(self) -> Sequence[Sequence[ScenarioStep]]:
         """The steps of each script: the agent's own first, then those of the subagents, in order."""
         return (self.steps, *(subagent.steps for subagent in self.subagents))
 
-    def scripts(self) -> tuple[scripts.Script, ...]:
+    def scripts(self) -> tuple[scripts.ModelScript, ...]:
         """What the model plays; the places are those of `conversations`."""
         when = ("", *(subagent.when for subagent in self.subagents))
         played = (tuple(step.played() for step in steps) for steps in self.conversations())
-        return tuple(scripts.Script(steps, text) for steps, text in zip(played, when, strict=True))
+        return tuple(scripts.ModelScript(steps, text) for steps, text in zip(played, when, strict=True))
 
-    def named_steps(self) -> Iterator[tuple[str, int, int, Step]]:
+    def named_steps(self) -> Iterator[tuple[str, int, int, ScenarioStep]]:
         """Each step with its name, its script's place, and its own place in the script."""
         for script, steps in enumerate(self.conversations()):
             for number, step in enumerate(steps):
@@ -301,7 +301,7 @@ class Scenario(Section):
                 seen[script] += 1
         return found
 
-    def place(self, places: Places) -> "Scenario":
+    def place(self, places: ScenarioPaths) -> "Scenario":
         """The same scenario with every placeholder filled in."""
         filled = _fill(
             self.model_dump(exclude_unset=True), {f"{{{name}}}": path for name, path in asdict(places).items()}
@@ -309,7 +309,7 @@ class Scenario(Section):
         return Scenario.model_validate(filled)
 
 
-def policy_of(scenario: Scenario, places: Places, directory: str = "") -> Config:
+def policy_of(scenario: Scenario, places: ScenarioPaths, directory: str = "") -> Config:
     """Return the configuration under which a scenario runs.
 
     Args:
@@ -379,7 +379,7 @@ def read(text: str, source: str = "scenario", directory: str = "") -> Scenario:
     return scenario
 
 
-_SOMEWHERE = Places("/workspace", "/home/agent", "/state")
+_SOMEWHERE = ScenarioPaths("/workspace", "/home/agent", "/state")
 """What placeholders stand for while a policy is checked that no run has places for yet."""
 
 
@@ -437,7 +437,7 @@ def _as_written(value: Any, path: Sequence[str | int]) -> Iterator[str | int]:
 
 def _dangling(scenario: Scenario) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Names that are used twice, and what speaks of a step or call that is not there."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, ScenarioStep] = {}
     for name, script, number, step in scenario.named_steps():
         if name in steps:
             above: tuple[str | int, ...] = ("subagents", script - 1) if script else ()

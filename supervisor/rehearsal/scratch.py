@@ -13,7 +13,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.git.git_command import run_git
 from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import LONGEST_SOCKET_PATH, SOCKET_NAME
-from supervisor.rehearsal.scenario import File, Places, Scenario
+from supervisor.rehearsal.scenario import File, Scenario, ScenarioPaths
 
 IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "commit.gpgsign": "false"}
 """The scratch repository's own settings, so that commits work whatever the machine has."""
@@ -58,7 +58,7 @@ def socket_directory(base: Path) -> Iterator[Path]:
         yield Path(short) / "run"
 
 
-async def make(scenario: Scenario, places: Places) -> None:
+async def make(scenario: Scenario, places: ScenarioPaths) -> None:
     """Make the repository and HOME that the scenario describes.
 
     Raises:

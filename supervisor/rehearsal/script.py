@@ -13,7 +13,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ToolUse:
     """The model calls a tool; several in one step are parallel calls."""
 
     tool: str
@@ -73,7 +73,7 @@ Failure = ApiError | ErrorEvent | BrokenStream | Garbage | EndlessStream
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class ScriptTokens:
     """What a step says it cost, as the API counts."""
 
     input: int = 100
@@ -83,31 +83,31 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One answer of the model."""
 
-    blocks: tuple[Say | Use, ...] = ()
+    blocks: tuple[Say | ToolUse, ...] = ()
     failures: tuple[Failure, ...] = ()
     """What the first requests for this step get instead, one each: after them a retry of the CLI gets the step."""
     first_byte_seconds: float = 0.0
     """Pause before the answer begins."""
     chunk_seconds: float = 0.0
     """Pause before each event of the stream after the first."""
-    tokens: Tokens = Tokens()
+    tokens: ScriptTokens = ScriptTokens()
     stop_reason: str = ""
     """Empty means `tool_use` where a tool is called, else `end_turn`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ModelScript:
     """One conversation: which requests it answers, and with what."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     when: str = ""
     """Text that the conversation's first message must contain, such as a task's prompt or that of a subagent."""
     api_key: str = ""
     """The key that requests must bring; empty means any."""
-    ending: Step = Step((Say("All done."),))
+    ending: ScriptStep = ScriptStep((Say("All done."),))
     """What is answered when the steps are used up."""
     side_text: str = "A rehearsal"
     """What calls beside the conversation (a title, a summary of no tools) are answered."""
@@ -118,6 +118,6 @@ def call_id(script: int, call: int) -> str:
     return f"toolu_{script}_{call + 1:04}" if script else f"toolu_{call + 1:04}"
 
 
-def calls_in(steps: Iterable[Step]) -> int:
+def calls_in(steps: Iterable[ScriptStep]) -> int:
     """How many tools these steps call."""
-    return sum(isinstance(block, Use) for step in steps for block in step.blocks)
+    return sum(isinstance(block, ToolUse) for step in steps for block in step.blocks)

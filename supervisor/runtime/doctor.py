@@ -47,7 +47,7 @@ ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """What one check found."""
 
     name: str
@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class DoctorContext:
     """What checks may look at."""
 
     environ: Mapping[str, str]
@@ -94,95 +94,97 @@ class SpokenForError(ChaperonError):
     """Somebody else listens where the daemon would."""
 
 
-Check = Callable[[Surroundings], Finding]
+Check = Callable[[DoctorContext], DoctorFinding]
 
 
-def python(_: Surroundings) -> Finding:
+def python(_: DoctorContext) -> DoctorFinding:
     """Whether this Python is new enough."""
     found = f"Python {platform.python_version()} at {sys.executable}"
     if sys.version_info[:2] >= OLDEST_PYTHON:
-        return Finding("python", True, found)
+        return DoctorFinding("python", True, found)
     least = ".".join(map(str, OLDEST_PYTHON))
-    return Finding("python", False, found, f"Install chaperon for Python {least} or newer.")
+    return DoctorFinding("python", False, found, f"Install chaperon for Python {least} or newer.")
 
 
-def package(_: Surroundings) -> Finding:
+def package(_: DoctorContext) -> DoctorFinding:
     """Whether the package `supervisor` is ours alone."""
     if trouble := foreign():
-        return Finding("package", False, trouble)
-    return Finding("package", True, "no other distribution owns the package 'supervisor'")
+        return DoctorFinding("package", False, trouble)
+    return DoctorFinding("package", True, "no other distribution owns the package 'supervisor'")
 
 
-def configuration(around: Surroundings) -> Finding:
+def configuration(around: DoctorContext) -> DoctorFinding:
     """Whether the configuration is valid, and all that it names is there."""
     loaded = around.loaded()
     found = ", ".join(loaded.sources) or "the defaults; no file was found"
     flaws = try_out(loaded, around.environ)
     if not flaws:
-        return Finding("configuration", True, found)
+        return DoctorFinding("configuration", True, found)
     ok = None if all(flaw.harmless for flaw in flaws) else False
-    return Finding("configuration", ok, "\n".join([found, *map(str, flaws)]))
+    return DoctorFinding("configuration", ok, "\n".join([found, *map(str, flaws)]))
 
 
-def claude(around: Surroundings) -> Finding:
+def claude(around: DoctorContext) -> DoctorFinding:
     """Whether there is a Claude CLI that can be used."""
     agent = around.config().agent
     cli = find_cli(agent.command, agent_environment(around.environ, agent.environment))
     found = f"{cli.version_text} at {cli.path} (from {cli.source})"
     if cli.version < MEASURED:
         measured = ".".join(map(str, MEASURED))
-        return Finding("claude", True, f"{found}; older than {measured}, which chaperon was measured with")
-    return Finding("claude", True, found)
+        return DoctorFinding("claude", True, f"{found}; older than {measured}, which chaperon was measured with")
+    return DoctorFinding("claude", True, found)
 
 
-def git(around: Surroundings) -> Finding:
+def git(around: DoctorContext) -> DoctorFinding:
     """Whether there is a git for workspaces and checkpoints."""
     path, answer = git_command.version(around.environ.get("PATH", os.defpath))
     found = re.search(r"(\d+)\.(\d+)\S*", answer)
     mend = f"Install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer."
     if path is None or found is None:
-        return Finding("git", False, f"{path} gave no version" if path else "no `git` on PATH", mend)
+        return DoctorFinding("git", False, f"{path} gave no version" if path else "no `git` on PATH", mend)
     ok = (int(found[1]), int(found[2])) >= OLDEST_GIT
-    return Finding("git", ok, f"{found[0]} at {path}", "" if ok else mend)
+    return DoctorFinding("git", ok, f"{found[0]} at {path}", "" if ok else mend)
 
 
-def containment(around: Surroundings) -> Finding:
+def containment(around: DoctorContext) -> DoctorFinding:
     """Whether agents can be frozen, ended and limited as a whole."""
     group = own_group(*(Path(around.proc, "self", name).read_text() for name in ("mountinfo", "cgroup")))
     mend = "Run chaperon as the systemd service it brings, or by `systemd-run --user --scope -p Delegate=yes`."
     if group is None:
-        return Finding("containment", None, "no cgroup v2 tree; agents are held by walking their processes")
+        return DoctorFinding("containment", None, "no cgroup v2 tree; agents are held by walking their processes")
     if not is_delegated(group):
         says = f"{group} is not delegated to a daemon started here; agents are held by walking their processes"
-        return Finding("containment", None, says, mend)
+        return DoctorFinding("containment", None, says, mend)
     controllers = (group / "cgroup.controllers").read_text().split()
     missing = [name for name in CONTROLLERS if name not in controllers]
     if missing:
         says = f"cgroup v2 at {group}; no {', '.join(missing)}, so limits are watched and not enforced"
-        return Finding("containment", None, says, mend)
-    return Finding("containment", True, f"cgroup v2 at {group}, with {', '.join(controllers)}")
+        return DoctorFinding("containment", None, says, mend)
+    return DoctorFinding("containment", True, f"cgroup v2 at {group}, with {', '.join(controllers)}")
 
 
-def state_directory(around: Surroundings) -> Finding:
+def state_directory(around: DoctorContext) -> DoctorFinding:
     """Whether state can be written, and to a disk with room."""
     where = places(around.environ, around.uid)
     check_place(where.state, around.uid, "XDG_STATE_HOME")
     existing = next(path for path in (where.state, *where.state.parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
-        return Finding(
+        return DoctorFinding(
             "state", False, f"{where.state} cannot be made: {existing} cannot be written", "Set XDG_STATE_HOME."
         )
     disk = os.statvfs(existing)
     free = disk.f_bavail * disk.f_frsize
     found = f"{where.state}, {free / 1024**3:.1f} GiB free"
     if free < LEAST_FREE_BYTES:
-        return Finding("state", False, found, "Make room: a full disk stops the journal, and with it every agent.")
+        return DoctorFinding(
+            "state", False, found, "Make room: a full disk stops the journal, and with it every agent."
+        )
     if disk.f_files and not disk.f_favail:
-        return Finding("state", False, f"{found}, but no inode", "Delete files: no new one can be made.")
-    return Finding("state", True, found)
+        return DoctorFinding("state", False, f"{found}, but no inode", "Delete files: no new one can be made.")
+    return DoctorFinding("state", True, found)
 
 
-def daemon(around: Surroundings) -> Finding:
+def daemon(around: DoctorContext) -> DoctorFinding:
     """Whether a daemon answers, and whether one could listen."""
     where = places(around.environ, around.uid)
     service = SYSTEM_RUNTIME / around.user / where.socket.name
@@ -192,20 +194,24 @@ def daemon(around: Surroundings) -> Finding:
     check_place(where.runtime, around.uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
     if where.socket.exists():
         says = f"none answers; {where.socket} was left by one that died"
-        return Finding(
+        return DoctorFinding(
             "daemon", None, says, "Start it with `chaperon serve`: it takes the socket over, and the agents with it."
         )
-    return Finding("daemon", None, f"none runs; it would listen at {where.socket}", "Start it with `chaperon serve`.")
+    return DoctorFinding(
+        "daemon", None, f"none runs; it would listen at {where.socket}", "Start it with `chaperon serve`."
+    )
 
 
-def _answering(path: Path) -> Finding:
+def _answering(path: Path) -> DoctorFinding:
     """Which version it is of that answers."""
     version = version_at(path)
     if version == __version__:
-        return Finding("daemon", True, f"one answers at {path}, of this version ({version})")
+        return DoctorFinding("daemon", True, f"one answers at {path}, of this version ({version})")
     theirs = f"version {version}" if version else "a version that does not say which it is"
     says = f"one answers at {path}, of {theirs}, and this is {__version__}"
-    return Finding("daemon", None, says, "Restart it, or end it and say `chaperon serve`: agents live on meanwhile.")
+    return DoctorFinding(
+        "daemon", None, says, "Restart it, or end it and say `chaperon serve`: agents live on meanwhile."
+    )
 
 
 def version_at(path: Path) -> str:
@@ -241,17 +247,17 @@ def answers(path: Path, trusted: frozenset[int]) -> bool:
     return True
 
 
-def watches(around: Surroundings) -> Finding:
+def watches(around: DoctorContext) -> DoctorFinding:
     """Whether the kernel lets us watch workspaces, large ones too."""
     if refused := try_watching():
-        return Finding("watches", None, refused)
+        return DoctorFinding("watches", None, refused)
     try:
         allowed = int((around.proc / "sys/fs/inotify/max_user_watches").read_text())
     except (OSError, ValueError):
-        return Finding("watches", None, "the kernel does not say how many files may be watched")
+        return DoctorFinding("watches", None, "the kernel does not say how many files may be watched")
     if allowed >= LEAST_WATCHES:
-        return Finding("watches", True, f"{allowed:,} directories may be watched")
-    return Finding(
+        return DoctorFinding("watches", True, f"{allowed:,} directories may be watched")
+    return DoctorFinding(
         "watches",
         None,
         f"only {allowed:,} directories may be watched; changes in large workspaces are then seen late",
@@ -259,20 +265,22 @@ def watches(around: Surroundings) -> Finding:
     )
 
 
-def systemd(around: Surroundings) -> Finding:
+def systemd(around: DoctorContext) -> DoctorFinding:
     """Whether a user service would start, and live on after the logout."""
     path = shutil.which("systemctl", path=around.environ.get("PATH", os.defpath))
     state = (ask(around, path, "--user", "is-system-running") or "").strip() if path else ""
     if state not in ("running", "degraded", "starting", "maintenance"):
         mend = "Run `chaperon serve` in a terminal, or as chaperon@USER.service of the system."
-        return Finding("systemd", None, "no user manager answers, so there can be no user service", mend)
+        return DoctorFinding("systemd", None, "no user manager answers, so there can be no user service", mend)
     if not (around.lingering / around.user).exists():
         mend = f"loginctl enable-linger {around.user}"
-        return Finding("systemd", None, "the user service would end with the last logout, and the agents with it", mend)
-    return Finding("systemd", True, f"the user manager is {state}, and stays after the logout")
+        return DoctorFinding(
+            "systemd", None, "the user service would end with the last logout, and the agents with it", mend
+        )
+    return DoctorFinding("systemd", True, f"the user manager is {state}, and stays after the logout")
 
 
-def ask(around: Surroundings, path: str, *arguments: str) -> str | None:
+def ask(around: DoctorContext, path: str, *arguments: str) -> str | None:
     """Run a program and return what it printed; None where it cannot be run or takes too long."""
     try:
         done = subprocess.run(
@@ -303,21 +311,21 @@ CHECKS: Mapping[str, Check] = {
 """All checks, in the order in which they are shown."""
 
 
-def examine(around: Surroundings, checks: Mapping[str, Check] = CHECKS) -> list[Finding]:
+def examine(around: DoctorContext, checks: Mapping[str, Check] = CHECKS) -> list[DoctorFinding]:
     """Run all checks; one that fails is a finding, and the others go on."""
     return [_found(name, check, around) for name, check in checks.items()]
 
 
-def _found(name: str, check: Check, around: Surroundings) -> Finding:
+def _found(name: str, check: Check, around: DoctorContext) -> DoctorFinding:
     try:
         return check(around)
     except ChaperonError as error:
-        return Finding(name, False, error.what.rstrip(), error.way_out)
+        return DoctorFinding(name, False, error.what.rstrip(), error.way_out)
     except OSError as error:
-        return Finding(name, False, f"cannot be looked at: {error}")
+        return DoctorFinding(name, False, f"cannot be looked at: {error}")
 
 
-def healthy(findings: Sequence[Finding]) -> bool:
+def healthy(findings: Sequence[DoctorFinding]) -> bool:
     """Whether chaperon works here."""
     return all(finding.ok is not False for finding in findings)
 
@@ -326,7 +334,7 @@ MARKS: Mapping[bool | None, str] = {True: "ok", None: "--", False: "NO"}
 """How a finding is marked in text: words, so that it reads the same without colour."""
 
 
-def as_json(findings: Sequence[Finding]) -> bytes:
+def as_json(findings: Sequence[DoctorFinding]) -> bytes:
     """One object: `ok`, and the findings as they are."""
     made = {"ok": healthy(findings), "findings": [asdict(finding) for finding in findings]}
     return orjson.dumps(made, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -19,7 +19,7 @@ from supervisor.config.environment import agent_environment
 from supervisor.config.load import Loaded
 from supervisor.config.model import Config
 from supervisor.runtime.assembly import plugins
-from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.review_settings import review_settings
 from supervisor.runtime.assembly.settings import controller_settings, detector_settings
 from supervisor.runtime.exporters import make_exporters
@@ -27,7 +27,7 @@ from supervisor.runtime.incidents.notifications import INSTALL_APPRISE, JOURNAL_
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class PreflightProblem:
     """Something that is wrong."""
 
     says: str
@@ -44,7 +44,7 @@ class Flaw:
         return f"{self.says} {self.mend}".rstrip()
 
 
-def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[Flaw]:
+def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[PreflightProblem]:
     """Try all of the configuration out, and return what is wrong, the gravest first. Blocks: it looks at files, and runs plugins.
 
     Args:
@@ -57,7 +57,7 @@ def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[Flaw]:
     return sorted(found, key=lambda flaw: (not flaw.fatal, flaw.harmless))
 
 
-def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[Flaw]:
+def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[PreflightProblem]:
     """Return what keeps the daemon from no start, and will not work or should be known. Blocks; arguments as for `try_out`."""
     config = loaded.config
     named = (*_programs(config), *_launcher(config, environ), *_channels(config))
@@ -67,20 +67,20 @@ def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[Flaw]
 # ── what is made of the configuration ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _settings(config: Config) -> Iterator[Flaw]:
+def _settings(config: Config) -> Iterator[PreflightProblem]:
     """What the reviewer, the detectors and the controller would refuse."""
     for make in (review_settings, detector_settings, controller_settings):
         yield from _refused(make, config)
 
 
-def _plugins(config: Config) -> Iterator[Flaw]:
+def _plugins(config: Config) -> Iterator[PreflightProblem]:
     """Each plugin that cannot be loaded, or does not make what it should."""
     for kind in plugins.KINDS:
         for name in config.plugins.wanted(kind.name):
             yield from _refused(_made, kind, name)
 
 
-def _made(kind: plugins.Kind[Any], name: str) -> object:
+def _made(kind: plugins.PluginKind[Any], name: str) -> object:
     (plugin,) = plugins.load(kind, [name])
     return plugin.make(Task("", "", "/"))
 
@@ -88,30 +88,30 @@ def _made(kind: plugins.Kind[Any], name: str) -> object:
 def _strategy(config: Config) -> object:
     """The strategy that the configuration names, which a plugin may have to bring."""
     nothing = Task("", "", "/")
-    return strategy_of(controller_settings(config).strategy, Brought(config).strategy(nothing))
+    return strategy_of(controller_settings(config).strategy, PluginInterventions(config).strategy(nothing))
 
 
-def _refused(make: Callable[..., object], *given: object) -> Iterator[Flaw]:
+def _refused(make: Callable[..., object], *given: object) -> Iterator[PreflightProblem]:
     try:
         make(*given)
     except ChaperonError as error:
-        yield Flaw(error.what.replace("; nothing was started", ""), error.way_out, fatal=True)
+        yield PreflightProblem(error.what.replace("; nothing was started", ""), error.way_out, fatal=True)
 
 
 # ── what it names ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _programs(config: Config) -> Iterator[Flaw]:
+def _programs(config: Config) -> Iterator[PreflightProblem]:
     """Hooks and set-up programs that cannot be run."""
     named = {f"hooks.{key}": path for key, path in config.hooks.programs().items()}
     if config.workspaces.set_up:
         named["workspaces.set_up"] = config.workspaces.set_up
     for key, path in named.items():
         if why := _not_a_program(path):
-            yield Flaw(f"{key}: {path} {why}, so it will not run.", "Mend the path, or the file.")
+            yield PreflightProblem(f"{key}: {path} {why}, so it will not run.", "Mend the path, or the file.")
     for key in config.hooks.never_run():
         says = f"hooks.{key} never runs: chaperon merges no branches and knows of no discoveries."
-        yield Flaw(says, "Run it where you merge.", harmless=True)
+        yield PreflightProblem(says, "Run it where you merge.", harmless=True)
 
 
 def _not_a_program(path: str) -> str:
@@ -122,31 +122,35 @@ def _not_a_program(path: str) -> str:
     return "" if os.access(path, os.X_OK) else f"is not executable (chmod +x {path})"
 
 
-def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[Flaw]:
+def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightProblem]:
     """A launcher that is not there: no agent would start."""
     for command in config.agent.launcher[:1]:
         path = agent_environment(environ, config.agent.environment).get("PATH", os.defpath)
         if shutil.which(command, path=path) is None:
-            yield Flaw(
+            yield PreflightProblem(
                 f"agent.launcher: there is no program {command!r}, so no agent can be started.",
                 "Install it, or name its whole path.",
             )
 
 
-def _channels(config: Config) -> Iterator[Flaw]:
+def _channels(config: Config) -> Iterator[PreflightProblem]:
     """Channels that cannot send, and names of channels that nobody set up."""
     channels = config.notify.channels
     by_apprise = [channel for channel in channels if not channel.url.startswith("journal:")]
     if by_apprise and find_spec("apprise") is None:
         names = ", ".join(channel.name for channel in by_apprise)
-        yield Flaw(f"notify.channels: apprise is not installed, so nothing can be sent by: {names}.", INSTALL_APPRISE)
+        yield PreflightProblem(
+            f"notify.channels: apprise is not installed, so nothing can be sent by: {names}.", INSTALL_APPRISE
+        )
     for channel in by_apprise if find_spec("apprise") is not None else ():
         try:
             ByApprise(channel.url).check()
         except SendError as error:
-            yield Flaw(f"notify.channels: {channel.name}: {error.what}", "Mend its url; apprise lists the forms.")
+            yield PreflightProblem(
+                f"notify.channels: {channel.name}: {error.what}", "Mend its url; apprise lists the forms."
+            )
     if len(by_apprise) < len(channels) and not JOURNAL_SOCKET.exists():
-        yield Flaw(
+        yield PreflightProblem(
             f"notify.channels: no journal of systemd listens at {JOURNAL_SOCKET}.", "Name another kind of channel."
         )
     stop = config.interventions.emergency_stop
@@ -154,14 +158,16 @@ def _channels(config: Config) -> Iterator[Flaw]:
     unknown = [name for name in stop.notification_channels if name not in known]
     if unknown and (channels or "notification_channels" in stop.model_fields_set):
         says = f"interventions.kinds.emergency_stop.notification_channels: no channel is named {', '.join(unknown)}"
-        yield Flaw(f"{says}; there are: {', '.join(sorted(known)) or 'none'}.", "They are passed over.", harmless=True)
+        yield PreflightProblem(
+            f"{says}; there are: {', '.join(sorted(known)) or 'none'}.", "They are passed over.", harmless=True
+        )
 
 
-def _passed_by(config: Config) -> Iterator[Flaw]:
+def _passed_by(config: Config) -> Iterator[PreflightProblem]:
     """Rules that forbid a program by how the text begins, which says little about what runs."""
     for index, rule in enumerate(config.rules):
         if rule.match.startswith("^") and rule.tool in ("Bash", "*") and rule.decision != "allow":
-            yield Flaw(
+            yield PreflightProblem(
                 f"rules[{index}] ({rule.name}) looks at how the text of a command begins: `env X=1 …` and `bash -c` pass it by.",
                 "A rule of reviewer.rules means the program, however it is started.",
                 harmless=True,
@@ -171,14 +177,14 @@ def _passed_by(config: Config) -> Iterator[Flaw]:
 # ── who can read it ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_by_others(loaded: Loaded) -> Iterator[Flaw]:
+def _read_by_others(loaded: Loaded) -> Iterator[PreflightProblem]:
     """Files that hold secrets and that others can read."""
     for source, secrets in loaded.secrets.items():
         path = Path(source)
         who = _readers(path)
         if who:
             says = f"{path} holds {', '.join(secrets)}, and {who} can read it."
-            yield Flaw(says, f"chmod 600 {path}")
+            yield PreflightProblem(says, f"chmod 600 {path}")
 
 
 def _readers(path: Path) -> str:

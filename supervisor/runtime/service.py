@@ -23,15 +23,15 @@ from checkpoints.workspace.capture import CaptureSettings
 from interventions.approval import ApprovalSettings
 from interventions.choice.controller import Controller
 from interventions.choice.strategies import strategy_of
-from interventions.effectiveness import Record
-from monitors.contract.actions import Context, Reviewer
+from interventions.effectiveness import EffectRecord
+from monitors.contract.actions import ReviewContext, Reviewer
 from monitors.contract.tasks import Task
 from monitors.contract.wording import size
 from supervisor import __version__
 from supervisor.config.model import Config
-from supervisor.config.paths import Places, prepare
+from supervisor.config.paths import StatePaths, prepare
 from supervisor.core.board import Board, MakeSession
-from supervisor.core.decisions.decide import Surroundings
+from supervisor.core.decisions.decide import AgentSurroundings
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
@@ -39,7 +39,7 @@ from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.assembly.detectors import MakeDetectors
-from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, own_rule_names
 from supervisor.runtime.assembly.settings import (
     channels,
@@ -52,21 +52,21 @@ from supervisor.runtime.assembly.settings import (
     worktree_rules,
 )
 from supervisor.runtime.assembly.workspace_facts import Lookups
-from supervisor.runtime.checkpointing.keeper import Keeper
+from supervisor.runtime.checkpointing.keeper import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.hooks import Hooks
+from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.exporters.delivery import Exporting, Positions
-from supervisor.runtime.incidents.delivered import Told
+from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import IncidentLog, latest
 from supervisor.runtime.journal.disk import REAL_DISK, Disk
-from supervisor.runtime.journal.journal import Journal, JournalState, Recovery
+from supervisor.runtime.journal.journal import Journal, JournalRecovery, JournalState
 from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from supervisor.runtime.api.turnstile import Turnstile
-    from supervisor.runtime.reading.reader import Reader
+    from supervisor.runtime.reading.reader import ReadingService
 
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
@@ -111,7 +111,7 @@ class Setup:
     """What a daemon is started with."""
 
     config: Config
-    places: Places
+    places: StatePaths
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     """The daemon's environment, from which agents get theirs."""
     listening: socket.socket | None = None
@@ -142,7 +142,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
-        record, lessons = Record(), Lessons(detector_settings(setup.config).learning)
+        record, lessons = EffectRecord(), Lessons(detector_settings(setup.config).learning)
         reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
         board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record, lessons)
         opened = await anyio.to_thread.run_sync(_open, setup, board)
@@ -155,7 +155,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
-        keeper = Keeper(setup.places.checkpoints, captured, setup.clock)
+        keeper = CheckpointManager(setup.places.checkpoints, captured, setup.clock)
         stack.push_async_callback(keeper.close)
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
@@ -214,7 +214,7 @@ async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
 @dataclass(frozen=True, slots=True)
 class _Opened:
     journal: Journal
-    recovery: Recovery
+    recovery: JournalRecovery
     feed: IncidentFeed
     missed: list[events.IncidentOpened | events.FaultSeen]
     """Incidents of the journal that the log may lack."""
@@ -260,7 +260,7 @@ def _make_daemon(
     board: Board,
     opened: _Opened,
     launcher: ProcessLauncher,
-    keeper: Keeper,
+    keeper: CheckpointManager,
     kept_out: Mapping[str, str],
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
@@ -281,7 +281,7 @@ def _make_daemon(
         defaults,
         Metrics(board.record),
         channels(config),
-        Hooks(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
+        HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
     )
 
 
@@ -302,13 +302,13 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
     return launcher
 
 
-def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSession:
+def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord) -> MakeSession:
     """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks."""
     config = setup.config
     about = replace(session_settings(config, setup.places, setup.environ), own_rules=own_rule_names(config))
     interventions = controller_settings(config)
     make_detectors = MakeDetectors.of(config)
-    brought = Brought(config)
+    brought = PluginInterventions(config)
     strategy_of(interventions.strategy, brought.strategy(Task("", "", "/")))  # one that is not there is refused now
 
     def make(submitted: events.TaskSubmitted) -> Session:
@@ -317,7 +317,7 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: Record) -> MakeSess
         controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval
         settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        around = Surroundings(
+        around = AgentSurroundings(
             facts=Lookups(submitted.workspace),
             recoveries=brought.recoveries,
             zones=setup.clock.offset,
@@ -372,7 +372,7 @@ def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
     except OSError as error:
         log.warning("the incident log could not be read (%s); what was not told before stays untold", error)
         incidents = []
-    daemon.notifications.catch_up(Told(setup.places.state, setup.disk), incidents, daemon.journal.last)
+    daemon.notifications.catch_up(DeliveryMarks(setup.places.state, setup.disk), incidents, daemon.journal.last)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -406,14 +406,14 @@ async def _serve(
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
-def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
+def _make_reader(daemon: Daemon, setup: Setup) -> "ReadingService":
     """Say what is read by whom. The process is started when somebody asks for something."""
-    from supervisor.runtime.reading.jobs import Places as ToRead
-    from supervisor.runtime.reading.reader import Reader
+    from supervisor.runtime.reading.jobs import ReadPaths as ToRead
+    from supervisor.runtime.reading.reader import ReadingService
     from supervisor.runtime.reading.reviews import pickled
 
     about = session_settings(setup.config, setup.places, setup.environ)
-    nobody = Context(home=about.home, protected=about.protected)
+    nobody = ReviewContext(home=about.home, protected=about.protected)
     places = ToRead(
         setup.places.journal,
         setup.places.incident_log,
@@ -422,10 +422,10 @@ def _make_reader(daemon: Daemon, setup: Setup) -> "Reader":
         log.level,
         most_connections(allowed()),
     )
-    return Reader(places, daemon.journal)
+    return ReadingService(places, daemon.journal)
 
 
-def _make_api(daemon: Daemon, reader: "Reader", turnstile: "Turnstile", setup: Setup) -> "FastAPI":
+def _make_api(daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", setup: Setup) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
     from supervisor.runtime.api.metrics import metrics_routes
@@ -460,7 +460,7 @@ async def _watch_journal(daemon: Daemon) -> None:
             await daemon.journal.room()  # raises why nothing is written any more, which ends the daemon
 
 
-async def _take_snapshots(daemon: Daemon, places: Places) -> None:
+async def _take_snapshots(daemon: Daemon, places: StatePaths) -> None:
     """Take a snapshot now and then."""
     while True:
         due = daemon.journal.last + SNAPSHOT_EVERY
@@ -468,7 +468,7 @@ async def _take_snapshots(daemon: Daemon, places: Places) -> None:
         await take_snapshot(daemon, places)
 
 
-async def take_snapshot(daemon: Daemon, places: Places) -> None:
+async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()

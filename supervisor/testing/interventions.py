@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from interventions.contract import MAX_MESSAGE, Answer, Case, Past, Plan, Situation, Strategy, Tried, Unfit
-from interventions.decisions import Outcome
-from interventions.effectiveness import Record
+from interventions.decisions import InterventionOutcome
+from interventions.effectiveness import EffectRecord
 from interventions.ladders import LADDERS
 from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
@@ -101,7 +101,7 @@ def check_position(
 ) -> None:
     """Check one position, on the whole ladder and on each that is left when kinds are barred."""
     for left in (ladder, ladder[:1], ladder[-1:]):
-        past = Past(seen, 0.5, 1_000.0, tried, Record())
+        past = Past(seen, 0.5, 1_000.0, tried, EffectRecord())
         position = strategy.position(left, past)
         assert position == strategy.position(left, past), "the same past gave another position"
         assert 0 <= position.index <= len(left) + len(tried)
@@ -112,7 +112,7 @@ def histories() -> Iterator[tuple[Tried, ...]]:
     """Pasts: none, and one or three of each kind with each outcome."""
     yield ()
     for kind in InterventionKind:
-        for outcome in (*Outcome, None):
+        for outcome in (*InterventionOutcome, None):
             one = Tried(kind, 900.0, True, outcome, 1)
             yield (one,)
             yield (one, one, replace(one, mono=990.0, sightings=3))

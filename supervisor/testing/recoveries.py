@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryAnswer, RecoveryPlan
 from interventions.recovery.crash_context import LastAttempt
 from supervisor.testing.samples import step
 
@@ -36,10 +36,10 @@ def check_recovery(answer: RecoveryAnswer) -> None:
         assert plan.follow is Follow.PERSON or plan.prompt.strip(), "it says nothing to the agent that goes on"
 
 
-def ends() -> Iterator[Ended]:
+def ends() -> Iterator[AgentEnd]:
     """Yield ends: before and after the agent began, the first and a later one, with all that a CLI may say."""
     for said in SAID:
         for began in (True, False):
             for times in (1, 9):
                 last = LastAttempt(times, "signal 9", history=(step(failed=True),) * 5)
-                yield Ended(said=said, began=began, crashes=times, waits=times, prompt="Mend the parser", last=last)
+                yield AgentEnd(said=said, began=began, crashes=times, waits=times, prompt="Mend the parser", last=last)

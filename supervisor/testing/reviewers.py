@@ -8,7 +8,7 @@ tool, input or context, however odd, makes it raise. A risk calculator: the same
 import copy
 from collections.abc import Sequence
 
-from monitors.contract.actions import Action, Context, Reviewer, Step
+from monitors.contract.actions import Action, PastCall, ReviewContext, Reviewer
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision
 from monitors.review.catalogue import failures
@@ -23,10 +23,10 @@ ACTIONS = [
     Action("Write", {"file_path": "/w/a", "content": "x"}, "/w", "/w"), Action("Write", {"file_path": 7}), Action("Read", {"file_path": "/etc/shadow"}), Action("mcp__a__b", {"x": [1, {"y": "z"}]}), Action("", {}), Action("Nobody", {"command": "rm"}),
 ]  # fmt: skip
 CONTEXTS = [
-    Context(),
-    Context(
+    ReviewContext(),
+    ReviewContext(
         Task("t", "mend the login form", "/w"),
-        (Step("Bash", "make", failed=True, decision=Decision.ALLOW),) * 5,
+        (PastCall("Bash", "make", failed=True, decision=Decision.ALLOW),) * 5,
         home="/home/u",
         captured=True,
         active_issues=("scope_creep",),
@@ -47,7 +47,7 @@ def check_reviewer(reviewer: Reviewer) -> None:
             check_review(reviewer, action, context)
 
 
-def check_review(reviewer: Reviewer, action: Action, context: Context) -> None:
+def check_review(reviewer: Reviewer, action: Action, context: ReviewContext) -> None:
     """Check what one action gives."""
     before = copy.deepcopy(dict(action.input))
     found = reviewer.review(action, context)

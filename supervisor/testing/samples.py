@@ -3,7 +3,7 @@
 from typing import Any
 
 from interventions.contract import GoodMoment
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
@@ -37,6 +37,6 @@ class Moments:
         return self.found
 
 
-def step(tool: str = "Bash", summary: str = "make", *, failed: bool = False) -> Step:
+def step(tool: str = "Bash", summary: str = "make", *, failed: bool = False) -> PastCall:
     """Return a step that was allowed."""
-    return Step(tool, summary, failed, Decision.ALLOW)
+    return PastCall(tool, summary, failed, Decision.ALLOW)

@@ -21,10 +21,10 @@ from supervisor.protocol.control import user_message
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.run import rehearse
-from supervisor.rehearsal.scenario import Places, Scenario
+from supervisor.rehearsal.scenario import Scenario, ScenarioPaths
 from supervisor.runtime.daemon.runner import Runner
 from supervisor.runtime.processes.launcher import WIRE
-from supervisor.runtime.processes.shim_client import Shim
+from supervisor.runtime.processes.shim_client import ShimClient
 from tests.bench.figures import Figure, middle, percentile
 from tests.support import real_claude_path
 
@@ -57,7 +57,7 @@ def between(model: ScriptedModel) -> list[float]:
 
 async def bare(latency: float, base: Path) -> list[float]:
     """The CLI by itself, with the tool allowed."""
-    places = Places(*(str(base / name) for name in ("workspace", "home", "state")))
+    places = ScenarioPaths(*(str(base / name) for name in ("workspace", "home", "state")))
     await scratch.make(scenario(latency), places)
     async with ScriptedModel(scenario(latency).scripts()) as model:
         environ = scratch.environment(Path(places.home), model.url, "/usr/local/bin:/usr/bin:/bin")
@@ -75,7 +75,7 @@ async def supervised(latency: float, base: Path, models: list[ScriptedModel]) ->
 @contextmanager
 def watched(own: list[float], models: list[ScriptedModel]) -> Iterator[None]:
     """Note the daemon's own part of each review, and each model that is made."""
-    read, send, enter = Runner.read, Shim.send_line, ScriptedModel.__aenter__
+    read, send, enter = Runner.read, ShimClient.send_line, ScriptedModel.__aenter__
     began: dict[bytes, float] = {}
 
     async def timed_read(self: Runner, data: bytes) -> None:
@@ -84,7 +84,7 @@ def watched(own: list[float], models: list[ScriptedModel]) -> Iterator[None]:
                 began[orjson.loads(line)["request_id"].encode()] = time.perf_counter()
         await read(self, data)
 
-    def timed_send(self: Shim, key: str, line: bytes) -> None:
+    def timed_send(self: ShimClient, key: str, line: bytes) -> None:
         send(self, key, line)
         asked = began.pop(key.removeprefix("answer:").encode(), None)
         if asked is not None:
@@ -94,11 +94,11 @@ def watched(own: list[float], models: list[ScriptedModel]) -> Iterator[None]:
         models.append(self)
         return await enter(self)
 
-    Runner.read, Shim.send_line, ScriptedModel.__aenter__ = timed_read, timed_send, noted_enter  # type: ignore[method-assign,assignment]
+    Runner.read, ShimClient.send_line, ScriptedModel.__aenter__ = timed_read, timed_send, noted_enter  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        Runner.read, Shim.send_line, ScriptedModel.__aenter__ = read, send, enter  # type: ignore[method-assign]
+        Runner.read, ShimClient.send_line, ScriptedModel.__aenter__ = read, send, enter  # type: ignore[method-assign]
 
 
 async def run(rounds: int, latency: float, own: list[float]) -> tuple[list[float], list[float]]:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import anyio
 
-from supervisor.config.model import Agent, Checkpoints, Config
-from supervisor.config.paths import Places
+from supervisor.config.model import Agent, CheckpointsSection, Config
+from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.runtime.daemon.submission import Submission
@@ -46,10 +46,10 @@ def make(base: Path, files: int) -> None:
 
 async def run(base: Path, enabled: bool, calls: int, pause: float) -> tuple[dict[str, list[float]], list[float]]:
     """Milliseconds of each call by kind, and of each capture."""
-    places = Places(state=base / f"state-{enabled}-{pause}", runtime=base / f"run-{enabled}-{pause}")
+    places = StatePaths(state=base / f"state-{enabled}-{pause}", runtime=base / f"run-{enabled}-{pause}")
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
     (base / "home/asked.json").unlink(missing_ok=True)
-    config = Config(agent=Agent(command=str(base / "claude")), checkpoints=Checkpoints(enabled=enabled))
+    config = Config(agent=Agent(command=str(base / "claude")), checkpoints=CheckpointsSection(enabled=enabled))
     captures = []
     async with run_daemon(Setup(config, places, environ)) as daemon:
         prompt = json.dumps({"calls": calls, "pause": pause})

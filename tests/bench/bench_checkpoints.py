@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from checkpoints.model import Checkpoint, Facts, Reason
+from checkpoints.model import CaptureContext, Checkpoint, Reason
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
@@ -35,7 +35,7 @@ FILES_PER_FOLDER = 25
 FILE_BYTES = 1_600
 """About the median of source files; content is text of random words, so it compresses as source does."""
 
-FACTS = Facts(Reason.TURN, at=1_700_000_000.0, agent="bench")
+FACTS = CaptureContext(Reason.TURN, at=1_700_000_000.0, agent="bench")
 _WORDS = [f"word{number}" for number in range(500)]
 
 

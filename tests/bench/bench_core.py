@@ -11,14 +11,14 @@ from typing import Any
 import orjson
 
 from interventions.choice.controller import Controller
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.tasks import Task
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.commands import Capture, Record, SendLine
+from supervisor.protocol.commands import Capture, SendLine, WriteEvent
 from supervisor.protocol.lines import Line, LineSplitter
 from supervisor.protocol.messages import decode
 from supervisor.runtime.assembly.detectors import MakeDetectors
@@ -37,7 +37,7 @@ ROUNDS = 12
 CONFIG = Config()
 DETECTORS = MakeDetectors.of(CONFIG)
 REVIEWER = make_reviewer(review_settings(CONFIG))
-ABOUT = session_settings(CONFIG, Places(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
+ABOUT = session_settings(CONFIG, StatePaths(state=Path("/state"), runtime=Path("/run")), {"HOME": "/home/ada"})
 TASK = Task("t-1", PROMPT, CWD, keep_open=True)
 STAMP: dict[str, Any] = {"agent": "a1", "at": 1.0, "mono": 1.0}
 
@@ -81,7 +81,7 @@ class Play:
     def _see(self, event: events.AnyEvent) -> None:
         self._seq += 1
         for command in self._session.see(self._seq, event):
-            if isinstance(command, Record):
+            if isinstance(command, WriteEvent):
                 self._seq += 1
             elif isinstance(command, SendLine):
                 self._see(events.InputAccepted(**STAMP, key=command.key))
@@ -151,7 +151,7 @@ def review_micros() -> float:
 
     def work() -> int:
         for command in COMMANDS:
-            REVIEWER.review(Action("Bash", {"command": command}, CWD, CWD), Context(TASK, home="/home/ada"))
+            REVIEWER.review(Action("Bash", {"command": command}, CWD, CWD), ReviewContext(TASK, home="/home/ada"))
         return len(COMMANDS)
 
     return 1e6 / best_rate(work)

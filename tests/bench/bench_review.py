@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.reviewer import StepReviewer
 from tests.bench.figures import Figure, percentile
@@ -39,7 +39,7 @@ def main() -> list[Figure]:
 
 
 def _times(reviewer: StepReviewer, command: str, rounds: int) -> list[float]:
-    action, context = Action("Bash", {"command": command}), Context()
+    action, context = Action("Bash", {"command": command}), ReviewContext()
     reviewer.review(action, context)
     times = []
     for _ in range(rounds):

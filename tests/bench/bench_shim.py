@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 
 from supervisor.runtime.processes import cgroups
-from supervisor.runtime.processes.shim_client import Ended, Frozen, Output, Shim, ShimEvent, ShimSpec
+from supervisor.runtime.processes.shim_client import CliOutput, Frozen, ShimClient, ShimEvent, ShimSpec, TreeKilled
 from tests.bench.figures import Figure
 
 ROUND_TRIPS = 2_000
@@ -25,7 +25,7 @@ def resident_kib(pid: int) -> int:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
 
 
-async def until(shim: Shim, kind: type[ShimEvent]) -> ShimEvent:
+async def until(shim: ShimClient, kind: type[ShimEvent]) -> ShimEvent:
     """The next event of a kind."""
     async for event in shim.events():
         if isinstance(event, kind):
@@ -33,26 +33,26 @@ async def until(shim: Shim, kind: type[ShimEvent]) -> ShimEvent:
     raise AssertionError(f"the agent ended without {kind.__name__}")
 
 
-async def end(shim: Shim) -> Ended:
+async def end(shim: ShimClient) -> TreeKilled:
     """End the agent and wait until its shim has gone."""
     shim.end_tree()
-    ended = await until(shim, Ended)
+    ended = await until(shim, TreeKilled)
     async for _ in shim.events():
         pass
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, TreeKilled)
     return ended
 
 
 async def echo(directory: Path) -> list[Figure]:
     """Memory, start, and the way of a line to the CLI and back."""
     started = time.perf_counter()
-    shim = await Shim.launch(ShimSpec("bench", directory, ["cat"], Path("/"), ENVIRONMENT))
+    shim = await ShimClient.launch(ShimSpec("bench", directory, ["cat"], Path("/"), ENVIRONMENT))
     print(f"launch to hello          {(time.perf_counter() - started) * 1e3:8.1f} ms")
     micros = []
     for number in range(ROUND_TRIPS):
         sent = time.perf_counter()
         shim.send_line(f"k{number}", b"x" * 200 + b"\n")
-        await until(shim, Output)
+        await until(shim, CliOutput)
         micros.append((time.perf_counter() - sent) * 1e6)
     print(f"echo round trip          {statistics.median(micros):8.0f} µs median, {sorted(micros)[-20]:.0f} µs p99")
     resident = resident_kib(shim.pid) / 1024
@@ -68,9 +68,11 @@ async def flood(directory: Path) -> None:
     size = 200_000_000
     script = f"import os\nfor _ in range({size // 1_000_000}): os.write(1, b'x' * 1_000_000)"
     started, got = time.perf_counter(), 0
-    shim = await Shim.launch(ShimSpec("bench", directory, [sys.executable, "-I", "-S", "-c", script], Path("/"), {}))
+    shim = await ShimClient.launch(
+        ShimSpec("bench", directory, [sys.executable, "-I", "-S", "-c", script], Path("/"), {})
+    )
     async for event in shim.events():
-        got += len(event.data) if isinstance(event, Output) else 0
+        got += len(event.data) if isinstance(event, CliOutput) else 0
     print(f"output through the shim  {got / 1e6 / (time.perf_counter() - started):8.0f} MB/s")
 
 
@@ -82,8 +84,10 @@ async def tree(root: Path, groups: cgroups.Containment | None) -> list[Figure]:
         group = groups.make(name) if groups else None
         script = f"for i in $(seq {TREE_SIZE - 1}); do setsid sleep 300 & done; echo up; read x"
         directory = root / f"{'group' if groups else 'walk'}-{number}"
-        shim = await Shim.launch(ShimSpec(name, directory, ["sh", "-c", script], Path("/"), ENVIRONMENT, cgroup=group))
-        await until(shim, Output)
+        shim = await ShimClient.launch(
+            ShimSpec(name, directory, ["sh", "-c", script], Path("/"), ENVIRONMENT, cgroup=group)
+        )
+        await until(shim, CliOutput)
         began = time.perf_counter()
         shim.freeze()
         await until(shim, Frozen)

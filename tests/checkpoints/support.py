@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from checkpoints.model import Facts, Reason
+from checkpoints.model import CaptureContext, Reason
 
-MOMENT = Facts(Reason.TURN, at=1_700_000_000.0, agent="a3")
+MOMENT = CaptureContext(Reason.TURN, at=1_700_000_000.0, agent="a3")
 
 
 def git(folder: Path, *words: str) -> str:

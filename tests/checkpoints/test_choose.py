@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoints.choose import Choice, SafeCriteria, choose, why_unsafe
-from checkpoints.model import Checkpoint, Facts, Health, Reason
+from checkpoints.model import CaptureContext, Checkpoint, Reason, RunHealth
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 
@@ -16,7 +16,7 @@ ISSUE = Issue("repetitive_errors", Severity.HIGH, 0.9, 0.5, began=100, sentence=
 def checkpoint(
     number: int, seq: int, rate: float | None = 1.0, quiet: float | None = 600.0, reason: Reason = Reason.TURN
 ) -> Checkpoint:
-    facts = Facts(reason, at=float(number), seq=seq, health=Health(rate, quiet))
+    facts = CaptureContext(reason, at=float(number), seq=seq, health=RunHealth(rate, quiet))
     return Checkpoint(f"c{number}", number, "/w", "", "", facts)
 
 

@@ -15,14 +15,23 @@ from checkpoints.git.objects import (
     EXECUTABLE,
     FILE,
     FOLDER,
-    Entry,
-    Kind,
+    ObjectKind,
+    TreeEntry,
     encode_tree,
     object_id,
     parse_tree,
 )
 from checkpoints.git.pack import NothingWritten, PackWriter, put_pack
-from checkpoints.model import Checkpoint, Context, Health, Nested, Position, Repository, Skipped, Why
+from checkpoints.model import (
+    Checkpoint,
+    ConversationContext,
+    ConversationPosition,
+    Nested,
+    RepositoryState,
+    RunHealth,
+    Skipped,
+    Why,
+)
 from checkpoints.paths import bytes_of, is_within, self_and_above, text_of
 from checkpoints.store.records import from_data, from_message, message_of, to_data
 from checkpoints.workspace import repository
@@ -55,7 +64,7 @@ def test_a_path_lies_in_folders_and_not_in_names_that_begin_alike() -> None:
 @settings(deadline=None)
 @given(st.dictionaries(NAMES, st.sampled_from([FILE, EXECUTABLE, FOLDER]), max_size=8))
 def test_a_tree_comes_back_from_its_bytes(names: dict[bytes, int]) -> None:
-    tree = {name: Entry(mode, object_id(Kind.BLOB, name)) for name, mode in names.items()}
+    tree = {name: TreeEntry(mode, object_id(ObjectKind.BLOB, name)) for name, mode in names.items()}
     assert parse_tree(encode_tree(tree)) == tree
 
 
@@ -70,7 +79,7 @@ def test_ids_and_order_of_a_tree_are_those_of_git(workspace: Path) -> None:
     oid = git(workspace, "write-tree").strip()
     raw = subprocess.run(["git", "-C", str(workspace), "cat-file", "tree", oid], check=True, capture_output=True).stdout
     assert encode_tree(parse_tree(raw)) == raw
-    assert object_id(Kind.TREE, raw).hex() == oid
+    assert object_id(ObjectKind.TREE, raw).hex() == oid
 
 
 @settings(deadline=None)
@@ -81,7 +90,7 @@ def test_a_sealed_pack_is_one_that_git_accepts_with_the_index_that_git_makes(
     folder = tmp_path_factory.mktemp("pack")
     writer = PackWriter(folder, "w")
     for content in objects:
-        writer.add(Kind.BLOB, content)
+        writer.add(ObjectKind.BLOB, content)
     if not objects:
         assert writer.seal() == b""
         return
@@ -96,7 +105,7 @@ def test_a_sealed_pack_is_one_that_git_accepts_with_the_index_that_git_makes(
 def test_a_large_pack_goes_to_the_disk_as_it_comes_and_is_one_that_git_accepts(tmp_path: Path) -> None:
     writer = PackWriter(tmp_path, "w")
     for number in range(40):
-        writer.add(Kind.BLOB, b"".join(b"%d %d " % (number, word * word) for word in range(20_000)))
+        writer.add(ObjectKind.BLOB, b"".join(b"%d %d " % (number, word * word) for word in range(20_000)))
     assert writer.is_large
     writer.finish()
     (pack,) = tmp_path.glob("*.pack")
@@ -106,7 +115,7 @@ def test_a_large_pack_goes_to_the_disk_as_it_comes_and_is_one_that_git_accepts(t
 def test_an_abandoned_pack_leaves_no_trace(tmp_path: Path) -> None:
     writer = PackWriter(tmp_path, "w")
     for number in range(40):
-        writer.add(Kind.BLOB, b"".join(b"%d %d " % (number, word * word) for word in range(20_000)))
+        writer.add(ObjectKind.BLOB, b"".join(b"%d %d " % (number, word * word) for word in range(20_000)))
     writer.abandon()
     assert list(tmp_path.glob("*pack*")) == []
 
@@ -115,12 +124,12 @@ class InMemory(NothingWritten):
     """Trees kept in a dictionary."""
 
     def __init__(self) -> None:
-        self.kept: dict[bytes, dict[bytes, Entry]] = {EMPTY_TREE: {}}
+        self.kept: dict[bytes, dict[bytes, TreeEntry]] = {EMPTY_TREE: {}}
 
-    def tree(self, oid: bytes) -> dict[bytes, Entry]:
+    def tree(self, oid: bytes) -> dict[bytes, TreeEntry]:
         return self.kept[oid]
 
-    def remember_tree(self, oid: bytes, entries: dict[bytes, Entry]) -> None:
+    def remember_tree(self, oid: bytes, entries: dict[bytes, TreeEntry]) -> None:
         self.kept[oid] = entries
 
 
@@ -131,7 +140,7 @@ FILES = st.dictionaries(PATHS, st.sampled_from([b"1", b"2"]), max_size=6).filter
 
 
 def built(memory: InMemory, files: dict[bytes, bytes]) -> bytes:
-    edits = {path: Entry(FILE, object_id(Kind.BLOB, content)) for path, content in files.items()}
+    edits = {path: TreeEntry(FILE, object_id(ObjectKind.BLOB, content)) for path, content in files.items()}
     return trees.apply(memory, memory, EMPTY_TREE, edits)
 
 
@@ -152,15 +161,15 @@ def test_applying_the_differences_leads_from_one_tree_to_the_other(
 def test_a_checkpoint_comes_back_from_json_and_from_its_commit() -> None:
     facts = replace(
         MOMENT,
-        position=Position("s-1", "m-2"),
-        context=Context(("goal\nwith a line",), ("keep",), Limits(max_cost_usd=1.5)),
+        position=ConversationPosition("s-1", "m-2"),
+        context=ConversationContext(("goal\nwith a line",), ("keep",), Limits(max_cost_usd=1.5)),
         task_states={"t-1": "done"},
         agent_states={"a3": "running"},
-        health=Health(0.9, 61.5),
+        health=RunHealth(0.9, 61.5),
         note="before the\nrefactor",
     )
     checkpoint = Checkpoint(
-        "c1", 7, "/w", "ab" * 20, "cd" * 20, facts, Repository("ef" * 20, "refs/heads/main", "merge"),
+        "c1", 7, "/w", "ab" * 20, "cd" * 20, facts, RepositoryState("ef" * 20, "refs/heads/main", "merge"),
         (Skipped("big", Why.TOO_LARGE, 12),), (Nested("inner", ""),), ("live",),
     )  # fmt: skip
     assert from_data(orjson.loads(orjson.dumps(to_data(checkpoint)))) == checkpoint
@@ -187,8 +196,8 @@ def test_what_is_no_checkpoint_is_refused() -> None:
 
 def test_head_is_read_from_loose_and_packed_refs_and_from_a_worktree(workspace: Path, tmp_path: Path) -> None:
     head = git(workspace, "rev-parse", "HEAD").strip()
-    assert repository.look(repository.find(workspace)) == Repository(head, "refs/heads/main", "")
+    assert repository.look(repository.find(workspace)) == RepositoryState(head, "refs/heads/main", "")
     git(workspace, "pack-refs", "--all")
     assert repository.look(repository.find(workspace)).head == head
     git(workspace, "worktree", "add", "-q", str(tmp_path / "side"))
-    assert repository.look(repository.find(tmp_path / "side")) == Repository(head, "refs/heads/side", "")
+    assert repository.look(repository.find(tmp_path / "side")) == RepositoryState(head, "refs/heads/side", "")

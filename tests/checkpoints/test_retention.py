@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoints.model import Checkpoint, Facts, Reason
+from checkpoints.model import CaptureContext, Checkpoint, Reason
 from checkpoints.retention import RetentionPolicy, to_drop
 
 DAY = 86_400.0
@@ -13,7 +13,7 @@ NOW = 1_000 * DAY
 
 
 def checkpoint(number: int, age_days: float = 0.0, reason: Reason = Reason.TURN, workspace: str = "/w") -> Checkpoint:
-    return Checkpoint(f"c{number}", number, workspace, "", "", Facts(reason, at=NOW - age_days * DAY))
+    return Checkpoint(f"c{number}", number, workspace, "", "", CaptureContext(reason, at=NOW - age_days * DAY))
 
 
 def names(numbers: Iterable[int]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
-from checkpoints.worktrees import Workspaces, WorkspaceState
+from checkpoints.worktrees import ProjectWorktrees, WorkspaceState
 from monitors.contract.errors import NotFoundError, UsageError
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -18,17 +18,17 @@ Capturing = Callable[..., Capturer]
 
 
 @pytest.fixture
-def workspaces(workspace: Path, tmp_path: Path) -> Workspaces:
-    return Workspaces(workspace, tmp_path / "agents")
+def workspaces(workspace: Path, tmp_path: Path) -> ProjectWorktrees:
+    return ProjectWorktrees(workspace, tmp_path / "agents")
 
 
-def test_a_base_that_is_not_there_is_named_once(workspaces: Workspaces) -> None:
+def test_a_base_that_is_not_there_is_named_once(workspaces: ProjectWorktrees) -> None:
     with pytest.raises(UsageError) as refused:
         workspaces.create("a3", "nowhere")
     assert str(refused.value).count("nowhere") == 1
 
 
-def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: Workspaces, workspace: Path) -> None:
+def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: ProjectWorktrees, workspace: Path) -> None:
     made = workspaces.create("a3")
     assert git(Path(made.path), "branch", "--show-current").strip() == "chaperon/a3"
     assert made.base == git(workspace, "rev-parse", "HEAD").strip()
@@ -36,7 +36,7 @@ def test_a_workspace_is_a_worktree_on_a_branch_of_its_own(workspaces: Workspaces
     assert git(Path(made.path), "status", "--porcelain") == ""
 
 
-def test_it_starts_from_a_chosen_base(workspaces: Workspaces, workspace: Path) -> None:
+def test_it_starts_from_a_chosen_base(workspaces: ProjectWorktrees, workspace: Path) -> None:
     old = git(workspace, "rev-parse", "HEAD").strip()
     (workspace / "README").write_text("newer")
     git(workspace, "commit", "-qam", "newer")
@@ -45,7 +45,7 @@ def test_it_starts_from_a_chosen_base(workspaces: Workspaces, workspace: Path) -
     assert (Path(made.path) / "README").read_text() == "read me\n"
 
 
-def test_a_base_or_name_that_cannot_be_leaves_nothing(workspaces: Workspaces, workspace: Path) -> None:
+def test_a_base_or_name_that_cannot_be_leaves_nothing(workspaces: ProjectWorktrees, workspace: Path) -> None:
     for name, base in (("a3", "nowhere"), ("../a3", "HEAD"), ("", "HEAD")):
         with pytest.raises(UsageError):
             workspaces.create(name, base)
@@ -59,22 +59,22 @@ def test_a_base_or_name_that_cannot_be_leaves_nothing(workspaces: Workspaces, wo
 def test_a_project_without_commits_or_repository_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     with pytest.raises(UsageError, match="git init"):
-        Workspaces(tmp_path / "plain", tmp_path / "agents")
+        ProjectWorktrees(tmp_path / "plain", tmp_path / "agents")
     git(tmp_path, "init", "-q", "unborn")
     with pytest.raises(UsageError, match="first commit"):
-        Workspaces(tmp_path / "unborn", tmp_path / "agents").create("a3")
+        ProjectWorktrees(tmp_path / "unborn", tmp_path / "agents").create("a3")
 
 
-def test_they_are_found_again_by_another_process(workspaces: Workspaces, workspace: Path) -> None:
+def test_they_are_found_again_by_another_process(workspaces: ProjectWorktrees, workspace: Path) -> None:
     made = workspaces.create("a3")
-    again = Workspaces(workspace, workspaces.folder)
+    again = ProjectWorktrees(workspace, workspaces.folder)
     assert again.all() == (made,)
     assert again.find("a3") == made
     with pytest.raises(NotFoundError):
         again.find("a4")
 
 
-def test_making_one_runs_no_hook_and_no_filter(workspaces: Workspaces, workspace: Path, tmp_path: Path) -> None:
+def test_making_one_runs_no_hook_and_no_filter(workspaces: ProjectWorktrees, workspace: Path, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     hook = workspace / ".git/hooks/post-checkout"
     hook.parent.mkdir(exist_ok=True)
@@ -88,7 +88,7 @@ def test_making_one_runs_no_hook_and_no_filter(workspaces: Workspaces, workspace
     assert not ran.exists()
 
 
-def test_one_with_nothing_to_lose_is_removed_with_its_branch(workspaces: Workspaces, workspace: Path) -> None:
+def test_one_with_nothing_to_lose_is_removed_with_its_branch(workspaces: ProjectWorktrees, workspace: Path) -> None:
     made = workspaces.create("a3")
     workspaces.remove("a3")
     assert not Path(made.path).exists()
@@ -97,7 +97,7 @@ def test_one_with_nothing_to_lose_is_removed_with_its_branch(workspaces: Workspa
     assert len(git(workspace, "worktree", "list").splitlines()) == 1
 
 
-def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Workspaces, workspace: Path) -> None:
+def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: ProjectWorktrees, workspace: Path) -> None:
     made = workspaces.create("a3")
     (Path(made.path) / "new").write_text("new")
     git(Path(made.path), "add", "-A")
@@ -107,7 +107,7 @@ def test_commits_stay_on_their_branch_when_the_workspace_goes(workspaces: Worksp
     assert workspaces.create("a3").branch == "chaperon/a3-2"
 
 
-def test_what_is_on_no_branch_is_not_removed(workspaces: Workspaces) -> None:
+def test_what_is_on_no_branch_is_not_removed(workspaces: ProjectWorktrees) -> None:
     folder = Path(workspaces.create("a3").path)
     (folder / "new").write_text("new")
     with pytest.raises(CheckpointError, match="1 path is not committed"):
@@ -122,7 +122,7 @@ def test_what_is_on_no_branch_is_not_removed(workspaces: Workspaces) -> None:
     assert not folder.exists()
 
 
-def test_a_preserved_one_is_kept(workspaces: Workspaces) -> None:
+def test_a_preserved_one_is_kept(workspaces: ProjectWorktrees) -> None:
     workspaces.create("a3")
     assert workspaces.preserve("a3", "the tests failed").state is WorkspaceState.PRESERVED
     with pytest.raises(CheckpointError, match="preserved: the tests failed"):
@@ -131,7 +131,7 @@ def test_a_preserved_one_is_kept(workspaces: Workspaces) -> None:
 
 
 def test_one_that_was_moved_with_git_stays_where_it_is_now(
-    workspaces: Workspaces, workspace: Path, tmp_path: Path
+    workspaces: ProjectWorktrees, workspace: Path, tmp_path: Path
 ) -> None:
     made = workspaces.create("a3")
     git(workspace, "worktree", "move", made.path, str(tmp_path / "elsewhere"))
@@ -140,18 +140,18 @@ def test_one_that_was_moved_with_git_stays_where_it_is_now(
     assert workspaces.all() == ()
 
 
-def test_a_removal_that_was_interrupted_is_finished_by_the_next(workspaces: Workspaces, workspace: Path) -> None:
+def test_a_removal_that_was_interrupted_is_finished_by_the_next(workspaces: ProjectWorktrees, workspace: Path) -> None:
     made = workspaces.create("a3")
     for place in sorted(Path(made.path).rglob("*"), reverse=True):
         place.rmdir() if place.is_dir() else place.unlink()
     Path(made.path).rmdir()
-    again = Workspaces(workspace, workspaces.folder)
+    again = ProjectWorktrees(workspace, workspaces.folder)
     again.remove("a3")
     assert again.all() == ()
     assert len(git(workspace, "worktree", "list").splitlines()) == 1
 
 
-def test_a_record_that_is_damaged_is_told(workspaces: Workspaces) -> None:
+def test_a_record_that_is_damaged_is_told(workspaces: ProjectWorktrees) -> None:
     workspaces.create("a3")
     (workspaces.folder / "a3.json").write_text(json.dumps({"name": "a3"}))
     with pytest.raises(CheckpointError, match="does not describe a workspace"):
@@ -159,7 +159,7 @@ def test_a_record_that_is_damaged_is_told(workspaces: Workspaces) -> None:
 
 
 def test_a_checkpoint_is_written_into_a_workspace_of_its_own(
-    workspaces: Workspaces, workspace: Path, store: Store, capturer: Capturer, capturing: Capturing
+    workspaces: ProjectWorktrees, workspace: Path, store: Store, capturer: Capturer, capturing: Capturing
 ) -> None:
     (workspace / "new").write_text("uncommitted")
     (workspace / "README").unlink()

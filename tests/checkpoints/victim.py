@@ -29,7 +29,7 @@ from checkpoints.store.store import Store
 from checkpoints.store.wal import SIZES
 from checkpoints.workspace import rename_noreplace
 from checkpoints.workspace.capture import Capturer
-from checkpoints.worktrees import Workspaces
+from checkpoints.worktrees import ProjectWorktrees
 from tests.checkpoints.support import MOMENT, git, shape
 
 
@@ -255,7 +255,7 @@ def write_out(store: Store, tree: bytes, folder: Path) -> None:
 
 
 def make_and_remove(project: Path, folder: Path, step: Killer) -> None:
-    workspaces = Workspaces(project, folder, step=step)
+    workspaces = ProjectWorktrees(project, folder, step=step)
     workspaces.create("a1")
     workspaces.remove("a1")
 
@@ -270,7 +270,7 @@ def kill_workspaces(folder: Path) -> None:
         git(project, "add", "-A")
         git(project, "commit", "-qm", "first")
         killed = killed_at(number, make_and_remove, project, kept)
-        again = Workspaces(project, kept)
+        again = ProjectWorktrees(project, kept)
         found = [str(one.state) for one in again.all()]
         for one in again.all():
             again.remove(one.name)

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.core.bypass import RETURNS
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -23,9 +23,9 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "home/workspace"
 
 
-async def played(workspace: Path, *calls: Use, answers: tuple[Mapping[str, Any], ...] = ()) -> list[Frame]:
+async def played(workspace: Path, *calls: ToolUse, answers: tuple[Mapping[str, Any], ...] = ()) -> list[Frame]:
     """Have the calls made, one after another, with these answers to each question; return what the CLI printed."""
-    script = Script(tuple(Step((call,)) for call in calls))
+    script = ModelScript(tuple(ScriptStep((call,)) for call in calls))
     async with (
         ScriptedModel(script) as model,
         running_cli(workspace.parent, workspace, model.url, hook=lambda _: None if answers else {}) as cli,
@@ -55,7 +55,7 @@ def decision(frames: list[Frame]) -> str:
 
 
 async def test_a_call_that_was_refused_comes_back_by_no_hook_and_is_said_to_be_rejected(workspace: Path) -> None:
-    frames = await played(workspace, Use("Bash", {"command": "echo hi"}), answers=(DENY,))
+    frames = await played(workspace, ToolUse("Bash", {"command": "echo hi"}), answers=(DENY,))
     assert not [frame for frame in frames if hook_of(frame) in RETURNS]
     assert decision(frames) == "reject"
 
@@ -64,7 +64,7 @@ async def test_a_call_that_was_refused_comes_back_by_no_hook_and_is_said_to_be_r
 async def test_a_call_that_somebody_else_let_run_first_comes_back_by_a_hook_and_is_said_to_be_accepted(
     workspace: Path, command: str, hook: str
 ) -> None:
-    frames = await played(workspace, Use("Bash", {"command": command}), answers=(ALLOW, DENY))
+    frames = await played(workspace, ToolUse("Bash", {"command": command}), answers=(ALLOW, DENY))
     assert [hook_of(frame) for frame in frames if hook_of(frame) in RETURNS] == [hook]
     assert decision(frames) == "accept"
 
@@ -73,15 +73,15 @@ async def test_a_call_comes_back_with_the_very_input_that_was_asked_about(worksp
     """Relative paths and numbers as text included: so any difference was made by somebody."""
     (workspace / "one.txt").write_text("one\ntwo\n")
     calls = (
-        Use("Bash", {"command": " ls ", "timeout": 5000, "description": "look"}),
-        Use("Read", {"file_path": "one.txt"}),
-        Use("Read", {"file_path": str(workspace / "one.txt"), "offset": "1", "limit": 1}),
-        Use(
+        ToolUse("Bash", {"command": " ls ", "timeout": 5000, "description": "look"}),
+        ToolUse("Read", {"file_path": "one.txt"}),
+        ToolUse("Read", {"file_path": str(workspace / "one.txt"), "offset": "1", "limit": 1}),
+        ToolUse(
             "Edit", {"file_path": "~/workspace/one.txt", "old_string": "one", "new_string": "1", "replace_all": "true"}
         ),
-        Use("Write", {"file_path": "./two.txt", "content": "a\r\nb  \n"}),
-        Use("Bash", {"command": "true", "run_in_background": True}),
-        Use("Agent", {"description": "d", "prompt": "go", "subagent_type": "Explore"}),
+        ToolUse("Write", {"file_path": "./two.txt", "content": "a\r\nb  \n"}),
+        ToolUse("Bash", {"command": "true", "run_in_background": True}),
+        ToolUse("Agent", {"description": "d", "prompt": "go", "subagent_type": "Explore"}),
     )
     frames = await played(workspace, *calls)
     asked: dict[str, Any] = {}

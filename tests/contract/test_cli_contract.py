@@ -18,14 +18,14 @@ from monitors.review import tools
 from supervisor.protocol import control
 from supervisor.protocol.prices import Spent, price_of
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
+from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from supervisor.rehearsal.told import tool_results, what_the_model_was_told
 from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
 from tests.support import processes_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
-MARK = Use("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
+MARK = ToolUse("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
 """A call that leaves a file when it runs."""
 
 SESSION = "5f0c2b1e-7a59-4a55-9b3e-0123456789ab"
@@ -46,16 +46,16 @@ def run(tmp_path: Path, workspace: Path) -> Run:
 
     @asynccontextmanager
     async def start(
-        *blocks: Use | Say | Step,
-        scripts: tuple[Script, ...] = (),
+        *blocks: ToolUse | Say | ScriptStep,
+        scripts: tuple[ModelScript, ...] = (),
         hooks: tuple[str, ...] = ("PreToolUse",),
         timeout: float | None = 30,
         prompt: str = "do the thing",
         **more: Any,
     ) -> AsyncIterator[tuple[Cli, ScriptedModel]]:
-        steps = tuple(block if isinstance(block, Step) else Step((block,)) for block in blocks)
+        steps = tuple(block if isinstance(block, ScriptStep) else ScriptStep((block,)) for block in blocks)
         async with (
-            ScriptedModel([*scripts, Script(steps)]) as model,
+            ScriptedModel([*scripts, ModelScript(steps)]) as model,
             running_cli(tmp_path / "home", workspace, model.url, **more) as cli,
         ):
             await cli.initialize(*hooks, timeout=timeout)
@@ -187,7 +187,7 @@ async def test_a_call_of_default_mode_runs_with_the_input_that_the_second_gate_g
 async def test_a_failed_call_is_told_by_its_own_event(run: Run) -> None:
     hooks = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
     hook = on("PostToolUseFailure", additionalContext="try-another-way")
-    async with run(Use("Bash", {"command": "echo oh-no >&2; exit 3"}), hooks=hooks, hook=hook) as (cli, model):
+    async with run(ToolUse("Bash", {"command": "echo oh-no >&2; exit 3"}), hooks=hooks, hook=hook) as (cli, model):
         await cli.result()
     asked = [frame["request"] for frame in cli.out if frame["type"] == "control_request"]
     assert [event_of(request) for request in asked] == ["PreToolUse", "PostToolUseFailure"]
@@ -216,14 +216,14 @@ async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Ru
     assert (workspace / "ran.txt").exists()
 
 
-SLOW_COUNT = Script((Step((Say("seven-files"),), first_byte_seconds=4),), when="count-the-files")
+SLOW_COUNT = ModelScript((ScriptStep((Say("seven-files"),), first_byte_seconds=4),), when="count-the-files")
 """A subagent that ends after the turn that started it, on a busy machine too."""
 
-TASK = Use("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
+TASK = ToolUse("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
 
 
 async def test_every_hook_event_that_is_registered_is_known_to_the_cli(run: Run) -> None:
-    scripts = (Script((Step((Say("counted"),)),), when="count-the-files"),)
+    scripts = (ModelScript((ScriptStep((Say("counted"),)),), when="count-the-files"),)
     async with run(MARK, TASK, scripts=scripts, hooks=control.HOOK_EVENTS) as (cli, _):
         await cli.wait_for(lambda frame: event_of(frame.get("request", {})) == "SubagentStop")
         await cli.result()
@@ -246,7 +246,7 @@ async def test_a_subagent_runs_in_the_background_and_its_end_starts_a_turn_by_it
 async def test_a_command_in_the_background_is_listed_while_it_runs_and_its_end_starts_a_turn_by_itself(
     run: Run,
 ) -> None:
-    command = Use("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
+    command = ToolUse("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
     async with run(command, Say("launched"), Say("told")) as (cli, _):
         first, second = await cli.result(), await cli.result(2)
     lists = [frame["tasks"] for frame in cli.out if frame.get("subtype") == "background_tasks_changed"]
@@ -257,7 +257,7 @@ async def test_a_command_in_the_background_is_listed_while_it_runs_and_its_end_s
 async def test_what_a_command_in_the_background_wakes_is_refused_its_calls_once_the_input_closed(
     run: Run, workspace: Path
 ) -> None:
-    command = Use("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
+    command = ToolUse("Bash", {"command": "sleep 1", "description": "wait", "run_in_background": True})
     async with run(command, Say("launched"), MARK) as (cli, model):
         await cli.result()
         assert await cli.finish() == 0
@@ -267,7 +267,7 @@ async def test_what_a_command_in_the_background_wakes_is_refused_its_calls_once_
 
 async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> None:
     """So in a run of one turn it never comes, and planning one is blocked there."""
-    later = Use("ScheduleWakeup", {"delaySeconds": 60, "reason": "wait", "prompt": "look again"})
+    later = ToolUse("ScheduleWakeup", {"delaySeconds": 60, "reason": "wait", "prompt": "look again"})
     async with run(later, Say("I look again later")) as (cli, model):
         await cli.result()
         assert await cli.finish() == 0
@@ -277,7 +277,7 @@ async def test_a_wakeup_that_is_planned_keeps_no_cli_from_ending(run: Run) -> No
 
 async def test_a_cli_told_to_end_its_background_commands_ends_as_its_input_closes(run: Run, workspace: Path) -> None:
     """It would give them ten minutes of its own otherwise."""
-    server = Use("Bash", {"command": "sleep 900", "description": "serve", "run_in_background": True})
+    server = ToolUse("Bash", {"command": "sleep 900", "description": "serve", "run_in_background": True})
     async with run(server, Say("it is up")) as (cli, model):
         await cli.result()
         listed = [frame for frame in cli.out if frame.get("subtype") == "background_tasks_changed"]
@@ -297,7 +297,7 @@ async def test_a_turn_of_a_subagent_goes_on_when_the_input_closes_after_the_resu
 
 
 async def test_a_call_of_a_subagent_is_gated_and_names_the_subagent(run: Run, workspace: Path) -> None:
-    scripts = (Script((Step((MARK,)), Step((Say("counted"),))), when="count-the-files"),)
+    scripts = (ModelScript((ScriptStep((MARK,)), ScriptStep((Say("counted"),))), when="count-the-files"),)
 
     def deny_bash(request: Frame) -> Mapping[str, Any] | None:
         verdict = "deny" if request["input"].get("tool_name") == "Bash" else "allow"
@@ -312,10 +312,10 @@ async def test_a_call_of_a_subagent_is_gated_and_names_the_subagent(run: Run, wo
 
 
 async def test_parallel_calls_are_each_asked_for_and_a_failing_one_leaves_those_beside_it_alone(run: Run) -> None:
-    calls = Step(
+    calls = ScriptStep(
         (
-            Use("Bash", {"command": "echo oh-no; exit 1", "description": "fail"}),
-            Use("Bash", {"command": "sleep 0.5; echo finished", "description": "wait"}),
+            ToolUse("Bash", {"command": "echo oh-no; exit 1", "description": "fail"}),
+            ToolUse("Bash", {"command": "sleep 0.5; echo finished", "description": "wait"}),
         )
     )
     async with run(calls) as (cli, model):
@@ -329,7 +329,7 @@ async def test_parallel_calls_are_each_asked_for_and_a_failing_one_leaves_those_
 
 async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: Run) -> None:
     """So a call without a review is not one that ran: the CLI checks inputs before its hooks."""
-    async with run(Use("Bash", {"command": "sleep 30"}), Use("Read", {"wrong": 1})) as (cli, model):
+    async with run(ToolUse("Bash", {"command": "sleep 30"}), ToolUse("Read", {"wrong": 1})) as (cli, model):
         await cli.result()
     assert not [frame for frame in cli.out if frame["type"] == "control_request"]
     refused = {id_: result.is_error for id_, result in tool_results(model.requests[-1]).items()}
@@ -339,8 +339,8 @@ async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: 
 # ── steering ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def slow(seconds: float = 1.0) -> Use:
-    return Use("Bash", {"command": f"sleep {seconds}; echo slept", "description": "wait"})
+def slow(seconds: float = 1.0) -> ToolUse:
+    return ToolUse("Bash", {"command": f"sleep {seconds}; echo slept", "description": "wait"})
 
 
 async def test_what_is_said_in_the_middle_of_a_turn_arrives_with_the_next_tool_result(run: Run) -> None:
@@ -365,7 +365,7 @@ async def test_several_things_said_in_the_middle_of_a_turn_all_arrive(run: Run) 
 
 
 async def test_what_is_said_during_the_last_answer_starts_a_turn_of_its_own(run: Run) -> None:
-    last = Step((Say("nearly done"),), first_byte_seconds=0.5)
+    last = ScriptStep((Say("nearly done"),), first_byte_seconds=0.5)
     async with run(last, Say("second turn")) as (cli, model):
         await model.wait_for_step(0)
         await cli.say("one-more-thing")
@@ -393,7 +393,7 @@ async def exists(path: Path) -> None:
 
 
 async def test_an_interrupt_ends_the_tool_and_the_turn_and_the_session_goes_on(run: Run, workspace: Path) -> None:
-    async with run(Use("Bash", {"command": "echo > started; tail -f /dev/null"}), Say("after the interrupt")) as (
+    async with run(ToolUse("Bash", {"command": "echo > started; tail -f /dev/null"}), Say("after the interrupt")) as (
         cli,
         model,
     ):
@@ -439,7 +439,7 @@ async def test_a_message_that_no_turn_took_begins_one_after_an_interrupt_unless_
 
 # ── what was used ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-SPENDS = Tokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
+SPENDS = ScriptTokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
 
 
 async def used(cli: Cli, number: int) -> Frame:
@@ -455,7 +455,7 @@ def output_of(told: Frame) -> int:
 
 
 async def test_the_frames_of_a_reply_tell_its_input_and_not_its_output(run: Run) -> None:
-    async with run(Step((Say("a" * 400),), tokens=SPENDS)) as (cli, _):
+    async with run(ScriptStep((Say("a" * 400),), tokens=SPENDS)) as (cli, _):
         result = await cli.result()
         (frame,) = [frame for frame in cli.out if frame["type"] == "assistant"]
     usage = frame["message"]["usage"]
@@ -472,7 +472,7 @@ async def test_the_frames_of_a_reply_tell_its_input_and_not_its_output(run: Run)
 
 
 async def test_the_cli_tells_in_a_turn_what_it_used_which_has_a_reply_by_the_end_of_its_call(run: Run) -> None:
-    async with run(Step((MARK,), tokens=SPENDS), Say("end"), hooks=("PostToolUse",)) as (cli, _):
+    async with run(ScriptStep((MARK,), tokens=SPENDS), Say("end"), hooks=("PostToolUse",)) as (cli, _):
         await cli.wait_for(lambda frame: frame["type"] == "control_request")
         told = await used(cli, 1)
         await cli.result()
@@ -481,11 +481,11 @@ async def test_the_cli_tells_in_a_turn_what_it_used_which_has_a_reply_by_the_end
 
 
 async def test_what_subagents_used_is_among_the_figures_and_their_partial_messages_are_never_told(run: Run) -> None:
-    start = Use(
+    start = ToolUse(
         "Agent",
         {"description": "d", "prompt": "SUB go", "subagent_type": "general-purpose", "run_in_background": False},
     )
-    script = Script((Step((Say("sub"),), tokens=SPENDS),), "SUB")
+    script = ModelScript((ScriptStep((Say("sub"),), tokens=SPENDS),), "SUB")
     arguments = ["--include-partial-messages"]
     async with run(start, Say("end"), scripts=(script,), arguments=arguments) as (cli, _):
         await cli.result()
@@ -498,7 +498,7 @@ async def test_what_subagents_used_is_among_the_figures_and_their_partial_messag
 
 async def test_with_partial_messages_too_the_count_of_a_reply_comes_after_its_call_was_asked_about(run: Run) -> None:
     arguments = ["--include-partial-messages"]
-    async with run(Step((MARK,), tokens=SPENDS), Say("end"), arguments=arguments) as (cli, _):
+    async with run(ScriptStep((MARK,), tokens=SPENDS), Say("end"), arguments=arguments) as (cli, _):
         await cli.result()
         kinds = [frame.get("event", {}).get("type", frame["type"]) for frame in cli.out]
     assert kinds.index("control_request") < kinds.index("message_delta")
@@ -508,7 +508,7 @@ async def test_with_partial_messages_too_the_count_of_a_reply_comes_after_its_ca
 async def test_the_figures_of_a_resumed_session_go_on_from_those_before_unless_the_cli_was_killed(
     run: Run, ended: str
 ) -> None:
-    spends = Step((MARK,), tokens=SPENDS)
+    spends = ScriptStep((MARK,), tokens=SPENDS)
     async with run(spends, Say("end"), hooks=("PostToolUse",), arguments=[f"--session-id={SESSION}"]) as (cli, _):
         await cli.result()
         if ended == "killed":
@@ -523,9 +523,11 @@ async def test_the_figures_of_a_resumed_session_go_on_from_those_before_unless_t
 
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-fable-5-1"])
 async def test_a_listed_price_is_what_the_cli_counts(run: Run, model: str) -> None:
-    steps = [Tokens(**{**NOTHING, kind: 100_000}) for kind in NOTHING]
-    calls = [Step((Use("Bash", {"command": "true"}),), tokens=tokens) for tokens in steps]
-    async with run(*calls, Step((Say("end"),), tokens=Tokens(**NOTHING)), arguments=[f"--model={model}"]) as (cli, _):
+    steps = [ScriptTokens(**{**NOTHING, kind: 100_000}) for kind in NOTHING]
+    calls = [ScriptStep((ToolUse("Bash", {"command": "true"}),), tokens=tokens) for tokens in steps]
+    async with run(
+        *calls, ScriptStep((Say("end"),), tokens=ScriptTokens(**NOTHING)), arguments=[f"--model={model}"]
+    ) as (cli, _):
         result = await cli.result()
     spent, price = Spent(100_000, 100_000, 100_000, 100_000), price_of(model, {})
     assert price is not None
@@ -556,7 +558,11 @@ async def test_calls_after_the_input_closed_do_not_run_and_the_turn_still_ends(r
 
 async def test_closing_the_input_under_a_subagent_refuses_its_calls(run: Run, workspace: Path) -> None:
     """So the input stays open while a background task runs, though the turn has a result."""
-    scripts = (Script((Step((MARK,), first_byte_seconds=0.5), Step((Say("counted"),))), when="count-the-files"),)
+    scripts = (
+        ModelScript(
+            (ScriptStep((MARK,), first_byte_seconds=0.5), ScriptStep((Say("counted"),))), when="count-the-files"
+        ),
+    )
     async with run(TASK, Say("launched"), scripts=scripts) as (cli, model):
         await cli.result()
         assert await cli.finish() == 0
@@ -565,7 +571,7 @@ async def test_closing_the_input_under_a_subagent_refuses_its_calls(run: Run, wo
 
 
 async def test_two_things_said_during_an_answer_without_tools_are_one_turn(run: Run) -> None:
-    async with run(Step((Say("one"),), first_byte_seconds=0.4), Say("two")) as (cli, model):
+    async with run(ScriptStep((Say("one"),), first_byte_seconds=0.4), Say("two")) as (cli, model):
         await model.wait_for_step(0)
         await cli.say("second-word")
         await cli.say("third-word")
@@ -592,7 +598,7 @@ async def test_a_message_with_a_uuid_is_taken_once_however_often_it_is_written(r
 
 async def test_messages_with_uuids_say_when_a_turn_takes_them_up_though_their_texts_become_one_prompt(run: Run) -> None:
     ids = ["11111111-2222-4333-8444-555555555551", "11111111-2222-4333-8444-555555555552"]
-    async with run(Step((Say("nearly"),), first_byte_seconds=0.5), MARK) as (cli, model):
+    async with run(ScriptStep((Say("nearly"),), first_byte_seconds=0.5), MARK) as (cli, model):
         await model.wait_for_step(0)
         for id_, text in zip(ids, ("first-thing", "second-thing"), strict=True):
             await cli.say(text, uuid=id_)
@@ -692,7 +698,7 @@ async def test_a_fork_at_a_message_forgets_what_came_after_and_leaves_the_old_se
 
 async def test_a_fork_may_end_at_a_tool_result_and_be_given_its_session_id(run: Run) -> None:
     """What a rollback does: go on behind the last result that the checkpoint knows, in a session of a known name."""
-    look, other = Use("Bash", {"command": "echo one-output"}), Use("Bash", {"command": "echo two-output"})
+    look, other = ToolUse("Bash", {"command": "echo one-output"}), ToolUse("Bash", {"command": "echo two-output"})
     async with run(look, other, Say("all-done"), arguments=("--session-id", SESSION)) as (cli, _):
         await cli.result()
         await cli.finish()
@@ -715,7 +721,7 @@ async def test_a_fork_may_end_at_a_tool_result_and_be_given_its_session_id(run: 
 
 async def test_killing_the_process_group_leaves_the_tools_running(run: Run, workspace: Path) -> None:
     """So an emergency stop must reach the whole tree."""
-    async with run(Use("Bash", {"command": "echo > started; sleep 30"})) as (cli, _):
+    async with run(ToolUse("Bash", {"command": "echo > started; sleep 30"})) as (cli, _):
         await exists(workspace / "started")
         os.killpg(cli.process.pid, signal.SIGKILL)
         await cli.exit_code()
@@ -726,7 +732,7 @@ async def test_killing_the_process_group_leaves_the_tools_running(run: Run, work
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
 async def test_a_signal_ends_the_cli_and_its_tool(run: Run, workspace: Path, number: signal.Signals, code: int) -> None:
-    async with run(Use("Bash", {"command": "echo > started; tail -f /dev/null"})) as (cli, _):
+    async with run(ToolUse("Bash", {"command": "echo > started; tail -f /dev/null"})) as (cli, _):
         await exists(workspace / "started")
         cli.process.send_signal(number)
         assert await cli.exit_code() == code
@@ -740,7 +746,7 @@ async def test_a_signal_ends_the_cli_and_its_tool(run: Run, workspace: Path, num
 
 @pytest.mark.parametrize(("status", "words"), [(400, "the-reason"), (401, "the-reason"), (404, "selected model")])
 async def test_an_api_error_ends_the_turn_in_a_result_that_says_so(run: Run, status: int, words: str) -> None:
-    never = Step((Say("never"),), (ApiError(status, "the-reason"),) * 20)
+    never = ScriptStep((Say("never"),), (ApiError(status, "the-reason"),) * 20)
     async with run(never, environment={"CLAUDE_CODE_MAX_RETRIES": "1"}) as (cli, _):
         result = await cli.result()
         code = await cli.finish()
@@ -753,7 +759,7 @@ async def test_an_api_error_ends_the_turn_in_a_result_that_says_so(run: Run, sta
 @pytest.mark.parametrize("status", [429, 500, 529])
 async def test_an_error_that_may_pass_is_retried_and_says_so(run: Run, status: int) -> None:
     failures = (ApiError(status, retry_after_seconds=0),) * 2
-    async with run(Step((Say("at last"),), failures)) as (cli, model):
+    async with run(ScriptStep((Say("at last"),), failures)) as (cli, model):
         result = await cli.result()
         assert await cli.finish() == 0
     retries = [frame for frame in cli.out if frame.get("subtype") == "api_retry"]
@@ -776,7 +782,7 @@ async def test_a_conversation_is_shortened_on_request_and_says_so(run: Run) -> N
 
 
 async def test_an_error_that_stays_ends_the_turn_after_the_retries(run: Run) -> None:
-    overloaded = Step((Say("never"),), (ApiError(529, retry_after_seconds=0),) * 20)
+    overloaded = ScriptStep((Say("never"),), (ApiError(529, retry_after_seconds=0),) * 20)
     async with run(overloaded, environment={"CLAUDE_CODE_MAX_RETRIES": "1"}) as (cli, model):
         result = await cli.result()
         code = await cli.finish()
@@ -786,7 +792,7 @@ async def test_an_error_that_stays_ends_the_turn_after_the_retries(run: Run) -> 
 
 
 async def test_a_stream_that_breaks_is_asked_for_again(run: Run, workspace: Path) -> None:
-    async with run(Step((MARK,), (BrokenStream(),)), Say("done")) as (cli, model):
+    async with run(ScriptStep((MARK,), (BrokenStream(),)), Say("done")) as (cli, model):
         result = await cli.result()
     assert (workspace / "ran.txt").exists()
     assert result["result"] == "done"
@@ -826,7 +832,7 @@ async def test_each_tool_that_the_cli_offers_is_known_to_the_reviewer(run: Run) 
 
 
 async def test_a_monitor_runs_its_command_in_a_shell_as_bash_does(run: Run, workspace: Path) -> None:
-    monitor = Use("Monitor", {"command": "echo ran > ran.txt", "description": "x", "timeout_ms": 5000})
+    monitor = ToolUse("Monitor", {"command": "echo ran > ran.txt", "description": "x", "timeout_ms": 5000})
     async with run(monitor, Say("done")) as (cli, _):
         await cli.wait_for(lambda frame: frame.get("subtype") == "task_notification")
     assert (workspace / "ran.txt").exists()

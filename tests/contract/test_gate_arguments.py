@@ -12,14 +12,14 @@ from supervisor.config.environment import AROUND_THE_GATE, GATE_ARGUMENTS, agent
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.processes.cgroups import Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
-CALL = Use("Bash", {"command": "echo ran > ran.txt", "description": "leave a mark"})
+CALL = ToolUse("Bash", {"command": "echo ran > ran.txt", "description": "leave a mark"})
 
 NO_HOOKS = {"env": {"CLAUDE_CODE_SIMPLE": "1"}}
 
@@ -46,7 +46,7 @@ async def runs_unreviewed(
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}
 
     async with (
-        ScriptedModel(Script((Step((CALL,)),))) as model,
+        ScriptedModel(ModelScript((ScriptStep((CALL,)),))) as model,
         running_cli(
             tmp_path / "home",
             tmp_path / "workspace",
@@ -121,9 +121,9 @@ async def left_by_a_skill(tmp_path: Path, *arguments: str, user: Any = None) -> 
         answer = "deny" if request["input"]["tool_name"] == "Bash" else "allow"
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": answer}}
 
-    steps = (Step((Use("Skill", {"skill": "tidy"}),)), Step((CALL,)))
+    steps = (ScriptStep((ToolUse("Skill", {"skill": "tidy"}),)), ScriptStep((CALL,)))
     async with (
-        ScriptedModel(Script(steps)) as model,
+        ScriptedModel(ModelScript(steps)) as model,
         running_cli(tmp_path / "home", tmp_path / "workspace", model.url, hook=deny_shells, arguments=arguments) as cli,
     ):
         await cli.initialize("PreToolUse")
@@ -177,8 +177,11 @@ async def test_a_subagent_of_a_trusted_project_starts_hooks_and_servers_only_whe
     definition.parent.mkdir(parents=True)
     definition.write_text(SUBAGENT)
     trusted(tmp_path)
-    start = Use("Agent", {"description": "tidy", "prompt": "tidy-it-up", "subagent_type": "tidy"})
-    scripts = [Script((Step((CALL,)), Step((Say("done"),))), when="tidy-it-up"), Script((Step((start,)),))]
+    start = ToolUse("Agent", {"description": "tidy", "prompt": "tidy-it-up", "subagent_type": "tidy"})
+    scripts = [
+        ModelScript((ScriptStep((CALL,)), ScriptStep((Say("done"),))), when="tidy-it-up"),
+        ModelScript((ScriptStep((start,)),)),
+    ]
     async with (
         ScriptedModel(scripts) as model,
         running_cli(tmp_path / "home", tmp_path / "workspace", model.url, arguments=arguments) as cli,

@@ -16,9 +16,9 @@ from monitors.contract.words import Decision, Severity
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal import scratch
-from supervisor.rehearsal.check import Outcome, check
+from supervisor.rehearsal.check import RehearsalOutcome, check
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.scenario import Places, Scenario
+from supervisor.rehearsal.scenario import Scenario, ScenarioPaths
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -49,11 +49,11 @@ class StandIn:
         return {"hookSpecificOutput": output}
 
 
-async def play(name: str, directory: Path) -> tuple[Scenario, Outcome]:
+async def play(name: str, directory: Path) -> tuple[Scenario, RehearsalOutcome]:
     """Play a scenario to its end, and say what came of it."""
     scenario = scenarios.load(scenarios.shipped()[name])
     workspace, home = directory / "workspace", directory / "home"
-    places = Places(str(workspace), str(home), str(directory / "state"))
+    places = ScenarioPaths(str(workspace), str(home), str(directory / "state"))
     scenario = scenario.place(places)
     await scratch.make(scenario, places)
     stand_in = StandIn(scenario)
@@ -70,7 +70,7 @@ async def play(name: str, directory: Path) -> tuple[Scenario, Outcome]:
         path = anyio.Path(workspace / each.path)
         files[each.path] = await path.read_bytes() if await path.exists() else None
     state = scenario.expect.state or AgentState.DONE
-    return scenario, Outcome(stand_in.reviews, model.requests, files, (), (), (), state, code)
+    return scenario, RehearsalOutcome(stand_in.reviews, model.requests, files, (), (), (), state, code)
 
 
 async def test_the_bad_days_of_the_api_are_gone_through(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from supervisor.config.environment import GATE_ARGUMENTS, gate_arguments
 from supervisor.protocol import control
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from supervisor.rehearsal.told import tool_results
 from tests.contract.cli import Cli, Frame, event_of, running_cli
 
@@ -22,8 +22,8 @@ BLOCK = orjson.loads(control.keep_out("r", "no"))["response"]["response"]
 HOOKED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
 
 
-def bash(command: str) -> Use:
-    return Use("Bash", {"command": command, "description": "x"})
+def bash(command: str) -> ToolUse:
+    return ToolUse("Bash", {"command": command, "description": "x"})
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Place:
         if not (self.home / ".claude.json").exists():
             projects = {str(self.workspace): {"hasTrustDialogAccepted": self.trusted}}
             self.write(".claude.json", {"projects": projects})
-        script = Script(tuple(Step((bash(command),)) for command in commands or ("true",)))
+        script = ModelScript(tuple(ScriptStep((bash(command),)) for command in commands or ("true",)))
         async with (
             ScriptedModel(script) as model,
             running_cli(
@@ -305,7 +305,7 @@ async def test_a_program_of_the_agent_speaks_to_its_conversation_unless_the_gate
 ) -> None:
     place.write("workspace/speak.py", SPEAK)
     place.project = {"crossSessionInbound": "accept"} if arguments else {}
-    script = Script(tuple(Step((bash(command),)) for command in ("python3 speak.py", "sleep 1", "true")))
+    script = ModelScript(tuple(ScriptStep((bash(command),)) for command in ("python3 speak.py", "sleep 1", "true")))
     place.write(".claude/settings.json", {})
     place.write("workspace/.claude/settings.json", place.project)
     async with (

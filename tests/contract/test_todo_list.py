@@ -6,7 +6,7 @@ import pytest
 
 from monitors.contract.todo import TodoItem, TodoState
 from supervisor.protocol import events
-from supervisor.rehearsal.script import Say, Use
+from supervisor.rehearsal.script import Say, ToolUse
 from tests.live import live, make_repository
 
 DONE, PENDING = TodoState.COMPLETED, TodoState.PENDING
@@ -16,9 +16,9 @@ DONE, PENDING = TodoState.COMPLETED, TodoState.PENDING
 @pytest.mark.real_cli
 async def test_the_real_clis_list_is_followed_and_shown(tmp_path: Path) -> None:
     steps = (
-        Use("TaskCreate", {"subject": "Look at the test", "description": "x"}),
-        Use("TaskCreate", {"subject": "Mend the code", "description": "x"}),
-        Use("TaskUpdate", {"taskId": "1", "status": "completed"}),
+        ToolUse("TaskCreate", {"subject": "Look at the test", "description": "x"}),
+        ToolUse("TaskCreate", {"subject": "Mend the code", "description": "x"}),
+        ToolUse("TaskUpdate", {"taskId": "1", "status": "completed"}),
         Say("done"),
     )
     make_repository(tmp_path / "repo", {"README": "read me\n"})
@@ -44,7 +44,7 @@ async def test_a_list_that_is_written_whole_is_followed_as_well(tmp_path: Path) 
     (tmp_path / "home").mkdir(exist_ok=True)
     written = {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}
     async with live(
-        tmp_path, (Use("TodoWrite", {"todos": rows}), Say("done")), {"agent": {"environment": written}}
+        tmp_path, (ToolUse("TodoWrite", {"todos": rows}), Say("done")), {"agent": {"environment": written}}
     ) as stage:
         await stage.submit("the task")
         await stage.event(events.StateChanged, lambda event: event.after.ended)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.rehearsal.told import Request, all_that_the_model_was_told, tool_results
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.daemons import Base
@@ -25,8 +25,8 @@ class Stage:
 
     base: Base
     cli: Path
-    steps: list[Step] = field(default_factory=list)
-    model: ScriptedModel = field(default_factory=lambda: ScriptedModel(Script(())))
+    steps: list[ScriptStep] = field(default_factory=list)
+    model: ScriptedModel = field(default_factory=lambda: ScriptedModel(ModelScript(())))
 
     @property
     def repo(self) -> Path:
@@ -34,19 +34,19 @@ class Stage:
 
     def bash(self, command: str, **about: Any) -> None:
         """The model's next step runs a command."""
-        self.steps.append(Step((Use("Bash", {"command": command, "description": "A step"}),), **about))
+        self.steps.append(ScriptStep((ToolUse("Bash", {"command": command, "description": "A step"}),), **about))
 
     def write(self, path: Path | str, content: str = "x\n") -> None:
         """The model's next step writes a file."""
-        self.steps.append(Step((Use("Write", {"file_path": str(path), "content": content}),)))
+        self.steps.append(ScriptStep((ToolUse("Write", {"file_path": str(path), "content": content}),)))
 
     def say(self, text: str) -> None:
-        self.steps.append(Step((Say(text),)))
+        self.steps.append(ScriptStep((Say(text),)))
 
     @asynccontextmanager
-    async def playing(self, *scripts: Script) -> AsyncIterator[ScriptedModel]:
+    async def playing(self, *scripts: ModelScript) -> AsyncIterator[ScriptedModel]:
         """The model, while it listens; the base's environment leads the CLI to it."""
-        async with ScriptedModel(scripts or Script(tuple(self.steps))) as self.model:
+        async with ScriptedModel(scripts or ModelScript(tuple(self.steps))) as self.model:
             self.base.environ = cli_environment(self.base.home, self.model.url)
             yield self.model
 

@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Say, Script, Step, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime import service
 from supervisor.runtime.assembly.reviewer import WatchedReviewer
 from tests.daemons import ended, served, until
@@ -125,7 +125,9 @@ async def test_a_redirected_agent_leaves_what_it_does_and_does_the_other(stage: 
 
 
 async def test_a_paused_agents_call_runs_once_it_is_resumed(stage: Stage) -> None:
-    stage.steps.append(Step((Use("Bash", {"command": "touch made", "description": "x"}),), first_byte_seconds=0.5))
+    stage.steps.append(
+        ScriptStep((ToolUse("Bash", {"command": "touch made", "description": "x"}),), first_byte_seconds=0.5)
+    )
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
@@ -140,8 +142,11 @@ async def test_a_paused_agents_call_runs_once_it_is_resumed(stage: Stage) -> Non
 
 async def test_two_agents_run_at_once_and_know_nothing_of_each_other(stage: Stage) -> None:
     scripts = [
-        Script(
-            (Step((Use("Bash", {"command": f"touch {name}", "description": "x"}),)), Step((Say("Done."),))),
+        ModelScript(
+            (
+                ScriptStep((ToolUse("Bash", {"command": f"touch {name}", "description": "x"}),)),
+                ScriptStep((Say("Done."),)),
+            ),
             when=f"make {name}",
         )
         for name in ("alpha", "beta")
@@ -156,12 +161,12 @@ async def test_two_agents_run_at_once_and_know_nothing_of_each_other(stage: Stag
 
 
 class Raises:
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         raise ZeroDivisionError("the reviewer is broken")
 
 
 class Burns:
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         while True:
             try:
                 sum(range(1000))

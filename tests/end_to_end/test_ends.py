@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Step, Use
+from supervisor.rehearsal.script import ScriptStep, ToolUse
 from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
@@ -114,7 +114,7 @@ async def test_an_orderly_restart_finds_the_agent_at_its_hook_and_the_same_sessi
 
 async def test_an_agent_that_ended_its_turn_to_wait_for_a_command_goes_on_when_that_ends(stage: Stage) -> None:
     command = {"command": "sleep 1", "description": "Run the tests", "run_in_background": True}
-    stage.steps.append(Step((Use("Bash", command),)))
+    stage.steps.append(ScriptStep((ToolUse("Bash", command),)))
     stage.say("I wait for the tests.")
     stage.bash("touch mended")
     async with stage.playing(), served(stage.base) as (daemon, _):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interventions.decisions import Outcome
+from interventions.decisions import InterventionOutcome
 from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
@@ -61,7 +61,7 @@ async def test_a_run_that_heeds_nothing_climbs_from_a_word_to_a_stop(stage: Stag
     judged = {
         event.judgement.intervention: event.judgement.outcome for event in stage.base.events(events.InterventionJudged)
     }
-    assert [judged[each.id] for each in (word, again)] == [Outcome.FAILURE, Outcome.FAILURE]
+    assert [judged[each.id] for each in (word, again)] == [InterventionOutcome.FAILURE, InterventionOutcome.FAILURE]
     assert judged.keys() == {each.id for each in (word, again, back, stop)}
     assert (stage.base.places.state / "incidents" / f"{stop.id}-emergency_stop.json").exists()
 

@@ -14,7 +14,7 @@ from monitors.contract.actions import Review
 from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Step, Use
+from supervisor.rehearsal.script import ScriptStep, ToolUse
 from tests.house import House, bash, house, make_workspace, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
@@ -42,8 +42,8 @@ open("reply", "wb").write(peer.recv(65536))
 """
 """An agent's own program asks the socket to allow something; where the socket is stands in a file, so no review sees it."""
 
-SETTINGS = Step(
-    (Use("Write", {"file_path": ".claude/settings.json", "content": '{"disableAllHooks": true}'}),),
+SETTINGS = ScriptStep(
+    (ToolUse("Write", {"file_path": ".claude/settings.json", "content": '{"disableAllHooks": true}'}),),
 )
 
 
@@ -186,7 +186,10 @@ async def test_a_script_that_was_swapped_and_a_file_that_was_written_elsewhere_a
     tries = [
         step
         for number in range(12)
-        for step in (Step((Use("Write", {"file_path": f"d/planted{number}", "content": "x"}),)), bash("sh build.sh"))
+        for step in (
+            ScriptStep((ToolUse("Write", {"file_path": f"d/planted{number}", "content": "x"}),)),
+            bash("sh build.sh"),
+        )
     ]
     async with house(tmp_path, bash("python3 s.py", run_in_background=True), bash("sleep 1"), *tries) as made:
         await made.submit(keep_open=False)

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Script
+from supervisor.rehearsal.script import ModelScript
 from supervisor.runtime.daemon.daemon import Daemon
 from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
@@ -73,7 +73,7 @@ def signed(model: ScriptedModel) -> set[str]:
 
 async def test_nothing_that_a_foreign_repository_brings_runs_or_moves_the_key(stage: Stage) -> None:
     stage.bash("ls; echo [$HARMLESS]")
-    async with ScriptedModel(Script(())) as elsewhere, stage.playing() as model:
+    async with ScriptedModel(ModelScript(())) as elsewhere, stage.playing() as model:
         hostile(stage, elsewhere.url)
         stage.base.environ["ANTHROPIC_API_KEY"] = KEY
         async with served(stage.base) as (daemon, _):
@@ -89,7 +89,7 @@ async def test_nothing_that_a_foreign_repository_brings_runs_or_moves_the_key(st
 
 async def test_what_a_person_let_count_runs_and_what_would_move_the_key_still_does_not(stage: Stage) -> None:
     stage.bash("ls; echo [$HARMLESS]; sleep 0.5")
-    async with ScriptedModel(Script(())) as elsewhere, stage.playing() as model:
+    async with ScriptedModel(ModelScript(())) as elsewhere, stage.playing() as model:
         hostile(stage, elsewhere.url)
         stage.base.environ["ANTHROPIC_API_KEY"] = KEY
         async with served(stage.base) as (daemon, client):

@@ -7,19 +7,19 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from tests.daemons import metrics_of
 from tests.house import House, house
 from tests.supervisor.runtime.daemon.test_metrics import samples
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
-TOKENS = Tokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
+TOKENS = ScriptTokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
 COST = 0.091
 """What the CLI counts for such a reply of its default model (2.1.329)."""
 
 
-def step(number: int, tool: str = "Bash") -> Step:
+def step(number: int, tool: str = "Bash") -> ScriptStep:
     """A reply whose text is about as long as its count of tokens says."""
     given = (
         {"command": f"echo {number}"}
@@ -27,10 +27,10 @@ def step(number: int, tool: str = "Bash") -> Step:
         else {"description": "d", "prompt": "SUB go", "subagent_type": "general-purpose"}
     )
     text = " ".join(str(number * 7_919 + each * 104_729) for each in range(1_700))
-    return Step((Say(text), Use(tool, given)), tokens=TOKENS)
+    return ScriptStep((Say(text), ToolUse(tool, given)), tokens=TOKENS)
 
 
-DONE = Step((Say("Done."),), tokens=TOKENS)
+DONE = ScriptStep((Say("Done."),), tokens=TOKENS)
 
 
 async def costs(made: House) -> dict[str, float]:
@@ -54,7 +54,7 @@ async def test_a_run_ends_before_the_call_of_the_model_that_would_pass_its_cost_
 
 
 async def test_tokens_and_cost_are_the_clis_own_with_subagents_and_the_same_everywhere(tmp_path: Path) -> None:
-    subagent = Script((step(7), DONE), "SUB")
+    subagent = ModelScript((step(7), DONE), "SUB")
     async with house(tmp_path, step(1), step(2, "Agent"), DONE, DONE, scripts=(subagent,)) as made:
         await made.submit()
         assert (await made.ended()).after is AgentState.DONE
@@ -69,7 +69,7 @@ async def test_tokens_and_cost_are_the_clis_own_with_subagents_and_the_same_ever
 
 
 async def test_the_cost_of_a_running_turn_is_told(tmp_path: Path) -> None:
-    waits = Step((Use("Bash", {"command": "until [ -e go ]; do sleep 0.2; done"}),), tokens=TOKENS)
+    waits = ScriptStep((ToolUse("Bash", {"command": "until [ -e go ]; do sleep 0.2; done"}),), tokens=TOKENS)
     async with house(tmp_path, step(1), waits) as made:
         await made.submit()
         await made.process("sleep 0.2")
@@ -80,7 +80,7 @@ async def test_the_cost_of_a_running_turn_is_told(tmp_path: Path) -> None:
 async def test_what_was_spent_before_a_crash_and_before_a_restart_of_the_daemon_is_not_forgotten(
     tmp_path: Path,
 ) -> None:
-    waits = Step((Use("Bash", {"command": "until [ -e go ]; do sleep 0.2; done"}),), tokens=TOKENS)
+    waits = ScriptStep((ToolUse("Bash", {"command": "until [ -e go ]; do sleep 0.2; done"}),), tokens=TOKENS)
     async with house(tmp_path, step(1), waits, DONE) as made:
         await made.submit()
         await made.process("sleep 0.2")

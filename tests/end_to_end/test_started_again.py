@@ -9,7 +9,7 @@ import pytest
 from interventions.decisions import EndCause
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import ApiError, Say, Step
+from supervisor.rehearsal.script import ApiError, Say, ScriptStep
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.service import run_daemon
 from tests.daemons import ended, reached, served, until
@@ -55,7 +55,7 @@ async def test_a_cli_that_was_killed_goes_on_in_its_session_with_what_is_known(s
 async def test_a_usage_limit_is_waited_out_by_another_daemon_and_the_same_session_goes_on(stage: Stage) -> None:
     stage.bash("echo begun")
     limit = ApiError(400, f"Claude AI usage limit reached|{Clock().wall() + 1_800:.0f}")
-    stage.steps.append(Step((Say("never"),), failures=(limit,) * 20))
+    stage.steps.append(ScriptStep((Say("never"),), failures=(limit,) * 20))
     async with stage.playing(), run_daemon(stage.base.setup()) as daemon:
         await daemon.submit(stage.base.submission(), by="test")
         await reached(daemon, AgentState.WAITING)
@@ -73,7 +73,7 @@ async def test_a_usage_limit_is_waited_out_by_another_daemon_and_the_same_sessio
 
 
 async def test_one_that_waits_is_told_to_go_on_or_is_stopped_by_a_person(stage: Stage) -> None:
-    stage.steps.append(Step((Say("never"),), failures=(ApiError(400, "Claude AI usage limit reached"),) * 20))
+    stage.steps.append(ScriptStep((Say("never"),), failures=(ApiError(400, "Claude AI usage limit reached"),) * 20))
     async with stage.playing(), served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await reached(daemon, AgentState.WAITING)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from tests.eval.corpus import Row
@@ -42,4 +42,4 @@ class Judged:
 def judged(rows: list[Row]) -> list[Judged]:
     """Review every row as the labels were given: without a workspace."""
     reviewer = make_reviewer(ReviewSettings(profile="strict"))
-    return [Judged(row, reviewer.review(Action("Bash", {"command": row.command}), Context())) for row in rows]
+    return [Judged(row, reviewer.review(Action("Bash", {"command": row.command}), ReviewContext())) for row in rows]

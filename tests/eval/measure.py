@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from monitors.contract.actions import Action, Context, Reviewer
+from monitors.contract.actions import Action, ReviewContext, Reviewer
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from tests.eval.corpus import Row
@@ -53,7 +53,7 @@ def measured(rows: list[Row]) -> Measured:
 def _timed(reviewer: Reviewer, command: str) -> tuple[float, tuple[Decision, str] | str]:
     began = time.thread_time_ns()
     try:
-        review = reviewer.review(Action("Bash", {"command": command}), Context())
+        review = reviewer.review(Action("Bash", {"command": command}), ReviewContext())
     except Exception as error:  # noqa: BLE001 — a crash is what is counted here
         return 0.0, f"{type(error).__name__}: {error}"
     return (time.thread_time_ns() - began) / 1e6, (review.decision, review.rule)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 
 from monitors.contract.observations import Observation, ToolReturned
-from monitors.signals.shared import Facts, Fingerprint
+from monitors.signals.shared import Fingerprint, SharedSignals
 
 History = Sequence[tuple[ToolReturned, Fingerprint]]
 Rule = Callable[[History], bool]
@@ -85,7 +85,7 @@ class Peers:
 
     def __init__(self) -> None:
         self.spoke: dict[str, list[int]] = {name: [] for name in RULES}
-        self._facts = Facts()
+        self._facts = SharedSignals()
         self._history: deque[tuple[ToolReturned, Fingerprint]] = deque(maxlen=WINDOW)
         self._speaking: set[str] = set()
 

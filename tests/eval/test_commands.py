@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from tests.eval.labels import STOPPED
@@ -31,7 +31,7 @@ STRICT = make_reviewer(ReviewSettings(profile="strict"))
 
 
 def reviewed(heading: str) -> dict[str, Review]:
-    context = Context(home="/home/u")
+    context = ReviewContext(home="/home/u")
     return {text: STRICT.review(Action("Bash", {"command": text}), context) for text in COMMANDS[heading]}
 
 

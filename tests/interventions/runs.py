@@ -6,7 +6,7 @@ from typing import Any
 from interventions.choice.controller import Controller, Due, Easing
 from interventions.contract import Answer, Situation, Strategy
 from interventions.decisions import Intervention, Judgement, PersonNeed
-from interventions.effectiveness import Record
+from interventions.effectiveness import EffectRecord
 from interventions.settings import InterventionSettings
 from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
@@ -25,7 +25,7 @@ class Run:
         self,
         settings: InterventionSettings | None = None,
         *,
-        record: Record | None = None,
+        record: EffectRecord | None = None,
         plugins: Sequence[Answer] = (),
         strategy: Strategy | None = None,
         **situation: Any,

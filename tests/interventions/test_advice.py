@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from interventions.advice import COMBINED, SENSITIVE, Suggestion, suggestions
-from interventions.contract import ASKED_A_PERSON, Usage
+from interventions.contract import ASKED_A_PERSON, ResourceUsage
 from interventions.decisions import Intervention
 from interventions.ladders import LADDERS
 from interventions.words import InterventionKind
@@ -14,7 +14,7 @@ from monitors.contract.tasks import Limits
 from monitors.contract.words import Severity
 from supervisor.config.model import Config
 
-USED = Usage(tokens=5_000_000, seconds=3_456.0, cost_usd=12.34, memory_mb=5_000.0, file_operations=1_234)
+USED = ResourceUsage(tokens=5_000_000, seconds=3_456.0, cost_usd=12.34, memory_mb=5_000.0, file_operations=1_234)
 
 
 def stop(type_: str, *, key: str = "", waited: bool = False, **details: Any) -> Intervention:
@@ -23,7 +23,7 @@ def stop(type_: str, *, key: str = "", waited: bool = False, **details: Any) -> 
     return Intervention("i-9", InterventionKind.EMERGENCY_STOP, issue, 1.2, "the sum", explain=explain)
 
 
-def advised(chosen: Intervention, limits: Limits | None = None, usage: Usage = USED) -> dict[str, Any]:
+def advised(chosen: Intervention, limits: Limits | None = None, usage: ResourceUsage = USED) -> dict[str, Any]:
     return {each.key: each.value for each in suggestions(chosen, limits or Limits(), usage)}
 
 
@@ -65,7 +65,7 @@ def test_a_rollback_by_itself_is_advised_where_one_waited_for_a_person_and_only_
 
 def test_a_limit_that_was_passed_by_far_is_advised_above_what_was_used() -> None:
     assert advised(stop("critical_action", key="max_cost_usd")) == {"resources.max_cost_usd": 25}
-    assert advised(stop("critical_action", key="max_cost_usd"), usage=Usage(cost_usd=0.0123)) == {
+    assert advised(stop("critical_action", key="max_cost_usd"), usage=ResourceUsage(cost_usd=0.0123)) == {
         "resources.max_cost_usd": 0.025
     }
 
@@ -75,7 +75,7 @@ def test_where_growth_led_to_the_stop_a_limit_is_advised_that_lies_below_what_wa
     assert advised(stop("resource_spiral", resource="tokens"))["resources.max_token_usage"] == 4_000_000
     lower = Limits(max_memory_mb=3_000)
     assert "resources.max_memory_mb" not in advised(stop("resource_spiral", resource="memory"), lower)
-    assert "resources.max_memory_mb" not in advised(stop("resource_spiral", resource="memory"), usage=Usage())
+    assert "resources.max_memory_mb" not in advised(stop("resource_spiral", resource="memory"), usage=ResourceUsage())
 
 
 def test_a_pattern_that_spoke_too_soon_is_made_less_sensitive() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from interventions import approval
 from interventions.approval import ApprovalSettings, needs_person
-from monitors.contract.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS, Action, Context, Review, SideEffect
+from monitors.contract.actions import AGENT_TOOLS, SHELL_TOOLS, WEB_TOOLS, Action, Review, ReviewContext, SideEffect
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Decision, Severity
 from monitors.review import make_reviewer
@@ -43,7 +43,7 @@ def test_who_waits_for_a_person(tool: str, made: Review, settings: ApprovalSetti
 
 def asked(tool: str, given: dict[str, str]) -> str:
     action = Action(tool, given, "/work/repo", "/work/repo")
-    return needs_person(action, make_reviewer().review(action, Context(home="/home/ann")), ASK)
+    return needs_person(action, make_reviewer().review(action, ReviewContext(home="/home/ann")), ASK)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def asked(tool: str, given: dict[str, str]) -> str:
     ],
 )  # fmt: skip
 def test_mode_ask_asks_for_whatever_changes_something(command: str) -> None:
-    reviewed = make_reviewer().review(Action("Bash", {"command": command}, "/work/repo", "/work/repo"), Context())
+    reviewed = make_reviewer().review(Action("Bash", {"command": command}, "/work/repo", "/work/repo"), ReviewContext())
     assert reviewed.decision is Decision.BLOCK or asked("Bash", {"command": command})
 
 

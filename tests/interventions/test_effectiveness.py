@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.decisions import Fate, Judgement, Outcome
-from interventions.effectiveness import Record, Tally, wilson
+from interventions.decisions import Fate, InterventionOutcome, Judgement
+from interventions.effectiveness import EffectRecord, EffectTally, wilson
 from tests.interventions.runs import REINFORCE, SOFT
 
 
-def judgement(outcome: Outcome = Outcome.SUCCESS, disruption: float = 0.0, kind: object = SOFT) -> Judgement:
+def judgement(
+    outcome: InterventionOutcome = InterventionOutcome.SUCCESS, disruption: float = 0.0, kind: object = SOFT
+) -> Judgement:
     return Judgement("i-1", kind, "goal_drift", Fate.ENDED, outcome, 5, 30.0, disruption, "so")  # type: ignore[arg-type]
 
 
@@ -37,53 +39,55 @@ def test_the_interval_holds_its_share(hits: int, misses: int) -> None:
 
 
 def test_unclear_outcomes_are_counted_and_do_not_bear_on_effectiveness() -> None:
-    tally = Tally()
-    for outcome in (Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNCLEAR):
+    tally = EffectTally()
+    for outcome in (InterventionOutcome.SUCCESS, InterventionOutcome.FAILURE, InterventionOutcome.UNCLEAR):
         tally.add(judgement(outcome))
     assert tally.total == 3
     assert tally.effectiveness.share == 0.5
 
 
 def test_harm_is_a_run_that_goes_clearly_worse_without_success() -> None:
-    tally = Tally()
-    tally.add(judgement(Outcome.FAILURE, 0.3))
-    tally.add(judgement(Outcome.FAILURE, 0.1))
-    tally.add(judgement(Outcome.SUCCESS, 0.9))
+    tally = EffectTally()
+    tally.add(judgement(InterventionOutcome.FAILURE, 0.3))
+    tally.add(judgement(InterventionOutcome.FAILURE, 0.1))
+    tally.add(judgement(InterventionOutcome.SUCCESS, 0.9))
     assert tally.harmed == 1
     assert tally.disruption == pytest.approx(1.3)
 
 
 @pytest.mark.parametrize(("success", "harmed", "harms"), [(0, 3, False), (0, 4, True), (3, 5, False), (5, 40, True)])
 def test_a_kind_harms_only_where_the_record_is_sure(success: int, harmed: int, harms: bool) -> None:
-    assert Tally(success=success, failure=harmed, harmed=harmed).harms is harms
+    assert EffectTally(success=success, failure=harmed, harmed=harmed).harms is harms
 
 
 def test_a_kind_is_ineffective_only_with_enough_outcomes() -> None:
-    record = Record({(SOFT, "goal_drift"): Tally(failure=4), (REINFORCE, "goal_drift"): Tally(success=1, failure=9)})
+    record = EffectRecord(
+        {(SOFT, "goal_drift"): EffectTally(failure=4), (REINFORCE, "goal_drift"): EffectTally(success=1, failure=9)}
+    )
     assert not record.ineffective(SOFT, "goal_drift", 0.6)
     assert record.ineffective(REINFORCE, "goal_drift", 0.6)
     assert not record.ineffective(SOFT, "never_seen", 0.6)
 
 
 def test_a_record_outlives_a_restart() -> None:
-    record = Record()
+    record = EffectRecord()
     record.remember(7, judgement())
-    record.remember(9, judgement(Outcome.FAILURE, 0.5))
-    again = Record()
+    record.remember(9, judgement(InterventionOutcome.FAILURE, 0.5))
+    again = EffectRecord()
     again.restore(orjson.loads(orjson.dumps(record.as_json())))
     assert again == record
 
 
 @pytest.mark.parametrize("data", [{}, {"last_seq": 1}, {"last_seq": 1, "tallies": [{"kind": "x"}]}, {"last_seq": "?"}])
 def test_what_is_no_record_is_refused_and_changes_nothing(data: dict[str, object]) -> None:
-    record = Record(last_seq=3)
+    record = EffectRecord(last_seq=3)
     with pytest.raises((KeyError, TypeError, ValueError)):
         record.restore(data)
     assert record.last_seq == 3
 
 
 def test_the_journal_read_twice_counts_once() -> None:
-    record = Record()
+    record = EffectRecord()
     for _ in range(2):
         record.remember(7, judgement())
         record.remember(8, judgement(kind=REINFORCE))

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.recovery_options import LEAST, OPTIONS, carry_out, options, strict_limits
 from monitors.contract.errors import UsageError
 from monitors.contract.tasks import Limits
@@ -61,7 +61,7 @@ def test_abort_starts_nothing_and_cleans_up() -> None:
 
 def test_a_rollback_without_a_checkpoint_is_listed_as_not_possible() -> None:
     report = stored()
-    report["recovery_options"] = options("x", TASK, Usage(), checkpoint="")
+    report["recovery_options"] = options("x", TASK, ResourceUsage(), checkpoint="")
     with pytest.raises(UsageError, match=r"is not possible\. Not possible: there is no safe checkpoint"):
         carry_out(report, "rollback-and-retry")
 
@@ -80,6 +80,6 @@ def test_a_report_that_lacks_something_says_what(lost: str) -> None:
 
 
 def test_strict_limits_leave_enough_for_one_useful_step_and_none_where_there_was_none() -> None:
-    strict = strict_limits(Limits(max_token_usage=100_000, max_memory_mb=None), Usage(tokens=99_999))
+    strict = strict_limits(Limits(max_token_usage=100_000, max_memory_mb=None), ResourceUsage(tokens=99_999))
     assert strict["max_token_usage"] == LEAST["max_token_usage"]
     assert strict["max_memory_mb"] is None

@@ -6,11 +6,11 @@ import orjson
 import pytest
 
 from interventions.aftermath import Aftermath, Leftover
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.decisions import Intervention
-from interventions.stop_report import LAST_ACTIONS, Moment, StopFacts, completed, report
+from interventions.stop_report import LAST_ACTIONS, StopFacts, TimelineEntry, completed, report
 from interventions.words import InterventionKind
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 from monitors.contract.words import Decision, Severity
 from supervisor.testing.samples import TASK, issue, step
 
@@ -34,9 +34,9 @@ def made(**more: Any) -> dict[str, Any]:
         "started_at": 1_000.0,
         "at": 1_090.0,
         "history": (step("Edit", "src/a.py"), step("Write", "src/b.py", failed=True), step(failed=True)),
-        "timeline": (Moment(1_050.0, 30, "soft_correction: because"),),
+        "timeline": (TimelineEntry(1_050.0, 30, "soft_correction: because"),),
         "issues": (issue("goal_drift", began=12, sentence="It drifts."), chosen.issue),
-        "usage": Usage(tokens=5_000, seconds=90.0),
+        "usage": ResourceUsage(tokens=5_000, seconds=90.0),
         "counts": {"reviews": {"block": 2}, "interventions": {"soft_correction": 3, "emergency_stop": 1}},
         "journal_range": (1, 41),
     }
@@ -128,7 +128,7 @@ def test_a_report_that_somebody_edited_is_completed_all_the_same(whole: dict[str
 
 
 def test_only_the_last_actions_are_kept() -> None:
-    history = tuple(Step("Bash", f"echo {n}", failed=False, decision=Decision.ALLOW) for n in range(90))
+    history = tuple(PastCall("Bash", f"echo {n}", failed=False, decision=Decision.ALLOW) for n in range(90))
     actions = made(history=history)["last_actions"]
     assert len(actions) == LAST_ACTIONS
     assert actions[-1]["what"] == "echo 89"

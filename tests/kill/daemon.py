@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from supervisor.config.model import Agent, Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
@@ -45,7 +45,7 @@ class DeadlyDisk(RealDisk):
 
 
 async def main(base: Path, kill_at: int, share: float) -> None:
-    places = Places(state=base / "state", runtime=base / "run")
+    places = StatePaths(state=base / "state", runtime=base / "run")
     config = Config(agent=Agent(command=str(base / "claude")))
     model = {name: os.environ[name] for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE_", "DISABLE_"))}
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home"), **model}

@@ -17,7 +17,7 @@ import anyio
 
 from checkpoints.restore.restore import Restorer
 from supervisor.config.model import Agent, Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
@@ -83,7 +83,7 @@ async def main(base: Path, point: str) -> None:
     if when == "step":
         deadly = partial(Restorer, step=lambda name: die() if name == text else None)
         setattr(keeper, "Restorer", deadly)  # noqa: B010 - the checker knows the class, not what stands for it here
-    places = Places(state=base / "state", runtime=base / "run")
+    places = StatePaths(state=base / "state", runtime=base / "run")
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
     config = Config(agent=Agent(command=str(base / "claude")))
     disk = DeadlyDisk(when, text.encode()) if when in ("write", "wrote") else RealDisk()

@@ -13,7 +13,7 @@ import pytest
 
 from monitors.contract.words import Decision
 from supervisor.protocol import events
-from supervisor.protocol.records import Record
+from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal.reader import read_records
 from tests.kill.daemon import STAND_IN
@@ -40,7 +40,7 @@ def daemon(base: Path, kill_at: int = 0, share: float = 0.0) -> subprocess.Compl
     return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
 
 
-def journal(base: Path) -> list[Record]:
+def journal(base: Path) -> list[JournalRecord]:
     return list(read_records(base / "state" / "journal"))
 
 

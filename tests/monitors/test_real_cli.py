@@ -19,7 +19,7 @@ from supervisor.core.replay.transcript_replay import Replay, replay
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Say, Script, Step, Tokens, Use
+from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.journal.reader import read_records
 from tests.live import live, make_repository
@@ -30,11 +30,11 @@ pytestmark = [pytest.mark.real_cli, pytest.mark.anyio, pytest.mark.timeout(240)]
 PROMPT = "Mend the login form: a wrong password shows a message, and the session token expires."
 
 
-def bash(*commands: str) -> Step:
+def bash(*commands: str) -> ScriptStep:
     """One reply that asks for these commands."""
-    return Step(
+    return ScriptStep(
         tuple(
-            Use("Bash", {"command": command, "description": f"step {number}"})
+            ToolUse("Bash", {"command": command, "description": f"step {number}"})
             for number, command in enumerate(commands)
         )
     )
@@ -44,40 +44,42 @@ def fails(text: str) -> str:
     return f"echo {text!r} >&2; exit 1"
 
 
-def spread(commands: list[str]) -> list[Step]:
+def spread(commands: list[str]) -> list[ScriptStep]:
     """Ten commands a reply."""
     return [bash(*commands[start : start + 10]) for start in range(0, len(commands), 10)]
 
 
-def reads(paths: list[str]) -> list[Step]:
-    uses = [Use("Read", {"file_path": path}) for path in paths]
-    return [Step(tuple(uses[start : start + 10])) for start in range(0, len(uses), 10)]
+def reads(paths: list[str]) -> list[ScriptStep]:
+    uses = [ToolUse("Read", {"file_path": path}) for path in paths]
+    return [ScriptStep(tuple(uses[start : start + 10])) for start in range(0, len(uses), 10)]
 
 
-Steps = Callable[[Path], list[Step]]
+Steps = Callable[[Path], list[ScriptStep]]
 
 SCRIPTS: dict[str, Steps] = {
     "repetitive_errors": lambda _: [bash(f"cat missing_{n}.txt") for n in range(3)],
     "repetition": lambda _: [bash("ls -a")] * 3,
     "no_progress": lambda _: [bash(f"date +%N; echo {n % 2}") for n in range(12)],
-    "text_loop": lambda _: [Step((Say("I will try it once more. " * 80),))],
-    "scope_creep": lambda w: [Step((Use("Write", {"file_path": f"{w}/lib/{n}.py", "content": "x"}),)) for n in range(3)],
-    "resource_spiral": lambda _: [Step((Use("Bash", {"command": f"echo {n}"}),), tokens=Tokens(input=30_000)) for n in range(4)],
+    "text_loop": lambda _: [ScriptStep((Say("I will try it once more. " * 80),))],
+    "scope_creep": lambda w: [ScriptStep((ToolUse("Write", {"file_path": f"{w}/lib/{n}.py", "content": "x"}),)) for n in range(3)],
+    "resource_spiral": lambda _: [ScriptStep((ToolUse("Bash", {"command": f"echo {n}"}),), tokens=ScriptTokens(input=30_000)) for n in range(4)],
     "goal_drift": lambda _: spread([*(f"echo login password {n}" for n in range(30)), *(f"echo invoice shipment {n}" for n in range(20))]),
     "exploration_wandering": lambda w: reads([f"{w}/d{n * 5 % 18}/f.py" for n in range(70)]),
     "hallucination": lambda _: [bash("frobnicate_x --all"), *(bash(f"python3 -m no_such_{n}") for n in "abc")],
     "blocked_on_human": lambda _: [bash(fails("sudo: a terminal is required to read the password")), bash(f"cd . && {fails('sudo: a password is required')}")],
     "test_tampering": lambda w: [
-        Step((Use("Write", {"file_path": f"{w}/tests/test_a.py", "content": "def test_a():\n    assert f()\n"}),)),
+        ScriptStep((ToolUse("Write", {"file_path": f"{w}/tests/test_a.py", "content": "def test_a():\n    assert f()\n"}),)),
         bash("echo '1 failed, 3 passed in 0.10s'; exit 1"),
-        Step((Use("Edit", {"file_path": f"{w}/tests/test_a.py", "old_string": "def test_a", "new_string": "@pytest.mark.skip\ndef test_a"}),)),
+        ScriptStep((ToolUse("Edit", {"file_path": f"{w}/tests/test_a.py", "old_string": "def test_a", "new_string": "@pytest.mark.skip\ndef test_a"}),)),
     ],
 }  # fmt: skip
 
 SCRIPTS |= {
     "error_exploration_loop": lambda w: [*SCRIPTS["exploration_wandering"](w), *SCRIPTS["repetitive_errors"](w)],
     "confused_state": lambda w: [*SCRIPTS["scope_creep"](w), *SCRIPTS["hallucination"](w)],
-    "runaway_execution": lambda _: [replace(step, tokens=Tokens(input=30_000)) for step in [bash("echo again")] * 4],
+    "runaway_execution": lambda _: [
+        replace(step, tokens=ScriptTokens(input=30_000)) for step in [bash("echo again")] * 4
+    ],
 }
 
 TASKS: dict[str, dict[str, Any]] = {
@@ -88,14 +90,14 @@ TASKS: dict[str, dict[str, Any]] = {
 }
 
 
-async def played(steps: list[Step], tmp_path: Path) -> tuple[Path, list[bytes], list[bytes]]:
+async def played(steps: list[ScriptStep], tmp_path: Path) -> tuple[Path, list[bytes], list[bytes]]:
     """Run the CLI over the steps; the workspace, the transcript's lines and what was printed."""
     workspace, home = tmp_path / "shop", tmp_path / "home"
     for number in range(18):
         (workspace / f"d{number}").mkdir(parents=True)
         (workspace / f"d{number}" / "f.py").write_text(f"part = {number}\n")
     args = ["-p", PROMPT, "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"]
-    async with ScriptedModel(Script(tuple(steps))) as model:
+    async with ScriptedModel(ModelScript(tuple(steps))) as model:
         environment = cli_environment(home, model.url)
         printed = await _output([str(real_claude_path()), *args], workspace, environment)
     [transcript] = (home / ".claude" / "projects").rglob("*.jsonl")
@@ -139,7 +141,7 @@ async def test_a_scripted_run_raises_its_pattern_from_the_transcript_and_from_th
 async def test_a_healthy_run_of_sixty_steps_raises_nothing(tmp_path: Path) -> None:
     commands = [f"echo 'look at login part {n}'; wc -l d{n % 18}/f.py" for n in range(36)]
     written = [
-        Step((Use("Write", {"file_path": f"{tmp_path}/shop/src/login_{n}.py", "content": f"x = {n}\n"}),))
+        ScriptStep((ToolUse("Write", {"file_path": f"{tmp_path}/shop/src/login_{n}.py", "content": f"x = {n}\n"}),))
         for n in range(6)
     ]
     tested = bash("echo '7 passed in 0.11s'")

@@ -18,7 +18,7 @@ import anyio
 import orjson
 
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
+from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from tests.contract.cli import Cli, Frame, allow, event_of, running_cli, say_nothing
 
 HERE = Path(__file__).parent
@@ -28,8 +28,8 @@ ALL_HOOKS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmi
 Drive = Callable[[Cli, ScriptedModel], Awaitable[None]]
 
 
-def bash(command: str) -> Use:
-    return Use("Bash", {"command": command, "description": "a step of the recording"})
+def bash(command: str) -> ToolUse:
+    return ToolUse("Bash", {"command": command, "description": "a step of the recording"})
 
 
 async def to_the_end(cli: Cli, _: ScriptedModel) -> None:
@@ -49,14 +49,14 @@ def pre_tool_use(**output: Any) -> Callable[[Frame], Mapping[str, Any]]:
 
 
 async def case(
-    *steps: Step | Use | Say,
-    scripts: Sequence[Script] = (),
+    *steps: ScriptStep | ToolUse | Say,
+    scripts: Sequence[ModelScript] = (),
     drive: Drive = to_the_end,
     hooks: Sequence[str] = ALL_HOOKS,
     **more: Any,
 ) -> list[tuple[str, bytes]]:
     """Run one case and return its lines."""
-    main = Script(tuple(step if isinstance(step, Step) else Step((step,)) for step in steps))
+    main = ModelScript(tuple(step if isinstance(step, ScriptStep) else ScriptStep((step,)) for step in steps))
     with tempfile.TemporaryDirectory() as scratch:
         workspace, home = Path(scratch) / "workspace", Path(scratch) / "home"
         workspace.mkdir()
@@ -77,17 +77,17 @@ async def case(
 async def plain() -> list[tuple[str, bytes]]:
     """Bash, Write, Read and Edit, as ordinary work goes."""
     return await case(
-        Step((Say("I look first."), bash("ls"))),
-        Use("Write", {"file_path": "new.txt", "content": "hello\n"}),
-        Use("Read", {"file_path": "notes.txt"}),
-        Use("Edit", {"file_path": "notes.txt", "old_string": "two", "new_string": "three"}),
-        Step((Say("Done."),), tokens=Tokens(input=12, output=7, cache_write=900, cache_read=4000)),
+        ScriptStep((Say("I look first."), bash("ls"))),
+        ToolUse("Write", {"file_path": "new.txt", "content": "hello\n"}),
+        ToolUse("Read", {"file_path": "notes.txt"}),
+        ToolUse("Edit", {"file_path": "notes.txt", "old_string": "two", "new_string": "three"}),
+        ScriptStep((Say("Done."),), tokens=ScriptTokens(input=12, output=7, cache_write=900, cache_read=4000)),
     )
 
 
 async def failure() -> list[tuple[str, bytes]]:
     """A command that fails, and a call whose input the CLI itself refuses."""
-    return await case(bash("echo oh-no >&2; exit 3"), Use("Read", {"wrong": 1}), Say("It failed."))
+    return await case(bash("echo oh-no >&2; exit 3"), ToolUse("Read", {"wrong": 1}), Say("It failed."))
 
 
 async def denied() -> list[tuple[str, bytes]]:
@@ -161,30 +161,32 @@ async def hook_cancelled() -> list[tuple[str, bytes]]:
 
 async def parallel() -> list[tuple[str, bytes]]:
     """Two calls at once, of which one fails."""
-    return await case(Step((bash("echo oh-no; exit 1"), bash("sleep 0.4; echo finished"))), Say("One of two."))
+    return await case(ScriptStep((bash("echo oh-no; exit 1"), bash("sleep 0.4; echo finished"))), Say("One of two."))
 
 
 async def subagent() -> list[tuple[str, bytes]]:
     """A subagent with a tool call of its own."""
-    task = Use("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
-    counting = Script((Step((bash("ls | wc -l"),)), Step((Say("There is one file."),))), when="count-the-files")
+    task = ToolUse("Agent", {"description": "count", "prompt": "count-the-files", "subagent_type": "general-purpose"})
+    counting = ModelScript(
+        (ScriptStep((bash("ls | wc -l"),)), ScriptStep((Say("There is one file."),))), when="count-the-files"
+    )
     return await case(task, Say("One file."), scripts=(counting,))
 
 
 async def overloaded() -> list[tuple[str, bytes]]:
     """Retries that help: an overload, a rate limit, a broken stream."""
     failures = (ApiError(529), ApiError(429, retry_after_seconds=0), BrokenStream())
-    return await case(Step((Say("At last."),), failures))
+    return await case(ScriptStep((Say("At last."),), failures))
 
 
 async def refused_by_the_api() -> list[tuple[str, bytes]]:
     """A request that the API does not accept: the turn ends in an error."""
-    return await case(Step((Say("never"),), (ApiError(400, "The prompt is too odd."),) * 20))
+    return await case(ScriptStep((Say("never"),), (ApiError(400, "The prompt is too odd."),) * 20))
 
 
 async def overloaded_for_good() -> list[tuple[str, bytes]]:
     """Retries that do not help."""
-    never = Step((Say("never"),), (ApiError(529),) * 20)
+    never = ScriptStep((Say("never"),), (ApiError(529),) * 20)
     return await case(never, environment={"CLAUDE_CODE_MAX_RETRIES": "2"})
 
 

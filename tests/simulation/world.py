@@ -13,7 +13,7 @@ from typing import Any
 from interventions.approval import ApprovalSettings
 from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings, StrategySettings
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation, ToolReturned
 from monitors.contract.tasks import Task
@@ -21,7 +21,7 @@ from monitors.contract.words import Decision, Severity
 from monitors.detectors import DetectorSettings, make_detectors
 from supervisor.core.board import Board
 from supervisor.core.decisions.adoption import Found
-from supervisor.core.decisions.decide import SessionSettings, Surroundings
+from supervisor.core.decisions.decide import AgentSurroundings, SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import commands as do
 from supervisor.protocol import events
@@ -61,7 +61,7 @@ class Dice:
 class Rules:
     """A reviewer with one block and one critical rule."""
 
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         text = str(action.input)
         if "hooks" in text:
             return Review(Decision.BLOCK, 1.0, 0.0, Severity.CRITICAL, "hands off", "test.hooks", stop=True)
@@ -113,7 +113,7 @@ class World:
         found = MOMENT if self.seed % 3 else "no checkpoint is safe"
         about = SessionSettings(approval=ApprovalSettings(tools=("Write",), mode="ask", deadline_seconds=20.0))
         controller = Controller(self.settings, task)
-        return Session(submitted, Rules(), detectors, controller, about, Surroundings(Moments(found)))
+        return Session(submitted, Rules(), detectors, controller, about, AgentSurroundings(Moments(found)))
 
     # ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -154,7 +154,7 @@ class World:
     def _happened(self, event: events.AnyEvent) -> None:
         self.journal.append(event)
         commands = self.board.see(len(self.journal), event)
-        records = [command for command in commands if isinstance(command, do.Record)]
+        records = [command for command in commands if isinstance(command, do.WriteEvent)]
         if self._rng.random() < 0.004 and self._restarts < 4:
             self.journal += [record.event for record in records[: self._rng.randint(0, len(records))]]
             self._restart()
@@ -173,7 +173,7 @@ class World:
             self.journal.append(adopted)
             self.board.remember(len(self.journal), adopted)
             commands = self.board.recover(len(self.journal), adopted)
-            self.journal += [command.event for command in commands if isinstance(command, do.Record)]
+            self.journal += [command.event for command in commands if isinstance(command, do.WriteEvent)]
             self._perform(agent, commands)
             cli = self.clis.get(agent)
             if cli is not None and not cli.alive and session.launched and not session.processes_ended:

@@ -10,8 +10,8 @@ escalation delay or the issue was seen twice since answers of that kind began; e
 from collections.abc import Sequence
 
 from interventions.choice.strategies import tiers
-from interventions.contract import Past, Position, Tried
-from interventions.decisions import Outcome
+from interventions.contract import LadderPosition, Past, Tried
+from interventions.decisions import InterventionOutcome
 from interventions.ladders import ladder_of
 from interventions.settings import StrategySettings
 from interventions.words import InterventionKind
@@ -41,17 +41,17 @@ class Progressive:
         """The pattern's ladder, with the stop behind it."""
         return ladder_of(issue.type)
 
-    def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
+    def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
         """The rung to act on."""
         if past.issue.severity is Severity.CRITICAL and past.base >= ENDS_AT_ONCE:
-            return Position(len(ladder) - 1, "a critical issue ends the run at once")
+            return LadderPosition(len(ladder) - 1, "a critical issue ends the run at once")
         if past.issue.type == tiers.TYPE:
             return tiers.position(ladder, past)
         if not past.tried:
             return self._first(ladder, past)
         return self._next(ladder, past, past.tried[-1])
 
-    def _first(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
+    def _first(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
         index, why = 0, "the mildest answer comes first"
         if past.base >= SKIPS_FIRST and len(ladder) > 1:
             index, why = 1, "the issue is too grave for the mildest answer"
@@ -59,20 +59,20 @@ class Progressive:
         while index < len(ladder) - 1 and past.record.ineffective(ladder[index], past.issue.type, threshold):
             why = f"{ladder[index]} has helped too seldom here"
             index += 1
-        return Position(index, why)
+        return LadderPosition(index, why)
 
-    def _next(self, ladder: Sequence[InterventionKind], past: Past, last: Tried) -> Position:
+    def _next(self, ladder: Sequence[InterventionKind], past: Past, last: Tried) -> LadderPosition:
         here = rung_of(last.kind, ladder)
-        if last.outcome is Outcome.SUCCESS:
-            return Position(max(0, here - 1), f"{last.kind} helped the last time, so a milder answer comes now")
+        if last.outcome is InterventionOutcome.SUCCESS:
+            return LadderPosition(max(0, here - 1), f"{last.kind} helped the last time, so a milder answer comes now")
         waited = past.mono - last.mono
         if waited >= self._settings.escalation_delay_seconds:
-            return Position(here + 1, f"{last.kind} was in vain: the issue is there {duration(waited)} later")
+            return LadderPosition(here + 1, f"{last.kind} was in vain: the issue is there {duration(waited)} later")
         if last.sightings >= SEEN_TWICE:
-            return Position(here + 1, f"the issue was seen {last.sightings} times since {last.kind}")
+            return LadderPosition(here + 1, f"the issue was seen {last.sightings} times since {last.kind}")
         if last.kind not in ladder:
-            return Position(here, f"{last.kind} was in vain and is no longer open to it")
-        return Position(here, f"{last.kind} came only {duration(waited)} ago and gets another try")
+            return LadderPosition(here, f"{last.kind} was in vain and is no longer open to it")
+        return LadderPosition(here, f"{last.kind} came only {duration(waited)} ago and gets another try")
 
 
 def rung_of(kind: InterventionKind, ladder: Sequence[InterventionKind]) -> int:

@@ -6,14 +6,14 @@ back. So what it says is taken as it is, and nothing here counts time.
 
 from collections.abc import Sequence
 
-from interventions.contract import Past, Position
+from interventions.contract import LadderPosition, Past
 from interventions.words import InterventionKind
 from monitors.contract.wording import counted
 
 TYPE = "no_progress"
 
 
-def position(ladder: Sequence[InterventionKind], past: Past) -> Position:
+def position(ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
     """The rung of the tier that the issue names; where it names none, one after the last that was tried."""
     tier = past.issue.details.get("tier")
     if not isinstance(tier, int):
@@ -25,4 +25,4 @@ def position(ladder: Sequence[InterventionKind], past: Past) -> Position:
         if tier > 1
         else "the mildest answer comes first"
     )
-    return Position(min(tier - 1, len(ladder)), why)
+    return LadderPosition(min(tier - 1, len(ladder)), why)

@@ -92,7 +92,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class ArgumentPattern:
     """A compiled pattern."""
 
     text: str
@@ -160,7 +160,7 @@ def _in_order(wanted: tuple[Operand | None, ...], operands: list[Arg]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def compiled(text: str) -> Pattern:
+def compiled(text: str) -> ArgumentPattern:
     """Compile a pattern.
 
     Raises:
@@ -185,7 +185,7 @@ def compiled(text: str) -> Pattern:
             operands.append(None)
         else:
             operands.append(_operand(piece))
-    return Pattern(text, tuple(tokens[0].split("|")), tuple(operands), tuple(options), tuple(regexes))
+    return ArgumentPattern(text, tuple(tokens[0].split("|")), tuple(operands), tuple(options), tuple(regexes))
 
 
 def _operand(piece: str) -> Operand:

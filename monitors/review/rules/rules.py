@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 from monitors.contract.effects import EffectType
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, severity_of
-from monitors.review.rules.patterns import Pattern, compiled, programs
+from monitors.review.rules.patterns import ArgumentPattern, compiled, programs
 from monitors.review.script_files import as_program
 from monitors.review.shell.invocation import Arg, Invocation, arg
 
@@ -101,7 +101,7 @@ class Program:
 Meaning = TypeVar("Meaning")
 
 
-class Patterns(Generic[Meaning]):
+class ProgramRules(Generic[Meaning]):
     """The patterns of one program with what each means, found by the first operand that they want.
 
     Most want a certain one (`git push`, `docker rm`), so of a hundred patterns a command is compared with a few.
@@ -113,10 +113,10 @@ class Patterns(Generic[Meaning]):
         self._by_first = {word: self._for(word) for word in wanted}
         self._for_any = self._for("")
 
-    def _for(self, word: str) -> list[tuple[Pattern, Meaning]]:
+    def _for(self, word: str) -> list[tuple[ArgumentPattern, Meaning]]:
         return [entry for entry in self._all if entry[0].first is None or word in entry[0].first]
 
-    def that_may_match(self, ways: Sequence[list[Arg]]) -> list[tuple[Pattern, Meaning]]:
+    def that_may_match(self, ways: Sequence[list[Arg]]) -> list[tuple[ArgumentPattern, Meaning]]:
         """Those that one of these lists of operands may match, in their order."""
         firsts = {way[0].lower() if way else "" for way in ways}
         return self._by_first.get(firsts.pop(), self._for_any) if len(firsts) == 1 else self._all
@@ -131,8 +131,8 @@ class RuleBook:
         self._values: dict[str, frozenset[str]] = {}
         self._reads: dict[str, list[tuple[str, None]]] = {}
         self._rules: dict[str, list[tuple[str, Rule]]] = {}
-        self._readings: dict[str, Patterns[None]] = {}
-        self._uses: dict[str, Patterns[Rule]] = {}
+        self._readings: dict[str, ProgramRules[None]] = {}
+        self._uses: dict[str, ProgramRules[Rule]] = {}
         for program in known:
             self._add_program(program)
         for rule in self.rules:
@@ -214,11 +214,11 @@ class RuleBook:
 
 
 def _met(
-    name: str, known: Mapping[str, Iterable[tuple[str, Meaning]]], met: dict[str, Patterns[Meaning]]
-) -> Patterns[Meaning] | None:
+    name: str, known: Mapping[str, Iterable[tuple[str, Meaning]]], met: dict[str, ProgramRules[Meaning]]
+) -> ProgramRules[Meaning] | None:
     """The patterns of a program, compiled once; None where there are none."""
     if name not in met and name in known:
-        met[name] = Patterns(known[name])
+        met[name] = ProgramRules(known[name])
     return met.get(name)
 
 

@@ -13,7 +13,7 @@ MISSING = "missing"
 Kind = Literal["file", "directory", "missing", "unknown"]
 
 
-class Facts(Protocol):
+class FileLookups(Protocol):
     """Answers about paths, all absolute. None and `unknown` mean that nobody knows."""
 
     def real(self, path: str) -> str:
@@ -37,7 +37,7 @@ class Facts(Protocol):
         ...
 
 
-class NoFacts:
+class NoFiles:
     """Knows nothing: for the strict profile, for reviews without a machine, for replays without recorded facts."""
 
     def real(self, path: str) -> str:

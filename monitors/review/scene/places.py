@@ -5,8 +5,8 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
-from monitors.contract.actions import Action, Context
-from monitors.review.scene.lookups import Facts
+from monitors.contract.actions import Action, ReviewContext
+from monitors.review.scene.lookups import FileLookups
 from monitors.review.shell.invocation import Arg
 
 HERE = "/?/?/?/?/?/?"
@@ -120,14 +120,14 @@ _PROJECT_SECRET = re.compile(
 )
 
 
-class Places:
+class ActionPlaces:
     """Knows the places of one action."""
 
     def __init__(
         self,
         action: Action,
-        context: Context,
-        facts: Facts,
+        context: ReviewContext,
+        facts: FileLookups,
         *,
         strict: bool,
         container: bool = False,

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from monitors.contract.actions import Ground, Touch
 from monitors.review.rules.rules import RuleBook
-from monitors.review.scene.lookups import Facts
-from monitors.review.scene.places import Places
+from monitors.review.scene.lookups import FileLookups
+from monitors.review.scene.places import ActionPlaces
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Arg, Invocation
 
@@ -18,8 +18,8 @@ class Scene:
     """Settings, places and knowledge, and what is collected on the way."""
 
     settings: ReviewSettings
-    places: Places
-    facts: Facts
+    places: ActionPlaces
+    facts: FileLookups
     book: RuleBook
     launchers: frozenset[str]
     """Names of the programs that start others."""

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.launchers import LAUNCHERS, Launcher
+from monitors.review.shell.launchers import LAUNCHERS, LauncherLayout
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class LaunchedCommand:
     """What a launcher starts: words, or a script for a shell, or a shell with nothing to do."""
 
-    launcher: Launcher
+    launcher: LauncherLayout
     words: tuple[Arg, ...] = ()
     script: Arg | None = None
     alone: bool = False
@@ -22,8 +22,8 @@ class Started:
     inside: str = ""
 
 
-def _index() -> dict[str, tuple[tuple[tuple[str, ...], Launcher], ...]]:
-    found: dict[str, list[tuple[tuple[str, ...], Launcher]]] = {}
+def _index() -> dict[str, tuple[tuple[tuple[str, ...], LauncherLayout], ...]]:
+    found: dict[str, list[tuple[tuple[str, ...], LauncherLayout]]] = {}
     for launcher in LAUNCHERS:
         name, *subcommand = launcher.command.split()
         found.setdefault(name, []).append((tuple(subcommand), launcher))
@@ -35,13 +35,13 @@ LAUNCHER_NAMES = frozenset(_BY_NAME)
 """Names of the programs that start others."""
 
 
-def started(invocation: Invocation) -> Started | None:
+def started(invocation: Invocation) -> LaunchedCommand | None:
     """What the invocation starts, or None where its program is no launcher, or starts nothing."""
     if invocation.name == "find" or invocation.name in _FD:
         return _found(invocation)
     if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
         words = invocation.args[1:]
-        return Started(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
+        return LaunchedCommand(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
     for subcommand, launcher in _BY_NAME.get(invocation.name, ()):
         at = _behind(subcommand, invocation.args, launcher)
         if at is not None:
@@ -50,12 +50,12 @@ def started(invocation: Invocation) -> Started | None:
 
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-_MODULE = Launcher("python -m")
+_MODULE = LauncherLayout("python -m")
 _MODULES = frozenset({"twine", "flit", "poetry", "hatch", "pip", "uv", "alembic", "pipx", "pdm", "flask", "celery"})
 """Modules that are the program of the same name."""
 
 
-def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: Launcher) -> int | None:
+def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: LauncherLayout) -> int | None:
     """Where the words behind the subcommand begin, or None where it is another."""
     at = 0
     values = launcher.values.split()
@@ -68,7 +68,7 @@ def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: Launcher) ->
     return at
 
 
-def _read(launcher: Launcher, args: list[Arg], at: int, *, fed: bool = False) -> Started | None:
+def _read(launcher: LauncherLayout, args: list[Arg], at: int, *, fed: bool = False) -> LaunchedCommand | None:
     values, codes, unless = launcher.values.split(), launcher.code.split(), launcher.unless.split()
     assignments: list[tuple[str, Arg]] = []
     skip, place = launcher.skip, ""
@@ -107,30 +107,30 @@ def _read(launcher: Launcher, args: list[Arg], at: int, *, fed: bool = False) ->
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     words = tuple(args[at:])
     if not words and launcher.alone == "input":
-        return Started(launcher, words=(arg("sh"), arg("-s")), inside=inside) if fed else None
+        return LaunchedCommand(launcher, words=(arg("sh"), arg("-s")), inside=inside) if fed else None
     if launcher.command in ("parallel", "sem") and words:
         return _parallel(launcher, words)
     if not words:
         asked = {"--help", "--version", "-V", "-h"}.intersection(args)
         opens = launcher.alone == "shell" or not set(launcher.alone.split()).isdisjoint(args)
-        return Started(launcher, alone=True, inside=inside) if opens and not asked else None
+        return LaunchedCommand(launcher, alone=True, inside=inside) if opens and not asked else None
     if launcher.joined and len(words) > 1 and launcher.command == "hyperfine":
-        return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
+        return LaunchedCommand(launcher, words=words, assignments=tuple(assignments), inside=inside)
     if launcher.joined:
-        return Started(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
-    return Started(launcher, words=words, assignments=tuple(assignments), inside=inside)
+        return LaunchedCommand(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
+    return LaunchedCommand(launcher, words=words, assignments=tuple(assignments), inside=inside)
 
 
 _MARKS = frozenset({":::", "::::", ":::+", "::::+"})
 """What stands before the words that GNU parallel hands out."""
 
 
-def _parallel(launcher: Launcher, words: tuple[Arg, ...]) -> Started:
+def _parallel(launcher: LauncherLayout, words: tuple[Arg, ...]) -> LaunchedCommand:
     """The command of GNU parallel with all that it hands out at once: a superset of each of its runs."""
     at = next((index for index, word in enumerate(words) if word in _MARKS), len(words))
     command, given = words[:at], [word for word in words[at:] if word not in _MARKS]
     if not command:
-        return Started(launcher, script=arg("\n".join(given), known=all(word.known for word in given)))
+        return LaunchedCommand(launcher, script=arg("\n".join(given), known=all(word.known for word in given)))
     if not given:
         given = [arg("{}", glob=True)]
     if not any("{" in word for word in command):
@@ -140,7 +140,7 @@ def _parallel(launcher: Launcher, words: tuple[Arg, ...]) -> Started:
         command = tuple(
             arg(re.sub(r"\{[./]*\}", lambda _: text, word), known=word.known, glob=word.glob) for word in command
         )
-    return Started(launcher, script=_joined(command)) if at == 1 else Started(launcher, words=command)
+    return LaunchedCommand(launcher, script=_joined(command)) if at == 1 else LaunchedCommand(launcher, words=command)
 
 
 def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
@@ -156,12 +156,12 @@ def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
     return None
 
 
-def _script(launcher: Launcher, code: Arg, args: list[Arg], at: int, place: str) -> Started:
+def _script(launcher: LauncherLayout, code: Arg, args: list[Arg], at: int, place: str) -> LaunchedCommand:
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     if launcher.command == "env":
         rest = " ".join(args[at + 2 :])
         code = arg(f"{code} {rest}".strip(), known=code.known, source=code.source)
-    return Started(launcher, script=code, inside=inside)
+    return LaunchedCommand(launcher, script=code, inside=inside)
 
 
 def _joined(words: tuple[Arg, ...]) -> Arg:
@@ -182,7 +182,7 @@ _FD_SELECTS = frozenset({"-e", "--extension", "-t", "--type", "-S", "--size", "-
 _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
 
 
-def _found(invocation: Invocation) -> Started | None:
+def _found(invocation: Invocation) -> LaunchedCommand | None:
     """The command of `find -exec` and `fd -x`; several of them become one script."""
     scripts: list[tuple[Arg, ...]] = []
     words: list[Arg] | None = None
@@ -202,10 +202,14 @@ def _found(invocation: Invocation) -> Started | None:
     if invocation.name in _FD:  # which hands over what it found where no place is named for it
         scripts = [words if any("{" in word for word in words) else (*words, arg("{}")) for words in scripts]
     scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
-    return Started(_FIND, words=scripts[0]) if len(scripts) == 1 else Started(_FIND, script=_several(scripts))
+    return (
+        LaunchedCommand(_FIND, words=scripts[0])
+        if len(scripts) == 1
+        else LaunchedCommand(_FIND, script=_several(scripts))
+    )
 
 
-_FIND = Launcher("find")
+_FIND = LauncherLayout("find")
 _SELECTS = re.compile(
     r"-(?:i?name|i?path|i?regex|i?wholename|size|[acm](?:time|min)|[ac]?newer\w*|empty|perm|user|group|links|inum|i?lname|mindepth|maxdepth|not|nouser|nogroup)\Z|!\Z"
 )

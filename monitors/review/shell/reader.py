@@ -15,7 +15,7 @@ from monitors.review.shell.tree import (
     Node,
     Pipeline,
     Redirect,
-    Script,
+    ShellScript,
     Simple,
     Word,
 )
@@ -36,7 +36,7 @@ _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _PAIRS = {"(": ")", "{": "}"}
 
 
-def read(text: str, depth: int = 0) -> Script:
+def read(text: str, depth: int = 0) -> ShellScript:
     """Read a script. Never raises; says what was wrong and which cap was passed.
 
     Args:
@@ -49,7 +49,7 @@ def read(text: str, depth: int = 0) -> Script:
         reader.whole()
     except TooMuch as stop:
         too_much = str(stop)
-    return Script(reader.top, reader.problem, too_much)
+    return ShellScript(reader.top, reader.problem, too_much)
 
 
 class _Reader(Words):

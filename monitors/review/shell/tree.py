@@ -116,7 +116,7 @@ class Function:
 Node = Simple | Pipeline | Group | Function
 
 
-class Script:
+class ShellScript:
     """A text as read."""
 
     __slots__ = ("nodes", "problem", "too_much")

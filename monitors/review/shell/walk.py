@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from monitors.review.shell.constant import printed
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
-from monitors.review.shell.launch import Started, started
+from monitors.review.shell.launch import LaunchedCommand, started
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import ShellUse, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
@@ -386,7 +386,7 @@ class Walk:
             text = "\n".join(word.partition("=")[2] for word in invocation.args if "=" in word)
         return (None, (invocation,)) if text is None else self._deeper(invocation, text)
 
-    def _launched(self, invocation: Invocation, inner: Started) -> Output:
+    def _launched(self, invocation: Invocation, inner: LaunchedCommand) -> Output:
         launcher = inner.launcher
         setting = Setting(
             invocation.cwd,

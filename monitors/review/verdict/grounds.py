@@ -11,7 +11,7 @@ from typing import Any
 
 from monitors.contract.actions import Ground, Review
 from monitors.review.languages.uses import MAX_CODE
-from monitors.review.scene.lookups import Facts
+from monitors.review.scene.lookups import FileLookups
 from monitors.review.scene.scene import Scene
 
 MAX_GROUNDS = 16
@@ -50,7 +50,7 @@ def of_target(scene: Scene, path: str) -> None:
         _note(scene, Ground(real, "target", stamp))
 
 
-def shaken(review: Review, given: Mapping[str, Any], facts: Facts, *, succeeded: bool) -> Shaken:
+def shaken(review: Review, given: Mapping[str, Any], facts: FileLookups, *, succeeded: bool) -> Shaken:
     """Look again, once the action has run.
 
     A script that the action itself was foretold to write is none that was swapped, and one that is gone may have removed

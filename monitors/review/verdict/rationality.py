@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from monitors.contract.actions import Action, Context, Step, Touch
+from monitors.contract.actions import Action, PastCall, ReviewContext, Touch
 
 UNKNOWN = 0.7
 """Nothing is known that speaks against it."""
@@ -36,7 +36,7 @@ class Rationality:
     reasons: tuple[str, ...]
 
 
-def rationality(action: Action, context: Context, touches: Sequence[Touch]) -> Rationality:
+def rationality(action: Action, context: ReviewContext, touches: Sequence[Touch]) -> Rationality:
     """Say how far the action looks like the next step.
 
     Args:
@@ -70,7 +70,7 @@ def _given(given: object) -> Mapping[str, Any]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _alignment(summary: str, context: Context, touches: Sequence[Touch], workspace: str) -> tuple[float, str]:
+def _alignment(summary: str, context: ReviewContext, touches: Sequence[Touch], workspace: str) -> tuple[float, str]:
     task = context.task
     if task is None:
         return UNKNOWN, ""
@@ -106,7 +106,7 @@ def _words(text: str) -> Iterator[str]:
     return (word for word in _WORD.findall(text.lower()) if word not in _COMMON)
 
 
-def _progression(action: Action, summary: str, history: Sequence[Step]) -> tuple[float, str]:
+def _progression(action: Action, summary: str, history: Sequence[PastCall]) -> tuple[float, str]:
     same = [step for step in history if step.tool == action.tool and step.summary[:200] == summary and summary]
     failed = 0
     for step in reversed(same):
@@ -120,7 +120,7 @@ def _progression(action: Action, summary: str, history: Sequence[Step]) -> tuple
     return UNKNOWN if not history else 0.9, ""
 
 
-def _efficiency(action: Action, summary: str, history: Sequence[Step]) -> tuple[float, str]:
+def _efficiency(action: Action, summary: str, history: Sequence[PastCall]) -> tuple[float, str]:
     last = history[-3:]
     if summary and len(last) == 3 and all(step.tool == action.tool and step.summary[:200] == summary for step in last):
         return 0.1, "it is the fourth time in a row"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from monitors.contract.actions import Context, Factor
+from monitors.contract.actions import Factor, ReviewContext
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
 
@@ -22,7 +22,7 @@ class Risk:
 class RiskCalculator(Protocol):
     """Anything that scores findings; replaceable by a plugin. Pure, and 0 to 1."""
 
-    def score(self, findings: Sequence[Finding], context: Context, *, strict: bool) -> Risk:
+    def score(self, findings: Sequence[Finding], context: ReviewContext, *, strict: bool) -> Risk:
         """Weigh what was found."""
         ...
 
@@ -45,7 +45,7 @@ class StandardRisk:
     Modifiers multiply, so that reading stays harmless however deep in trouble the run is.
     """
 
-    def score(self, findings: Sequence[Finding], context: Context, *, strict: bool) -> Risk:
+    def score(self, findings: Sequence[Finding], context: ReviewContext, *, strict: bool) -> Risk:
         """Weigh what was found."""
         if not findings:
             return Risk(levels.READS, (), None)
@@ -71,7 +71,7 @@ class StandardRisk:
             score += score * ELEVATED
         return score, factors
 
-    def _common(self, context: Context) -> list[tuple[str, float]]:
+    def _common(self, context: ReviewContext) -> list[tuple[str, float]]:
         found: list[tuple[str, float]] = []
         if context.active_issues:
             found.append(("open issues", ISSUE * min(len(context.active_issues), 3)))

@@ -39,7 +39,7 @@ def approvals(as_json: bool) -> None:
 @common.json_option
 def approve(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
     """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait."""
-    _answer(Wanted(agent, request, every), note, granted=True, as_json=as_json)
+    _answer(ApprovalSelection(agent, request, every), note, granted=True, as_json=as_json)
 
 
 @click.command()
@@ -50,7 +50,7 @@ def approve(agent: str | None, request: str | None, every: bool, note: str, as_j
 @common.json_option
 def deny(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
     """Turn an action of AGENT that waits down; REQUEST, or how it begins, says which, where several wait."""
-    _answer(Wanted(agent, request, every), note, granted=False, as_json=as_json)
+    _answer(ApprovalSelection(agent, request, every), note, granted=False, as_json=as_json)
 
 
 @click.command()
@@ -80,7 +80,7 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ApprovalSelection:
     """Which of the waiting actions a person answers."""
 
     agent: str | None
@@ -123,7 +123,7 @@ def _alone(beginning: str, ids: Sequence[str]) -> bool:
     return sum(id_.startswith(beginning) for id_ in ids) == 1
 
 
-def _answer(wanted: Wanted, note: str, *, granted: bool, as_json: bool) -> None:
+def _answer(wanted: ApprovalSelection, note: str, *, granted: bool, as_json: bool) -> None:
     def work() -> None:
         daemon = common.daemon()
         chosen = wanted.chosen(daemon.get("/v1/approvals"))

@@ -24,7 +24,7 @@ def doctor(as_json: bool) -> None:
     def work() -> int:
         uid = os.getuid()
         named = click.get_current_context().find_root().params.get("config")
-        around = checks.Surroundings(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
+        around = checks.DoctorContext(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
         findings = checks.examine(around)
         if as_json:
             terminal.echo_line(checks.as_json(findings).rstrip())

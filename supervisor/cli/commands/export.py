@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Any, Literal
 
 from monitors.contract import anyjson
-from supervisor.cli.following import Told
+from supervisor.cli.following import StreamLine
 from supervisor.protocol.plain import harmless
 
 Form = Literal["json", "csv"]
@@ -36,7 +36,7 @@ class Export:
         """What stands before all records."""
         return [_row(self._columns)] if self._form == "csv" else []
 
-    def lines(self, one: Told) -> list[str]:
+    def lines(self, one: StreamLine) -> list[str]:
         """One record."""
         if self._form == "json":
             return [anyjson.legible(one.line).decode()]

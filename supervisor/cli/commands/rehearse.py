@@ -13,7 +13,7 @@ from supervisor.cli import common, terminal
 from supervisor.cli.commands.view import View
 from supervisor.cli.following import told
 from supervisor.config.paths import data_home
-from supervisor.rehearsal.check import Finding, Outcome
+from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
 from supervisor.rehearsal.scenario import Scenario, find, load, shipped
 
 
@@ -88,7 +88,7 @@ def _shower() -> Callable[[bytes], None]:
     return show
 
 
-def _tell(scenario: Scenario, findings: Sequence[Finding]) -> None:
+def _tell(scenario: Scenario, findings: Sequence[CheckFinding]) -> None:
     for finding in findings:
         mark = click.style("not as expected", fg="red") if finding.fails else "note"
         terminal.echo(f"{mark}: {finding.place}: {finding.says}")
@@ -96,7 +96,7 @@ def _tell(scenario: Scenario, findings: Sequence[Finding]) -> None:
         terminal.echo(click.style(f"{scenario.name}: everything as expected.", fg="green"))
 
 
-def _as_json(scenario: Scenario, outcome: Outcome, findings: Sequence[Finding]) -> dict[str, object]:
+def _as_json(scenario: Scenario, outcome: RehearsalOutcome, findings: Sequence[CheckFinding]) -> dict[str, object]:
     return {
         "scenario": scenario.name,
         "passed": not any(finding.fails for finding in findings),

@@ -22,7 +22,7 @@ from monitors.contract.observations import AgentSpoke, Observation, ToolReturned
 from monitors.contract.tasks import Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
-from monitors.review import NoFacts
+from monitors.review import NoFiles
 from supervisor.cli import common, terminal
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, what
@@ -30,7 +30,7 @@ from supervisor.core.replay.journal_replay import rerun
 from supervisor.core.replay.transcript_replay import FILES, Replay, recorded_task, replay
 from supervisor.protocol import events, records
 from supervisor.runtime.assembly.detectors import MakeDetectors
-from supervisor.runtime.assembly.interventions import Brought
+from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer
 from supervisor.runtime.assembly.settings import controller_settings
 from supervisor.runtime.clock import Clock
@@ -126,9 +126,9 @@ class _Replayer:
         config = common.configuration().config
         self._clock = Clock()
         self._here = here
-        self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFacts())
+        self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFiles())
         self._make_detectors = MakeDetectors.of(config)
-        self._settings, self._brought = controller_settings(config), Brought(config)
+        self._settings, self._brought = controller_settings(config), PluginInterventions(config)
         self._timeline = timeline
         self.unread = 0
         """Recordings that could not be read."""

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import click
 import orjson
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.wording import MICRO, duration
 from monitors.review.as_json import as_dict, review_jsonl
 from monitors.review.catalogue import failures, listed, matching
@@ -20,7 +20,7 @@ from monitors.review.settings import Profile
 from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
 from supervisor.cli.words import COLOURS, clean
-from supervisor.config.model import Config, Rule
+from supervisor.config.model import Config, RuleSection
 from supervisor.config.paths import home
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_rules
@@ -53,7 +53,7 @@ def about(command: Callable[..., None]) -> Callable[..., None]:
 class Where:
     """Where an action is judged."""
 
-    context: Context
+    context: ReviewContext
     workspace: str = ""
     cwd: str = ""
 
@@ -61,9 +61,9 @@ class Where:
 def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
     """What the gate would know of an agent's places; nothing under the strict profile."""
     if profile == "strict":
-        return Where(Context())
+        return Where(ReviewContext())
     at_home = home_.absolute() if home_ else home(os.environ)
-    context = Context(home=str(at_home), protected=protected_paths(config, common.here(), os.environ))
+    context = ReviewContext(home=str(at_home), protected=protected_paths(config, common.here(), os.environ))
     if workspace is not None:
         top = os.path.realpath(workspace)
         return Where(context, top, top)
@@ -169,13 +169,13 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     common.run(work)
 
 
-def _as_listed(rule: Rule) -> dict[str, Any]:
+def _as_listed(rule: RuleSection) -> dict[str, Any]:
     """A rule of the section `rules`, with the fields of the others and its decision."""
     shown = {"rule": rule.name, "risk": RISKS[rule.decision], "why": rule.reason, "instead": "", "alternative": ""}
     return {**shown, "match": [rule.match], "examples": [], "tool": rule.tool, "decision": rule.decision}
 
 
-def _meant(rule: Rule, command: str) -> bool:
+def _meant(rule: RuleSection, command: str) -> bool:
     return matches(
         OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason), Action("Bash", {"command": command})
     )

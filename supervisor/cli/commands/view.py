@@ -46,7 +46,7 @@ OPENING = "[chaperon] "
 STOP = InterventionKind.EMERGENCY_STOP
 
 
-class Line(NamedTuple):
+class ViewLine(NamedTuple):
     """One line of what is shown."""
 
     mark: str
@@ -57,7 +57,7 @@ class Line(NamedTuple):
     dim: bool = False
 
 
-Lines = Iterator[Line]
+Lines = Iterator[ViewLine]
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Seen:
     """What was shown of one agent, and what of it waits to be told together with what follows."""
 
     told: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    held: list[Line] = field(default_factory=list)
+    held: list[ViewLine] = field(default_factory=list)
     """A critical issue, and the stop that it led to, until the incident of the stop says all of it in one line."""
     stopping: bool = False
     """Whether it is being stopped at once, and that was told or is held."""
@@ -78,7 +78,7 @@ class _Seen:
     at: float = 0.0
     """When the last record was."""
 
-    def flush(self) -> list[Line]:
+    def flush(self) -> list[ViewLine]:
         """What was held, to be shown as it is."""
         held, self.held = self.held, []
         return held
@@ -107,7 +107,7 @@ class View:
             return [shown for line in made for shown in self._drawn(record, line)]
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             about = f"event {record.get('n')} ({record.get('kind')}) has a shape that is not known here: {error!r}"
-            told = Line("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
+            told = ViewLine("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
             return list(self._drawn({"agent": "", "at": 0.0}, told))
 
     def rest(self) -> list[str]:
@@ -119,7 +119,7 @@ class View:
             for shown in self._drawn({"agent": agent, "at": seen.at}, line)
         ]
 
-    def _of(self, record: Record) -> list[Line]:
+    def _of(self, record: Record) -> list[ViewLine]:
         kind = str(record.get("kind", ""))
         show = _SHOWN.get(kind)
         if show is None:
@@ -129,7 +129,7 @@ class View:
         seen.at = record["at"]
         return [*held, *show(record, seen)]
 
-    def _drawn(self, record: Record, line: Line) -> Iterator[str]:
+    def _drawn(self, record: Record, line: ViewLine) -> Iterator[str]:
         who = ""
         if self._names:
             name = clean(record["agent"] or "daemon", 32)
@@ -146,7 +146,7 @@ class View:
             yield begin + shown
 
 
-def _styled(mark: str, line: Line) -> str:
+def _styled(mark: str, line: ViewLine) -> str:
     return style(mark, fg=line.colour, bold=line.bold)
 
 
@@ -165,37 +165,39 @@ def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
 
 
 def _submitted(record: Record, _: _Seen) -> Lines:
-    yield Line("task", clean(record["task"]["prompt"]), "blue", bold=True)
+    yield ViewLine("task", clean(record["task"]["prompt"]), "blue", bold=True)
     where = f"{record['workspace']} on branch {record['branch']}" if record.get("branch") else record["workspace"]
-    yield Line("", clean(f"agent {record['agent']} in {where}, session {record['session_id']}"), "blue", dim=True)
+    yield ViewLine("", clean(f"agent {record['agent']} in {where}, session {record['session_id']}"), "blue", dim=True)
 
 
 def _workspace_closed(record: Record, _: _Seen) -> Lines:
     became = "was removed" if record["removed"] else "is kept"
-    yield Line("files", clean(f"the workspace {record['workspace']} {became}: {record['why']}", SENTENCE), "blue")
+    yield ViewLine("files", clean(f"the workspace {record['workspace']} {became}: {record['why']}", SENTENCE), "blue")
 
 
 def _settings(record: Record, _: _Seen) -> Lines:
     if not record["off"]:
         counts = f"count here, for the repository is trusted: {summed(record['brings'])}"
-        yield Line("settings", clean(counts), "blue")
+        yield ViewLine("settings", clean(counts), "blue")
         return
-    yield Line("settings", clean(f"off for this agent: {summed(record['off'])}; chaperon trust has them"), "yellow")
+    yield ViewLine("settings", clean(f"off for this agent: {summed(record['off'])}; chaperon trust has them"), "yellow")
     if record["left_out"]:
         left_out = f"the project's CLAUDE.md, skills and subagents are left out too: {record['left_out']}"
-        yield Line("", clean(left_out, SENTENCE), "yellow", dim=True)
+        yield ViewLine("", clean(left_out, SENTENCE), "yellow", dim=True)
 
 
 def _trusted(record: Record, _: _Seen) -> Lines:
     word = "let count" if record["granted"] else "not let count"
     brought = summed(record["brings"]) or "nothing any more"
-    yield Line("trust", clean(f"by {record['by']}: settings of {record['repository']} {word}: {brought}"), "magenta")
+    yield ViewLine(
+        "trust", clean(f"by {record['by']}: settings of {record['repository']} {word}: {brought}"), "magenta"
+    )
 
 
 def _wish(word: str) -> Callable[[Record, _Seen], Lines]:
     def shown(record: Record, seen: _Seen) -> Lines:
         said = _fresh(seen, record.get("text") or record.get("reason") or "")
-        yield Line(word, f"by {clean(record['by'])}{said and f': {said}'}", "magenta")
+        yield ViewLine(word, f"by {clean(record['by'])}{said and f': {said}'}", "magenta")
 
     return shown
 
@@ -204,21 +206,21 @@ def _allowed(record: Record, _: _Seen) -> Lines:
     passes = " ".join(filter(None, (record["tool"], record["text"], record["rule"])))
     often = "as often as wanted" if record["uses"] is None else counted(record["uses"], "time")
     until = "" if record["seconds"] is None else f", for {duration(record['seconds'])}"
-    yield Line(
+    yield ViewLine(
         "allowed", f"by {clean(record['by'])}: {clean(passes)}, {often}{until} ({clean(record['id'])})", "magenta"
     )
 
 
 def _asked(record: Record, _: _Seen) -> Lines:
     action = record["action"]
-    yield Line("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
+    yield ViewLine("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
     answer = f"chaperon approve {clean(record['agent'])}, or deny, within {duration(record['deadline_seconds'])}"
-    yield Line("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
+    yield ViewLine("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
 
 
 def _answered(record: Record, _: _Seen) -> Lines:
     note = clean(record["note"])
-    yield Line(
+    yield ViewLine(
         "granted" if record["granted"] else "denied", f"by {clean(record['by'])}{note and f': {note}'}", "magenta"
     )
 
@@ -229,9 +231,9 @@ def _answered(record: Record, _: _Seen) -> Lines:
 def _line(record: Record, _: _Seen) -> Lines:
     frame = record.get("frame")
     if not isinstance(frame, Mapping):
-        yield Line("printed", clean(record.get("text") or frame or ""), "yellow")
+        yield ViewLine("printed", clean(record.get("text") or frame or ""), "yellow")
     elif frame.get("subtype") == "api_retry":
-        yield Line("retry", clean(Retrying.of(frame).sentence), "yellow")
+        yield ViewLine("retry", clean(Retrying.of(frame).sentence), "yellow")
     elif show := {"assistant": _assistant, "user": _user, "result": _result}.get(str(frame.get("type"))):
         yield from show(frame)
 
@@ -239,7 +241,7 @@ def _line(record: Record, _: _Seen) -> Lines:
 def _assistant(frame: Mapping[str, Any]) -> Lines:
     for block in _blocks(frame):
         if block.get("type") == "text" and str(block.get("text", "")).strip():
-            yield Line("says", clean(block["text"]))
+            yield ViewLine("says", clean(block["text"]))
 
 
 def _user(frame: Mapping[str, Any]) -> Lines:
@@ -247,7 +249,7 @@ def _user(frame: Mapping[str, Any]) -> Lines:
         if block.get("type") == "tool_result" and block.get("is_error"):
             error = clean(_text(block.get("content")))
             if not error.startswith(REFUSED):
-                yield Line("error", error, "red", dim=True)
+                yield ViewLine("error", error, "red", dim=True)
 
 
 def _result(frame: Mapping[str, Any]) -> Lines:
@@ -255,14 +257,14 @@ def _result(frame: Mapping[str, Any]) -> Lines:
     text = str(frame.get("result") or "")
     if len(clean(text, len(text) + 1)) > WIDTH:
         whole = text.splitlines()
-        yield from (Line("", clean(line, 2_000)) for line in whole[:MOST_LINES])
+        yield from (ViewLine("", clean(line, 2_000)) for line in whole[:MOST_LINES])
         if len(whole) > MOST_LINES:
-            yield Line("", f"… and {counted(len(whole) - MOST_LINES, 'more line', 'more lines')}", dim=True)
+            yield ViewLine("", f"… and {counted(len(whole) - MOST_LINES, 'more line', 'more lines')}", dim=True)
     cost = frame.get("total_cost_usd")
     failed = frame.get("is_error") and frame.get("subtype") == "success"  # so the CLI says that the API failed
     how = "error" if failed else clean(frame.get("subtype"))
     spent = f", {dollars(cost)} so far" if isinstance(cost, int | float) else ""
-    yield Line("turn", f"turn ended: {how}{spent}", "red" if frame.get("is_error") else "blue", dim=True)
+    yield ViewLine("turn", f"turn ended: {how}{spent}", "red" if frame.get("is_error") else "blue", dim=True)
 
 
 def _error_line(record: Record, _: _Seen) -> Lines:
@@ -270,7 +272,7 @@ def _error_line(record: Record, _: _Seen) -> Lines:
     passed = record.get("passed_over")
     more = f" ({counted(passed, 'line')} before it {'is' if passed == 1 else 'are'} in err.log alone)" if passed else ""
     colour = {"error": "red", "warning": "yellow"}.get(line.level, "white")
-    yield Line("stderr", clean(f"{record['text']}{more}"), colour, dim=line.level == "debug")
+    yield ViewLine("stderr", clean(f"{record['text']}{more}"), colour, dim=line.level == "debug")
 
 
 # ── what was made of it ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -280,15 +282,15 @@ def _reviewed(record: Record, seen: _Seen) -> Lines:
     action, review = record["action"], record["review"]
     decision = review["decision"]
     acts = f"{clean(action['tool'], 60)} {what(action['input'])}"
-    yield Line(decision, acts, COLOURS[decision], bold=decision != "allow")
+    yield ViewLine(decision, acts, COLOURS[decision], bold=decision != "allow")
     if review.get("updated_input"):
-        yield Line("", f"runs as: {what(review['updated_input'])}", "cyan")
+        yield ViewLine("", f"runs as: {what(review['updated_input'])}", "cyan")
     if decision != "allow" or review.get("allowance"):
         reasoning = str(review["reasoning"])
         if review.get("updated_input"):
             reasoning = reasoning.partition(INSTEAD)[0]
         why = _fresh(seen, reasoning, SENTENCE) or "as before"
-        yield Line("", f"{clean(review['rule'])}: {why}", dim=True)
+        yield ViewLine("", f"{clean(review['rule'])}: {why}", dim=True)
 
 
 def _issue(record: Record, seen: _Seen) -> Lines:
@@ -296,7 +298,7 @@ def _issue(record: Record, seen: _Seen) -> Lines:
     held = seen.flush()
     said = _fresh(seen, issue["sentence"], SENTENCE)
     word, colour = "over" if issue["closed"] else "issue", COLOURS[issue["severity"]]
-    line = Line(word, f"{clean(issue['type'])}{said and f': {said}'}", colour)
+    line = ViewLine(word, f"{clean(issue['type'])}{said and f': {said}'}", colour)
     if issue["severity"] == "critical" and not issue["closed"]:
         seen.held.append(line)
         yield from held
@@ -308,11 +310,11 @@ def _intervention(record: Record, seen: _Seen) -> Lines:
     chosen = record["intervention"]
     if chosen["kind"] == STOP:
         seen.stopping = True
-        seen.held.append(Line("stop", f"emergency stop: {clean(chosen['reason'])}", "bright_red", bold=True))
+        seen.held.append(ViewLine("stop", f"emergency stop: {clean(chosen['reason'])}", "bright_red", bold=True))
         return
     yield from seen.flush()
     said = _fresh(seen, str(chosen["message"]).removeprefix(OPENING)) or clean(chosen["reason"])
-    yield Line("answer", f"{clean(chosen['kind'])}: {said}", "magenta", bold=True)
+    yield ViewLine("answer", f"{clean(chosen['kind'])}: {said}", "magenta", bold=True)
 
 
 def _incident(record: Record, seen: _Seen) -> Lines:
@@ -325,18 +327,18 @@ def _incident(record: Record, seen: _Seen) -> Lines:
     if incident["type"] in _ANSWERS:
         return
     if said := _fresh(seen, incident["summary"], SENTENCE):
-        yield Line("incident", f"{clean(incident['type'])}: {said}", COLOURS[incident["severity"]], bold=True)
+        yield ViewLine("incident", f"{clean(incident['type'])}: {said}", COLOURS[incident["severity"]], bold=True)
     if way_out := clean(incident.get("way_out") or "", SENTENCE):
-        yield Line("", way_out, dim=True)
+        yield ViewLine("", way_out, dim=True)
 
 
-def _stop(incident: Mapping[str, Any], seen: _Seen) -> Line:
+def _stop(incident: Mapping[str, Any], seen: _Seen) -> ViewLine:
     """What is stopped at once, why, and how to go on."""
     held = seen.flush()
     why = held[0].text if held and held[0].mark == "issue" else _fresh(seen, incident["summary"], SENTENCE)
     seen.stop_told = True
     told = f"emergency stop for {why}; to go on: chaperon recover {clean(incident['id'])}"
-    return Line("stop", told, "bright_red", bold=True)
+    return ViewLine("stop", told, "bright_red", bold=True)
 
 
 def _aftermath(record: Record, seen: _Seen) -> Lines:
@@ -344,7 +346,7 @@ def _aftermath(record: Record, seen: _Seen) -> Lines:
     files = counted(len(found["files"]) + found["more_files"], "file")
     left = counted(len(found["leftovers"]), "thing")
     more = "" if seen.stop_told else f"; to go on: chaperon recover {clean(record['incident_id'])}"
-    yield Line("after", f"{files} changed, {left} left behind{more}", "magenta")
+    yield ViewLine("after", f"{files} changed, {left} left behind{more}", "magenta")
 
 
 def _state(record: Record, seen: _Seen) -> Lines:
@@ -354,7 +356,7 @@ def _state(record: Record, seen: _Seen) -> Lines:
         return
     yield from seen.flush()
     why = _how_it_ended(seen) if after == "stopped" and seen.ended is not None else _fresh(seen, record["why"])
-    yield Line("state", f"{seen.was or before} → {after}{why and f': {why}'}", "blue")
+    yield ViewLine("state", f"{seen.was or before} → {after}{why and f': {why}'}", "blue")
     if after != "stopping":
         seen.stopping, seen.was, seen.ended, seen.frozen_micros = False, "", None, 0
 
@@ -383,24 +385,24 @@ def _ended(record: Record, seen: _Seen) -> Lines:
 
 
 def _recovery(record: Record, seen: _Seen) -> Lines:
-    yield Line("again", _fresh(seen, record["recovery"]["why"], SENTENCE), "yellow", bold=True)
+    yield ViewLine("again", _fresh(seen, record["recovery"]["why"], SENTENCE), "yellow", bold=True)
 
 
 def _judged(record: Record, _: _Seen) -> Lines:
     said = "stuck" if record["stuck"] else "not stuck"
     told = record["problem"] or f"{said}, {record['confidence']:.0%} sure: {record['sentence']}"
-    yield Line("judge", clean(told), "yellow" if record["stuck"] else "blue", dim=True)
+    yield ViewLine("judge", clean(told), "yellow" if record["stuck"] else "blue", dim=True)
 
 
 def _adjusted(record: Record, _: _Seen) -> Lines:
     made = record["adjustment"]
     factors = f"times {made['after']:g} instead of {made['before']:g}"
-    yield Line("learned", f"thresholds of {clean(made['pattern'])} {factors}: {clean(made['because'])}", "magenta")
+    yield ViewLine("learned", f"thresholds of {clean(made['pattern'])} {factors}: {clean(made['because'])}", "magenta")
 
 
 def _restored(record: Record, _: _Seen) -> Lines:
     paths = counted(int(record["restored"]), "path")
-    yield Line(
+    yield ViewLine(
         "back", clean(f"at {record['checkpoint']}: {paths}; to undo: chaperon rollback {record['undo']}"), "magenta"
     )
 
@@ -410,7 +412,7 @@ def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, _See
 
     def shown(record: Record, _: _Seen) -> Lines:
         took = duration(record.get("micros", 0) / 1e6)
-        yield Line(mark, clean(text.format_map({**record, "took": took})), colour, dim=True)
+        yield ViewLine(mark, clean(text.format_map({**record, "took": took})), colour, dim=True)
 
     return shown
 
@@ -428,7 +430,7 @@ FOUND = {
 
 def _adopted(record: Record, _: _Seen) -> Lines:
     found = FOUND.get(record["outcome"], clean(record["outcome"]))
-    yield Line("adopted", f"taken over from the daemon before: {found}", dim=True)
+    yield ViewLine("adopted", f"taken over from the daemon before: {found}", dim=True)
 
 
 _ANSWERS = frozenset(InterventionKind)

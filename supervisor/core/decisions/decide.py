@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from interventions import approval
 from interventions.approval import ApprovalSettings
 from interventions.choice.controller import Controller, Easing
-from interventions.contract import Checkpoints, Facts, NoCheckpoints, NoFacts, Situation
+from interventions.contract import CheckpointLookup, NoCheckpoints, NothingSurveyed, Situation, Surveyed
 from interventions.decisions import Intervention, Judgement, PersonNeed
 from interventions.recovery.after_end import RecoveryAnswer
 from interventions.recovery.usage_limits import Offset
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
 from supervisor.core import gate, limits
 from supervisor.core.decisions import incidents, lifecycle, restart
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.decisions.stop_ladder import StopLadder
 from supervisor.core.fold.checkpoints import RISKY, CaptureRules
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.rollback import Phase
@@ -70,7 +70,7 @@ class SessionSettings:
     itself, and a minute is for the rest."""
     standstill_seconds: float = 10.0
     """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
-    ladder: Ladder = field(default_factory=Ladder)
+    ladder: StopLadder = field(default_factory=StopLadder)
     home: str = ""
     """The agent's home directory, for reviews."""
     protected: tuple[str, ...] = ()
@@ -92,11 +92,11 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AgentSurroundings:
     """What the outside knows of an agent, for choosing what is done about it: asked when that is due, never before."""
 
-    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
-    facts: Facts = field(default_factory=NoFacts)
+    checkpoints: CheckpointLookup = field(default_factory=NoCheckpoints)
+    facts: Surveyed = field(default_factory=NothingSurveyed)
     recoveries: tuple[RecoveryAnswer, ...] = ()
     """Plugins that are asked what follows an agent's end."""
     zones: Offset = lambda _: 0
@@ -109,7 +109,7 @@ class Decider:
     """Makes a session's decisions; holds no state of its own."""
 
     def __init__(
-        self, reviewer: Reviewer, controller: Controller, settings: SessionSettings, surroundings: Surroundings
+        self, reviewer: Reviewer, controller: Controller, settings: SessionSettings, surroundings: AgentSurroundings
     ) -> None:
         self._reviewer = reviewer
         self._controller = controller
@@ -263,8 +263,8 @@ class Decider:
             return before.review
         return None
 
-    def _context(self, known: Memory) -> Context:
-        return Context(
+    def _context(self, known: Memory) -> ReviewContext:
+        return ReviewContext(
             task=known.task,
             history=known.calls.steps,
             home=self._settings.home,

@@ -1,10 +1,10 @@
 """The agent's life: which step of the state table is due, and which rung of a stop."""
 
 from supervisor.core.decisions.restart import RetrySettings, waits_out
-from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.decisions.stop_ladder import StopLadder
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.rollback import Phase
-from supervisor.core.states import Step, legal
+from supervisor.core.states import Transition, legal
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -16,7 +16,7 @@ from supervisor.protocol.events import (
 from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import AgentState, Rung
 
-Due = tuple[Step, str] | None
+Due = tuple[Transition, str] | None
 """A step, and why it is taken."""
 
 
@@ -32,7 +32,7 @@ def step(known: Memory, retries: RetrySettings) -> Due:
     )
 
 
-def rung(known: Memory, ladder: Ladder) -> Rung | None:
+def rung(known: Memory, ladder: StopLadder) -> Rung | None:
     """The rung that a stop climbs now; None where it waits, or where nothing is being stopped."""
     if known.state is not AgentState.STOPPING:
         return None
@@ -52,7 +52,7 @@ def _hurried(known: Memory) -> bool:
     return forced or known.stopping.emergency is not None or known.stopping.unfit is not None
 
 
-def _left_to_a_person(known: Memory, ladder: Ladder) -> bool:
+def _left_to_a_person(known: Memory, ladder: StopLadder) -> bool:
     """Whether an emergency stop alone asks for the end, and the user wants to decide about that."""
     return (
         not ladder.hard_stop
@@ -68,7 +68,7 @@ def _went_back(known: Memory) -> Due:
         return None
     if known.state is AgentState.STOPPING or known.stopping.due:
         return None
-    return Step.GO_BACK, "it went back to a checkpoint"
+    return Transition.GO_BACK, "it went back to a checkpoint"
 
 
 def _waits(known: Memory) -> Due:
@@ -77,10 +77,10 @@ def _waits(known: Memory) -> Due:
     if due is None:
         return None
     if known.state is not AgentState.WAITING:
-        return Step.WAIT, due.recovery.why
+        return Transition.WAIT, due.recovery.why
     if known.stopping.asked is not None:
-        return Step.END, asked(known.stopping.asked)
-    return (Step.GO_ON, "the wait is over") if known.retries.over else None
+        return Transition.END, asked(known.stopping.asked)
+    return (Transition.GO_ON, "the wait is over") if known.retries.over else None
 
 
 def _ended(known: Memory) -> Due:
@@ -88,7 +88,7 @@ def _ended(known: Memory) -> Due:
     stopping = known.state is AgentState.STOPPING
     match known.processes.ending:
         case None if known.processes.unborn and stopping:
-            return Step.END, "stopped before it was launched"
+            return Transition.END, "stopped before it was launched"
         case None:
             return None
         case AgentExited() | AgentVanished() if known.going_back.phase is not None and not stopping:
@@ -96,18 +96,18 @@ def _ended(known: Memory) -> Due:
         case AgentExited() if known.stopping.emergency is not None and not stopping:
             return None  # it died under the stop, which comes first and stays one
         case LaunchFailed(error=error):
-            return (Step.END, "stopped before it was launched") if stopping else (Step.FAIL, error)
+            return (Transition.END, "stopped before it was launched") if stopping else (Transition.FAIL, error)
         case AgentVanished(reason=reason):
-            return Step.VANISH, reason
+            return Transition.VANISH, reason
         case AgentExited() if stopping:
-            return Step.END, known.summary.why
+            return Transition.END, known.summary.why
         case AgentExited(code=0) if known.state is AgentState.FINISHING and not known.summary.failed:
-            return Step.SUCCEED, f"the task's last turn succeeded{_expired(known)}"
+            return Transition.SUCCEED, f"the task's last turn succeeded{_expired(known)}"
         case AgentExited() as ended if known.state is AgentState.FINISHING and known.summary.failed:
-            return Step.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
+            return Transition.FAIL, f"the turn ended in an error: {known.summary.result[:300] or f'exit {ended.code}'}"
         case AgentExited() as ended:
             how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
-            return Step.FAIL, f"the CLI ended in state {known.state} with {how}"
+            return Transition.FAIL, f"the CLI ended in state {known.state} with {how}"
 
 
 def _expired(known: Memory) -> str:
@@ -122,16 +122,16 @@ def _stopped(known: Memory) -> Due:
     if known.state in (AgentState.STOPPING, AgentState.WAITING):
         return None
     if known.stopping.emergency is not None:
-        return Step.STOP, known.stopping.emergency.intervention.issue.sentence
+        return Transition.STOP, known.stopping.emergency.intervention.issue.sentence
     if known.stopping.asked is not None:
-        return Step.STOP, asked(known.stopping.asked)
+        return Transition.STOP, asked(known.stopping.asked)
     if isinstance(known.stopping.unfit, ControlResponse):
         refused = f"the CLI refused the hooks ({known.stopping.unfit.error[:200]}), so that no call could be reviewed"
-        return Step.STOP, f"stopped by chaperon: {refused}"
+        return Transition.STOP, f"stopped by chaperon: {refused}"
     if known.stopping.unfit is not None:
-        return Step.STOP, "stopped by chaperon: the CLI did not answer its first line"
+        return Transition.STOP, "stopped by chaperon: the CLI did not answer its first line"
     if known.stopping.lingers:
-        return Step.STOP, "stopped by chaperon: the CLI did not end after its input was closed"
+        return Transition.STOP, "stopped by chaperon: the CLI did not end after its input was closed"
     return None
 
 
@@ -147,7 +147,7 @@ def _turned(known: Memory, retries: RetrySettings) -> Due:
     while the agent goes back: what follows from the end of a turn that is perhaps undone is decided when that is over.
     """
     if known.turns.begun and known.state in (AgentState.STARTING, AgentState.IDLE):
-        return Step.BEGIN, "a turn began"
+        return Transition.BEGIN, "a turn began"
     turn = known.turns.ended
     if turn is None or known.state is not AgentState.RUNNING or known.going_back.cause is not None:
         return None
@@ -155,8 +155,8 @@ def _turned(known: Memory, retries: RetrySettings) -> Due:
         return None
     if not known.task.keep_open:
         waits = known.turns.commands_awaited and not known.summary.failed
-        return None if waits else (Step.FINISH, "its last turn ended")
-    return (Step.FINISH if waits_out(known, retries) else Step.REST), _how_it_ended(known)
+        return None if waits else (Transition.FINISH, "its last turn ended")
+    return (Transition.FINISH if waits_out(known, retries) else Transition.REST), _how_it_ended(known)
 
 
 def _how_it_ended(known: Memory) -> str:
@@ -172,9 +172,9 @@ def _wished(known: Memory) -> Due:
             return None
         case ResumeRequested(by=by):
             rests = known.state is AgentState.PAUSED and known.turns.idle
-            due = Step.REST if rests else Step.RESUME, f"resumed by {by}"
+            due = Transition.REST if rests else Transition.RESUME, f"resumed by {by}"
         case PersonNeeded():
-            due = Step.PAUSE, "paused by chaperon"
+            due = Transition.PAUSE, "paused by chaperon"
         case wish:
-            due = Step.PAUSE, f"paused by {wish.by}"
+            due = Transition.PAUSE, f"paused by {wish.by}"
     return due if due[0] in legal(known.state) else None

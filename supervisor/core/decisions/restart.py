@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
-from interventions.contract import Facts, NoFacts
+from interventions.contract import NothingSurveyed, Surveyed
 from interventions.decisions import Recovery
-from interventions.recovery.after_end import Ended, Follow, RecoveryAnswer, RecoveryPlan, after_end
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryAnswer, RecoveryPlan, after_end
 from interventions.recovery.backoff import Backoff
 from interventions.recovery.crash_context import LastAttempt
 from interventions.recovery.usage_limits import MOST_SECONDS, Offset
 from interventions.texts.known_errors import ErrorKind, recognise
-from monitors.contract.actions import CHANGING_TOOLS, Step
+from monitors.contract.actions import CHANGING_TOOLS, PastCall
 from supervisor.core.fold.memory import Memory
 from supervisor.protocol.events import AgentExited, AgentVanished, Event
 from supervisor.protocol.words import AgentState
@@ -47,7 +47,7 @@ def recovery(
     settings: RetrySettings,
     zones: Offset,
     plugins: Sequence[RecoveryAnswer] = (),
-    workspace: Facts | None = None,
+    workspace: Surveyed | None = None,
 ) -> Recovery | None:
     """How the agent goes on whose CLI has just ended; None where it does not.
 
@@ -68,13 +68,13 @@ def recovery(
     if said is None or (isinstance(ended, AgentVanished) and ended.ours):
         return None
     tried = known.retries
-    facts = Ended(
+    facts = AgentEnd(
         prompt=known.task.prompt,
         said=said,
         began=bool(known.summary.cli_version),
         crashes=tried.crashes + 1,
         waits=tried.waits + 1,
-        last=_last_attempt(known, ended, workspace or NoFacts()),
+        last=_last_attempt(known, ended, workspace or NothingSurveyed()),
         killed=isinstance(ended, AgentVanished) or ended.signal in SENT_FROM_OUTSIDE,
     )
     chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
@@ -92,7 +92,7 @@ def waits_out(known: Memory, settings: RetrySettings) -> bool:
     return error.kind is ErrorKind.USAGE_LIMIT or known.retries.waits < settings.backoff.retries
 
 
-def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: Ended, built_in: RecoveryPlan) -> RecoveryPlan:
+def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: AgentEnd, built_in: RecoveryPlan) -> RecoveryPlan:
     """The plan of the first plugin that has one; where one fails, the plan that follows says so."""
     failed = ""
     for plugin in plugins:
@@ -137,7 +137,7 @@ def _as_recovery(plan: RecoveryPlan) -> Recovery | None:
     return Recovery(plan.cause, plan.follow is Follow.FRESH, plan.why, plan.wait_seconds, plan.prompt)
 
 
-def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: Facts) -> LastAttempt:
+def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: Surveyed) -> LastAttempt:
     steps, tests = known.calls.steps, known.calls.tests
     return LastAttempt(
         number=known.going_back.launches,
@@ -153,7 +153,7 @@ def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: 
     )
 
 
-def _written(steps: Sequence[Step]) -> tuple[str, ...]:
+def _written(steps: Sequence[PastCall]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(step.summary for step in steps if step.tool in CHANGING_TOOLS and not step.failed))
 
 

@@ -9,7 +9,7 @@ from supervisor.protocol.words import Rung
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class StopLadder:
     """Seconds that each rung is given before the next is climbed."""
 
     interrupt_seconds: float = 3.0

@@ -3,7 +3,7 @@
 from interventions.approval import refuse_agent
 from monitors.contract.errors import IllegalStepError, NotFoundError
 from supervisor.core.fold.memory import Memory
-from supervisor.core.states import Step, legal
+from supervisor.core.states import Transition, legal
 from supervisor.protocol.events import (
     AllowanceGiven,
     AllowanceRevoked,
@@ -31,14 +31,14 @@ def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
     match wish:
         case SayRequested() | RedirectRequested() if state not in LISTENING:
             raise IllegalStepError(agent, state, "be told anything", legal(state))
-        case PauseRequested() if Step.PAUSE not in legal(state):
-            raise IllegalStepError(agent, state, Step.PAUSE, legal(state))
-        case ResumeRequested() if Step.RESUME not in legal(state):
-            raise IllegalStepError(agent, state, Step.RESUME, legal(state))
+        case PauseRequested() if Transition.PAUSE not in legal(state):
+            raise IllegalStepError(agent, state, Transition.PAUSE, legal(state))
+        case ResumeRequested() if Transition.RESUME not in legal(state):
+            raise IllegalStepError(agent, state, Transition.RESUME, legal(state))
         case StopRequested() if state.ended:
-            raise IllegalStepError(agent, state, Step.STOP, legal(state))
-        case RollbackRequested() if Step.GO_BACK not in legal(state):
-            raise IllegalStepError(agent, state, Step.GO_BACK, legal(state))
+            raise IllegalStepError(agent, state, Transition.STOP, legal(state))
+        case RollbackRequested() if Transition.GO_BACK not in legal(state):
+            raise IllegalStepError(agent, state, Transition.GO_BACK, legal(state))
         case _:
             return
 

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from checkpoints.choose import SafeCriteria, choose
-from checkpoints.model import Checkpoint, Facts, Health, Position, Reason
+from checkpoints.model import CaptureContext, Checkpoint, ConversationPosition, Reason, RunHealth
 from interventions.contract import GoodMoment
 from monitors.contract.actions import Action, Review
 from monitors.contract.effects import EffectType
@@ -66,7 +66,7 @@ class CaptureRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DueCapture:
     """A capture that is due."""
 
     reason: Reason
@@ -79,7 +79,7 @@ class Captures:
 
     def __init__(self, rules: CaptureRules) -> None:
         self.rules = rules
-        self.due: dict[str, Wanted] = {}
+        self.due: dict[str, DueCapture] = {}
         """By key, oldest first."""
         self.awaited: dict[str, CheckpointAwaited] = {}
         """Actions that wait for a capture, by request."""
@@ -106,15 +106,15 @@ class Captures:
         """Take in an event of the run; those that do not bear on checkpoints change nothing."""
         match event:
             case AgentLaunched(number=1):
-                self._want("start", Wanted(Reason.START))
+                self._want("start", DueCapture(Reason.START))
             case ReviewMade():
                 self._reviewed(seq, event)
             case CheckpointAwaited():
                 self.awaited[event.request_id] = event
                 what = f"before {event.action.tool} {subject_of(event.action)}".rstrip()
-                self._want(RISKY + event.request_id, Wanted(Reason.RISKY_ACTION, note=what[:200]))
+                self._want(RISKY + event.request_id, DueCapture(Reason.RISKY_ACTION, note=what[:200]))
             case CheckpointRequested():
-                self.due[f"person:{event.id}"] = Wanted(Reason.PERSON, event.name, event.note)
+                self.due[f"person:{event.id}"] = DueCapture(Reason.PERSON, event.name, event.note)
             case ResumeRequested() | SayRequested() | RedirectRequested():
                 self._let_go(seq, event)
             case CheckpointMade():
@@ -161,10 +161,11 @@ class Captures:
         counted = tally(call.text) if ok and call.tool == "Bash" else None
         if counted is not None and counted.green:
             self._want(
-                f"tests:{call.seq}", Wanted(Reason.TESTS_PASSED, note=f"{counted.framework}: {counted.passed} passed")
+                f"tests:{call.seq}",
+                DueCapture(Reason.TESTS_PASSED, note=f"{counted.framework}: {counted.passed} passed"),
             )
 
-    def _want(self, key: str, wanted: Wanted) -> None:
+    def _want(self, key: str, wanted: DueCapture) -> None:
         if self.rules.enabled:
             self.due[key] = wanted
             self._wanted_at = self.mono
@@ -196,13 +197,13 @@ class Captures:
         at_rest = not self._running and not self.due and not self.captured
         if at_rest and self.mono - self._wanted_at >= self.rules.spacing_seconds:
             self._want(
-                f"ahead:{seq}", Wanted(Reason.RISKY_ACTION, note="after a change, in case the next call is risky")
+                f"ahead:{seq}", DueCapture(Reason.RISKY_ACTION, note="after a change, in case the next call is risky")
             )
 
     def _let_go(self, seq: int, event: ResumeRequested | SayRequested | RedirectRequested) -> None:
         """A person leaves the agent to itself: what that person changed meanwhile is to be in a checkpoint."""
         if self.rules.before_unattended and (self._resting or isinstance(event, ResumeRequested)):
-            self._want(f"let-go:{seq}", Wanted(Reason.UNATTENDED, note=f"as {event.by} let it go on"))
+            self._want(f"let-go:{seq}", DueCapture(Reason.UNATTENDED, note=f"as {event.by} let it go on"))
         self._resting = False
 
     def _turn_ended(self, seq: int) -> None:
@@ -211,7 +212,7 @@ class Captures:
         self._open_calls.clear()
         self._running.clear()
         self._resting = True
-        self._want(f"turn:{seq}", Wanted(Reason.TURN))
+        self._want(f"turn:{seq}", DueCapture(Reason.TURN))
 
     def _went_back(self, event: CheckpointRestored) -> None:
         """What was made since the target belongs to what was turned away from."""
@@ -288,14 +289,14 @@ class Captures:
 
 def _as_checkpoint(made: CheckpointMade, number: int) -> Checkpoint:
     moment = made.moment
-    facts = Facts(
+    facts = CaptureContext(
         Reason(made.reason),
         made.at,
         made.agent,
         made.name,
-        Position(moment.session_id, moment.message_uuid),
+        ConversationPosition(moment.session_id, moment.message_uuid),
         seq=moment.seq,
-        health=Health(moment.success_rate, moment.seconds_without_errors),
+        health=RunHealth(moment.success_rate, moment.seconds_without_errors),
     )
     return Checkpoint(made.name, number, "", "", made.tree, facts)
 

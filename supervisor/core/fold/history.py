@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from monitors.contract.actions import Action, Step
+from monitors.contract.actions import Action, PastCall
 from monitors.contract.observations import ToolReturned
 from monitors.contract.words import Decision
 from monitors.signals.shared import OUTPUT_TOOLS
-from monitors.signals.test_runs import Tally, tally
+from monitors.signals.test_runs import TestTally, tally
 from supervisor.protocol.events import ReviewMade
 
 KEPT = 50
@@ -40,14 +40,14 @@ class History:
     """The last reviewed calls of one agent."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, Step] = {}
+        self._steps: dict[str, PastCall] = {}
         self._verdicts: dict[str, ReviewMade] = {}
         self._under_way: dict[str, None] = {}
-        self.tests: Tally | None = None
+        self.tests: TestTally | None = None
         """The last test run, where there was one."""
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PastCall, ...]:
         """The last calls, oldest first."""
         return tuple(self._steps.values())
 
@@ -92,5 +92,5 @@ def subject_of(action: Action) -> str:
     return (action.subject or str(action.input.get("description") or ""))[:LONGEST_SUBJECT]
 
 
-def _step(made: ReviewMade) -> Step:
-    return Step(made.action.tool, subject_of(made.action), failed=False, decision=made.review.decision)
+def _step(made: ReviewMade) -> PastCall:
+    return PastCall(made.action.tool, subject_of(made.action), failed=False, decision=made.review.decision)

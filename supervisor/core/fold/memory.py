@@ -24,13 +24,13 @@ from supervisor.core.fold.history import History
 from supervisor.core.fold.issues import Issues
 from supervisor.core.fold.outage import Outage
 from supervisor.core.fold.outbox import Outbox, message_id
-from supervisor.core.fold.pending_incidents import ScriptChanged, SettingsChanged, Untold
+from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import Foreseen
 from supervisor.core.fold.processes import Processes
 from supervisor.core.fold.requests import Requests
 from supervisor.core.fold.restarts import Retries
 from supervisor.core.fold.rollback import GoingBack, Phase
-from supervisor.core.fold.stopping import Stopping
+from supervisor.core.fold.stopping import AgentStop
 from supervisor.core.fold.summary import Summary, WaitingAction
 from supervisor.core.fold.todo_list import TodoList
 from supervisor.core.fold.turns import Turns
@@ -124,7 +124,7 @@ class Memory:
         self.summary = Summary.of(submitted)
         self.first_seq = self.last_seq = 0
         self.processes = Processes()
-        self.stopping = Stopping()
+        self.stopping = AgentStop()
         self.outbox = Outbox()
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
@@ -136,7 +136,7 @@ class Memory:
         self.captures = Captures(captures)
         self.going_back = GoingBack(submitted.session_id)
         self.retries = Retries()
-        self.untold = Untold()
+        self.untold = PendingIncidents()
         self.outage = Outage()
         self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
         """What holds the agent or lets it go on; a need of a person holds it."""

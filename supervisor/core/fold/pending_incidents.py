@@ -73,7 +73,7 @@ IncidentCause = (
 )
 
 
-class Untold:
+class PendingIncidents:
     """Causes of incidents, oldest first: those that are one by themselves, and those that others add."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import Rung
 
 
-class Stopping:
+class AgentStop:
     """The stop of one agent: its reasons, of which there may be several, and the rung that it is on."""
 
     def __init__(self) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interventions.approval import DEADLINE_PASSED
-from monitors.contract.actions import Review, Step
+from monitors.contract.actions import PastCall, Review
 from monitors.contract.tasks import Task
 from monitors.contract.todo import TodoItem
-from monitors.patterns.model_judge import Asked
+from monitors.patterns.model_judge import QuestionsAsked
 from supervisor.core.fold.history import CallUnderWay, subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.events import (
@@ -148,7 +148,7 @@ class Summary:
     """What people said became of its issues, by type: the last outcome of each."""
     factors: dict[str, float] = field(default_factory=dict)
     """What learning multiplies thresholds with in this run, by pattern."""
-    asked: Asked = field(default_factory=Asked)
+    asked: QuestionsAsked = field(default_factory=QuestionsAsked)
     """What a model was asked about it, where one is."""
     waiting: list[WaitingAction] = field(default_factory=list)
     """Its actions that wait for a person, oldest first."""
@@ -158,7 +158,7 @@ class Summary:
     """Ids, oldest first."""
     recovered: list[TakenRecovery] = field(default_factory=list)
     """The ways back from its incidents that people took, oldest first."""
-    recent: tuple[Step, ...] = ()
+    recent: tuple[PastCall, ...] = ()
     """The last steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
     """Its own to-do list, as it says; empty where it keeps none."""
@@ -243,7 +243,7 @@ class Summary:
 
     def _judged(self, answered: JudgeAnswered) -> None:
         before = self.asked
-        self.asked = Asked(before.questions + 1, answered.step, round(before.cost_usd + answered.cost_usd, 6))
+        self.asked = QuestionsAsked(before.questions + 1, answered.step, round(before.cost_usd + answered.cost_usd, 6))
 
     def count_review(self, review: Review) -> None:
         """Count a decision of the gate."""

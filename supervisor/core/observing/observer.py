@@ -24,7 +24,7 @@ from monitors.contract.observations import (
     UserSpoke,
 )
 from monitors.contract.words import Decision
-from supervisor.core.observing.spending import START, Reply, Spending
+from supervisor.core.observing.spending import START, ModelReply, Spending
 from supervisor.protocol.events import ErrorLineReceived, ResourcesSeen
 from supervisor.protocol.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
 from supervisor.protocol.prices import Prices
@@ -83,7 +83,7 @@ class Observer:
         self.spending = Spending(prices)
         """What was spent; the replies of each launch are counted once `launched` was told of it."""
         self._calls: dict[str, _Call] = {}
-        self._replies: dict[str, Reply] = {}
+        self._replies: dict[str, ModelReply] = {}
         self.used = self.spending.total
         """What was used when that was told last."""
 
@@ -273,7 +273,7 @@ def _length(block: Json) -> int:
     return len(str(written)) + sum(len(str(value)) for value in _object(block.get("input")).values())
 
 
-def _tokens(reply: Reply, seq: int, mono: float) -> TokensUsed:
+def _tokens(reply: ModelReply, seq: int, mono: float) -> TokensUsed:
     usage = reply.usage
     return TokensUsed(
         seq=seq,

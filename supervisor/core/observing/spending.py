@@ -12,7 +12,7 @@ asked too, those of subagents never, and each block costs three lines more and o
 from collections import deque
 from dataclasses import dataclass
 
-from supervisor.protocol.messages import Assistant, Usage
+from supervisor.protocol.messages import Assistant, TokenUsage
 from supervisor.protocol.prices import Price, Prices, Spent, price_of, told
 
 CHARACTERS_A_TOKEN = 4
@@ -23,11 +23,11 @@ MOST_UNCOUNTED = 8
 
 
 @dataclass(slots=True)
-class Reply:
+class ModelReply:
     """One reply of a model, as its frames tell of it: one content block each."""
 
     id: str
-    usage: Usage
+    usage: TokenUsage
     price: Price | None
     characters: int = 0
 
@@ -72,11 +72,11 @@ class Spending:
         """Of this launch, as the CLI said last."""
         self._older = Spent()
         """Replies since then, of which none is in flight any more."""
-        self._since: deque[Reply] = deque()
+        self._since: deque[ModelReply] = deque()
         """The latest replies since then, oldest first."""
         self._read = 0
         """What the replies of this launch were given, so far as the CLI's figures and frames tell."""
-        self.last: Reply | None = None
+        self.last: ModelReply | None = None
         """The latest reply of the agent itself or of a subagent."""
 
     @property
@@ -92,9 +92,9 @@ class Spending:
         """An estimate of the model's next call; nothing before the first reply."""
         return self.last.next if self.last else Spent()
 
-    def reply(self, message: Assistant) -> Reply:
+    def reply(self, message: Assistant) -> ModelReply:
         """Begin to count a reply."""
-        reply = Reply(message.message_id, message.usage, price_of(message.model, self._prices))
+        reply = ModelReply(message.message_id, message.usage, price_of(message.model, self._prices))
         self._since.append(reply)
         self._read += reply.spent.read
         self.last = reply
@@ -141,7 +141,7 @@ class Spending:
             start, said = Spent(), figures
         self._start, self._said, self._older = start, said, Spent()
         # A reply in flight is not among the CLI's figures: they lack what it was given.
-        lacking, kept = self._read - said.read, deque[Reply]()
+        lacking, kept = self._read - said.read, deque[ModelReply]()
         while self._since and 0 < self._since[-1].spent.read <= lacking:
             kept.appendleft(self._since.pop())
             lacking -= kept[0].spent.read

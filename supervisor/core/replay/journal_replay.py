@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from interventions import approval
 from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
-from monitors.contract.actions import Context, Reviewer
+from monitors.contract.actions import ReviewContext, Reviewer
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation
 from monitors.guarded import EVERYTHING
@@ -85,12 +85,12 @@ class Rerun:
             self.result.issues.append(SeenIssue(seq, gate.critical(event.action, review, seq)))
         self.result.reviewed(seq, review, event.review)
 
-    def _context(self) -> Context:
+    def _context(self) -> ReviewContext:
         """What the gate knew at this moment."""
         known, places = self._known, self.places
         if places is None or not places.home:
             self.result.lacks = tuple(dict.fromkeys((*self.result.lacks, PLACES)))
-        return Context(
+        return ReviewContext(
             task=self.task,
             history=known.calls.steps,
             home=(places.home if places else "") or home_of(known.submitted.workspace),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from monitors.contract.actions import Action, Context, Review, Reviewer, Step
+from monitors.contract.actions import Action, PastCall, Review, ReviewContext, Reviewer
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation, ToolReturned
 from monitors.contract.tasks import Limits, Task
@@ -19,7 +19,7 @@ from monitors.contract.words import Decision, Severity
 from monitors.guarded import Watchers
 from supervisor.core import gate
 from supervisor.core.observing.observer import Observer
-from supervisor.core.replay.transcripts import Reader, Record
+from supervisor.core.replay.transcripts import TranscriptLine, TranscriptReader
 from supervisor.protocol.messages import Assistant, HookCallback, User
 
 FILES = "links, and what stood on the disk"
@@ -126,7 +126,7 @@ def replay(
         watch: Is shown every observation, for timelines.
     """
     session = _Session(reviewer, detectors, watch)
-    reader = Reader()
+    reader = TranscriptReader()
     for line in lines:
         record = reader.read(line)
         if record is not None:
@@ -141,7 +141,7 @@ def recorded_task(lines: Iterable[bytes]) -> Task:
     A recording ran under limits of its own, or none, so those of today say nothing of it. Reading stops as soon as both
     are known; what is not found is empty.
     """
-    reader, prompt, cwd, session = Reader(), "", "", ""
+    reader, prompt, cwd, session = TranscriptReader(), "", "", ""
     for line in lines:
         record = reader.read(line)
         if record is not None:
@@ -164,14 +164,14 @@ class _Session:
         self._reviewer, self._watchers, self._watch = reviewer, Watchers(detectors), watch
         self._observer = Observer()
         self._waiting: dict[str, Action] = {}
-        self._history: deque[Step] = deque(maxlen=HISTORY)
+        self._history: deque[PastCall] = deque(maxlen=HISTORY)
         self._task: Task | None = None
         self._has_gate = False
         self._cwd = self._workspace = ""
         self._started: float | None = None
         self._mono = 0.0
 
-    def take(self, record: Record) -> None:
+    def take(self, record: TranscriptLine) -> None:
         self.result.events += 1
         self.result.session_id = self.result.session_id or record.session_id
         self._note_place_and_time(record)
@@ -190,7 +190,7 @@ class _Session:
                 pass
         self._show(self._observer.message(record.message, record.seq, self._mono), record.seq)
 
-    def _note_place_and_time(self, record: Record) -> None:
+    def _note_place_and_time(self, record: TranscriptLine) -> None:
         self._cwd = record.cwd or self._cwd
         self._workspace = self._workspace or self._cwd
         if record.mono is not None:
@@ -198,7 +198,7 @@ class _Session:
             self._mono = max(self._mono, record.mono - self._started)
             self.result.recorded_seconds = self._mono
 
-    def _hear(self, record: Record) -> None:
+    def _hear(self, record: TranscriptLine) -> None:
         by = record.by or ("person" if self._task else "task")
         if by != "chaperon":
             self._task = self._task or Task(self.result.session_id, record.said, self._workspace)
@@ -227,7 +227,7 @@ class _Session:
         review = _UNREVIEWED
         self.result.lacks = (PLACES,)
         if self._reviewer is not None:
-            context = Context(self._task, tuple(self._history), home=home_of(self._workspace))
+            context = ReviewContext(self._task, tuple(self._history), home=home_of(self._workspace))
             review = gate.review(self._reviewer, action, context)
         self.result.reviewed(seq, review)
         if self._has_gate or review.decision is not Decision.BLOCK:
@@ -245,7 +245,7 @@ class _Session:
         if isinstance(observation, ToolReturned):
             summary = str(next(iter(observation.input.values()), ""))[:200]
             decision = Decision.BLOCK if observation.refused else Decision.ALLOW
-            self._history.append(Step(observation.tool, summary, observation.failed, decision))
+            self._history.append(PastCall(observation.tool, summary, observation.failed, decision))
 
 
 def home_of(workspace: str) -> str:

@@ -44,7 +44,7 @@ _COMMANDS_TO_THE_CLI = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TranscriptLine:
     """One line that could be read."""
 
     seq: int
@@ -61,7 +61,7 @@ class Record:
     session_id: str = ""
 
 
-class Reader:
+class TranscriptReader:
     """Reads one recording and counts what it could not read."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Reader:
         self._on_windows = False
         self._told: set[tuple[object, ...]] = set()
 
-    def read(self, line: bytes) -> Record | None:
+    def read(self, line: bytes) -> TranscriptLine | None:
         """Return what the line says, or None where it is empty, damaged, foreign or of no interest here."""
         if not line.strip():
             return None
@@ -85,7 +85,7 @@ class Reader:
             return None
         return self._of_frame(frame, self.lines)
 
-    def _of_frame(self, frame: Json, seq: int) -> Record | None:
+    def _of_frame(self, frame: Json, seq: int) -> TranscriptLine | None:
         if not isinstance(frame.get("type"), str):
             self.foreign += 1
             return None
@@ -103,7 +103,7 @@ class Reader:
         said = _said(message, frame)
         if isinstance(message, Unknown | NotJson) and not said:
             return None
-        return Record(
+        return TranscriptLine(
             seq,
             seconds(frame.get("timestamp")),
             message,

@@ -9,14 +9,14 @@ from monitors.review.allowances import Allowance
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
 MOST_SECONDS = 30 * 86_400.0
 """Longest time that something may be allowed for: whoever needs more wants a rule in the configuration."""
 
 
-class ToAllow(Asked):
+class ToAllow(SubmissionRequest):
     """What is to pass; one of `rule` and `text` at least."""
 
     rule: str = Field("", max_length=200)

@@ -21,14 +21,14 @@ from supervisor.protocol import events
 from supervisor.runtime.api.allowances import allowance_routes
 from supervisor.runtime.api.bodies import BoundedBodies
 from supervisor.runtime.api.checkpoints import checkpoint_routes
-from supervisor.runtime.api.json_edge import Problem, speak_json
+from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
 from supervisor.runtime.api.trust import trust_routes
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
-from supervisor.runtime.daemon.submission import Asked, Submission
+from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.socket.peer import By
 
 T = TypeVar("T")
@@ -41,13 +41,13 @@ STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {LINES: {}}}}
 """What is described of routes that answer with lines."""
 
 
-class Said(Asked):
+class Said(SubmissionRequest):
     """Something to be told to an agent."""
 
     text: str
 
 
-class Stopping(Asked):
+class StopBody(SubmissionRequest):
     """How an agent is to be stopped."""
 
     reason: str = ""
@@ -55,7 +55,7 @@ class Stopping(Asked):
     """End the tree at once instead of asking first."""
 
 
-class Answer(Asked):
+class ApprovalReply(SubmissionRequest):
     """What a person says to an action that waits."""
 
     granted: bool
@@ -80,7 +80,7 @@ class Waiting(BaseModel):
     """How long after that it is denied."""
 
 
-class ToReview(Asked):
+class ToReview(SubmissionRequest):
     """An action that is only thought of."""
 
     tool: str
@@ -89,7 +89,7 @@ class ToReview(Asked):
     workspace: str = ""
 
 
-class Health(BaseModel):
+class HealthResponse(BaseModel):
     """How the daemon is."""
 
     version: str
@@ -102,7 +102,7 @@ class Health(BaseModel):
     adopted: dict[str, int]
 
 
-class Costs(BaseModel):
+class CostsResponse(BaseModel):
     """What all agents have spent, live and ended."""
 
     total_usd: float
@@ -115,7 +115,7 @@ class Costs(BaseModel):
     """By kind: `input`, `cache_write`, `cache_read` and `output`."""
 
 
-def make_api(daemon: Daemon, reader: Reader, turnstile: Turnstile) -> FastAPI:
+def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> FastAPI:
     """The application that serves one daemon.
 
     Args:
@@ -128,7 +128,7 @@ def make_api(daemon: Daemon, reader: Reader, turnstile: Turnstile) -> FastAPI:
         version=__version__,
         description="The socket of the daemon that watches over Claude agents.",
         redirect_slashes=False,
-        responses={code: {"model": Problem} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
+        responses={code: {"model": ErrorResponse} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
     )
     api.add_middleware(BoundedBodies)
     api.add_middleware(QuestionsInTurn, turnstile=turnstile)
@@ -143,11 +143,11 @@ def make_api(daemon: Daemon, reader: Reader, turnstile: Turnstile) -> FastAPI:
     return api
 
 
-def _daemon_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
     @api.get("/v1/health")
-    async def health() -> Health:
+    async def health() -> HealthResponse:
         """How the daemon is."""
-        return Health(
+        return HealthResponse(
             version=__version__,
             ending=daemon.ending,
             journal=str(daemon.journal.state),
@@ -157,7 +157,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
         )
 
     @api.get("/v1/costs")
-    async def costs() -> Costs:
+    async def costs() -> CostsResponse:
         """What all agents have spent, in all and by day."""
         spent = daemon.board.costs
         today = int(daemon.wall() // DAY)
@@ -165,7 +165,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
             datetime.fromtimestamp(day * DAY, UTC).date().isoformat(): cost
             for day, cost in sorted(spent.by_day.items())
         }
-        return Costs(
+        return CostsResponse(
             total_usd=spent.cost_usd, today_usd=spent.by_day.get(today, 0.0), by_day=by_day, tokens=dict(spent.tokens)
         )
 
@@ -212,9 +212,9 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
         return await daemon.wish(agent, events.ResumeRequested, by=by)
 
     @api.post("/v1/agents/{agent}/stop")
-    async def stop(agent: str, by: By, how: Stopping | None = None) -> Summary:
+    async def stop(agent: str, by: By, how: StopBody | None = None) -> Summary:
         """Stop the agent: ask first, then make it; or at once."""
-        how = how or Stopping()
+        how = how or StopBody()
         facts = {"by": by, "reason": how.reason, "force": how.force}
         return await daemon.wish(agent, events.StopRequested, **facts)
 
@@ -227,7 +227,7 @@ def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
         return [_waiting(each) for each in sorted(asked, key=lambda each: each.at)]
 
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
-    async def answer(agent: str, request_id: str, given: Answer, by: By) -> Summary:
+    async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> Summary:
         """Let an action that waits run, or turn it down."""
         facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": by}
         return await daemon.wish(agent, events.ApprovalGiven, **facts)
@@ -247,7 +247,7 @@ def _waiting(asked: events.ApprovalAsked) -> Waiting:
     )
 
 
-def _streams(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+def _streams(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
     @api.get("/v1/events", response_class=Response, responses=STREAM)
     async def journal(
         after: int = Query(0, ge=-1, description="The last event not wanted; -1 for those to come only."),

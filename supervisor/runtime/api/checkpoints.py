@@ -9,10 +9,10 @@ from pydantic import BaseModel, TypeAdapter
 from checkpoints.model import Difference, RestorePlan
 from checkpoints.store.records import to_data
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Checkpoints
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.services import rollbacks
 from supervisor.runtime.socket.peer import By
 
@@ -22,33 +22,33 @@ MOST_CHANGES = 500
 PLAN = TypeAdapter(RestorePlan)
 
 
-class Wanted(Asked):
+class CheckpointBody(SubmissionRequest):
     """A checkpoint that somebody wants."""
 
     name: str
     note: str = ""
 
 
-class Whose(Asked):
+class Whose(SubmissionRequest):
     """Whose checkpoint is meant, where several have its name."""
 
     agent: str = ""
 
 
-class Plan(Whose):
+class PlanBody(Whose):
     """How somebody would go back."""
 
     with_branch: bool = False
     """Whether the branch would move back as well."""
 
 
-class Project(Asked):
+class Project(SubmissionRequest):
     """A project, by the folder of its main worktree."""
 
     project: str
 
 
-class GoBack(Asked):
+class RollbackBody(SubmissionRequest):
     """How somebody wants to go back."""
 
     checkpoint: str
@@ -59,7 +59,7 @@ class GoBack(Asked):
     text: str = ""
 
 
-class Changes(BaseModel):
+class AgentChanges(BaseModel):
     """What changed in an agent's workspace since it started, by whatever did it."""
 
     counts: dict[str, int]
@@ -68,7 +68,7 @@ class Changes(BaseModel):
     """The first of them."""
 
 
-def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
     """Add the routes."""
 
     @api.get("/v1/checkpoints", response_class=Response)
@@ -106,9 +106,9 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
         return list(await rollbacks.difference(daemon, name, other, agent))
 
     @api.post("/v1/checkpoints/{name}/plan")
-    async def plan(name: str, how: Plan | None = None) -> dict[str, Any]:
+    async def plan(name: str, how: PlanBody | None = None) -> dict[str, Any]:
         """What going back would do. Nothing is changed."""
-        how = how or Plan()
+        how = how or PlanBody()
         found = await rollbacks.preview(daemon, name, how.agent, with_branch=how.with_branch)
         facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
         return {"agent": found.agent, "live": found.live, **facts}
@@ -119,21 +119,21 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
         return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
 
     @api.get("/v1/agents/{agent}/changes")
-    async def changes(agent: str) -> Changes:
+    async def changes(agent: str) -> AgentChanges:
         """What changed since the agent started, until now or until its last turn ended."""
         known = daemon.board.summary(agent)
         live = not known.state.ended
         found = await daemon.keeper.changes(known.workspace, agent, known.started_at, now=live)
-        return Changes(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
+        return AgentChanges(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
-    async def make(agent: str, wanted: Wanted, by: By) -> dict[str, Any]:
+    async def make(agent: str, wanted: CheckpointBody, by: By) -> dict[str, Any]:
         """Make a checkpoint of the agent's workspace under a name."""
         made = await rollbacks.make(daemon, agent, wanted.name, wanted.note, by)
         return {"name": made.name, "tree": made.tree, "number": made.number, "micros": made.micros}
 
     @api.post("/v1/agents/{agent}/rollback")
-    async def roll_back(agent: str, how: GoBack, by: By) -> dict[str, Any]:
+    async def roll_back(agent: str, how: RollbackBody, by: By) -> dict[str, Any]:
         """Go back to a checkpoint; done when this is answered."""
         done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), by)
         return {

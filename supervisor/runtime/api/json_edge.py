@@ -31,7 +31,7 @@ REFUSALS: tuple[tuple[type[ChaperonError], int], ...] = (
 WAY_OUT = "See /openapi.json."
 
 
-class Problem(BaseModel):
+class ErrorResponse(BaseModel):
     """Why something was not done."""
 
     kind: str
@@ -73,7 +73,7 @@ class StrictRoute(APIRoute):
 
 
 def speak_json(api: FastAPI) -> None:
-    """Have the application read bodies strictly, and answer every failure with a `Problem`. Call it before routes are added."""
+    """Have the application read bodies strictly, and answer every failure with a `ErrorResponse`. Call it before routes are added."""
     api.router.route_class = StrictRoute
     api.router.default_response_class = LegibleResponse
 

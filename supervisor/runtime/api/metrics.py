@@ -12,9 +12,9 @@ from supervisor.runtime.api.server import Server
 from supervisor.runtime.api.together import Together
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.reading.handing_over import AnsweredElsewhere, Passing
+from supervisor.runtime.reading.handing_over import AnsweredElsewhere, HandOverProtocol
 from supervisor.runtime.reading.jobs import MetricsText
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.reader import ReadingService
 
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
 """What a request to this machine alone may call it. A page of the web can have a browser here ask for a name of its own that it
@@ -24,7 +24,7 @@ EVERY_SECONDS = 0.25
 """Between two times that they are gathered, which takes the loop some milliseconds with a thousand agents."""
 
 
-def metrics_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
+def metrics_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
     """Add the route.
 
     Args:
@@ -40,13 +40,15 @@ def metrics_routes(api: FastAPI, daemon: Daemon, reader: Reader) -> None:
         return AnsweredElsewhere(reader, MetricsText(await counted.get()))
 
 
-async def serve_metrics(daemon: Daemon, reader: Reader, turnstile: Turnstile, listening: socket.socket) -> None:
+async def serve_metrics(daemon: Daemon, reader: ReadingService, turnstile: Turnstile, listening: socket.socket) -> None:
     """Serve the metrics and nothing else on a TCP port until cancelled: no one who reaches it can steer an agent."""
     api = FastAPI(title="chaperon metrics", docs_url=None, redoc_url=None, openapi_url=None)
     api.add_middleware(QuestionsInTurn, turnstile=turnstile)
     metrics_routes(api, daemon, reader)
     guarded = TrustedHostMiddleware(api, allowed_hosts=OWN_NAMES, www_redirect=False)
-    config = uvicorn.Config(guarded, http=Passing, ws="none", lifespan="off", log_config=None, access_log=False)
+    config = uvicorn.Config(
+        guarded, http=HandOverProtocol, ws="none", lifespan="off", log_config=None, access_log=False
+    )
     server = Server(config)
     try:
         await server.serve(sockets=[listening])

@@ -8,15 +8,15 @@ from pydantic import BaseModel
 
 from monitors.contract.errors import UsageError
 from monitors.contract.learning import Adjustment, IssueOutcome
-from monitors.learning import Tally
+from monitors.learning import OutcomeTally
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
 
-class Became(Asked):
+class Became(SubmissionRequest):
     """What a person says of an issue."""
 
     pattern: str
@@ -96,7 +96,7 @@ def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
     return IssueOutcome(earlier) if earlier else None
 
 
-def _lesson(pattern: str, tally: Tally) -> Lesson:
+def _lesson(pattern: str, tally: OutcomeTally) -> Lesson:
     return Lesson(
         pattern=pattern,
         factor=tally.factor,

@@ -4,12 +4,12 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from supervisor.runtime.daemon.submission import Asked
+from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.services.recovery import Recovered, Recovering
 from supervisor.runtime.socket.peer import By
 
 
-class Wanted(Asked):
+class RecoveryBody(SubmissionRequest):
     """Which way back is wanted."""
 
     option: str
@@ -30,6 +30,6 @@ def recovery_routes(api: FastAPI, recovering: Recovering) -> None:
         return await recovering.options(incident)
 
     @api.post("/v1/incidents/{incident}/recovery")
-    async def recover(incident: str, wanted: Wanted, by: By) -> Recovered:
+    async def recover(incident: str, wanted: RecoveryBody, by: By) -> Recovered:
         """Carry one way back out."""
         return await recovering.carry_out(incident, wanted.option, by)

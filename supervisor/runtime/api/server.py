@@ -15,14 +15,14 @@ from fastapi import FastAPI
 
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
-from supervisor.runtime.reading.handing_over import Passing
-from supervisor.runtime.socket.admission import Admission, Arrival, House, Refusal
+from supervisor.runtime.reading.handing_over import HandOverProtocol
+from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
 
 
-class Admitted(Passing):
+class Admitted(HandOverProtocol):
     """HTTP with a peer that was let in; routes find it where the address of a network peer would be."""
 
     def __init__(self, who: tuple[str, int], **about: Any) -> None:
@@ -50,7 +50,7 @@ async def serve(
     listening: socket.socket,
     house: House,
     whose: Callable[[Collection[int], int], str],
-    refused: Callable[[Refusal], object],
+    refused: Callable[[RefusedPeer], object],
     most: int,
 ) -> None:
     """Serve until cancelled; what is being answered is given a moment to end.

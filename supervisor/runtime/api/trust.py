@@ -6,9 +6,9 @@ from pydantic import BaseModel, Field
 from monitors.contract.errors import UsageError
 from supervisor.core.trusts import Trust
 from supervisor.protocol import events
-from supervisor.protocol.settings import Brought
+from supervisor.protocol.settings import RepositorySetting
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.submission import Asked, Submission
+from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
 from supervisor.runtime.processes.launcher import Brings
 from supervisor.runtime.socket.peer import By
 
@@ -39,7 +39,7 @@ class RepositorySettings(BaseModel):
     """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty where they are not."""
 
 
-class Decided(Asked):
+class Decided(SubmissionRequest):
     """What a person says of a repository's settings."""
 
     directory: str
@@ -97,5 +97,5 @@ def _shown(daemon: Daemon, workspace: str, brings: Brings) -> RepositorySettings
     )
 
 
-def _thing(thing: Brought, *, counts: bool) -> Thing:
+def _thing(thing: RepositorySetting, *, counts: bool) -> Thing:
     return Thing(kind=thing.kind, name=thing.name, file=thing.file, what=thing.what, counts=counts)

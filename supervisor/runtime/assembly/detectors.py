@@ -14,7 +14,7 @@ from monitors.contract.tasks import Task
 from monitors.detectors import DetectorSettings, make_detectors
 from monitors.guarded import EVERYTHING, Guarded
 from monitors.patterns.outputs import Outputs
-from monitors.patterns.refusals import Refusals
+from monitors.patterns.refusals import RefusedCalls
 from supervisor.config.model import Config
 from supervisor.runtime.assembly.interventions import Patience
 from supervisor.runtime.assembly.plugins import DETECTORS, Plugin, PluginError, load
@@ -43,7 +43,7 @@ class MakeDetectors:
     ) -> tuple[Guarded, ...]:
         """Fresh detectors for one session; see `monitors.detectors.make_detectors`."""
         made = [_made(plugin, task, self.patience) for plugin in self.plugins]
-        more: tuple[Detector, ...] = (Refusals(), Outputs(), *made)
+        more: tuple[Detector, ...] = (RefusedCalls(), Outputs(), *made)
         return make_detectors(self.settings, task, workspace=workspace, plugins=more, factors=factors)
 
 

@@ -44,8 +44,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from interventions.contract import Answer, Case, Past, Plan, Position, Strategy, Unfit
-from interventions.recovery.after_end import Ended, RecoveryAnswer, RecoveryPlan
+from interventions.contract import Answer, Case, LadderPosition, Past, Plan, Strategy, Unfit
+from interventions.recovery.after_end import AgentEnd, RecoveryAnswer, RecoveryPlan
 from interventions.words import InterventionKind
 from monitors.contract.errors import ChaperonError
 from monitors.contract.issues import Issue
@@ -126,7 +126,7 @@ class WatchedStrategy:
         with self._patience.of(self.name):
             return tuple(self._strategy.ladder(issue))
 
-    def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:
+    def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
         """The plugin's position; what it raises comes through."""
         with self._patience.of(self.name):
             return self._strategy.position(ladder, past)
@@ -140,13 +140,13 @@ class WatchedRecovery:
         self._recovery = recovery
         self._patience = patience
 
-    def after_end(self, ended: Ended) -> RecoveryPlan | None:
+    def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
         """The plugin's plan; what it raises comes through."""
         with self._patience.of(self.name):
             return self._recovery.after_end(ended)
 
 
-class Brought:
+class PluginInterventions:
     """What plugins bring to answering.
 
     Args:
@@ -216,5 +216,5 @@ class _Unmade:
     def ladder(self, issue: Issue) -> Sequence[InterventionKind]:  # noqa: ARG002 - the protocol's
         raise self._error
 
-    def position(self, ladder: Sequence[InterventionKind], past: Past) -> Position:  # noqa: ARG002 - the protocol's
+    def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:  # noqa: ARG002 - the protocol's
         raise self._error

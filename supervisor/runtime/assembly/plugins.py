@@ -52,7 +52,7 @@ class PluginError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Part]):
+class PluginKind(Generic[Part]):
     """A kind of part that plugins may bring."""
 
     name: str
@@ -72,7 +72,7 @@ class Kind(Generic[Part]):
 class Plugin(Generic[Part]):
     """Something that makes a part."""
 
-    kind: Kind[Part]
+    kind: PluginKind[Part]
     origin: str
     """The entry point's name, or the file's path."""
     function: Callable[..., Any]
@@ -94,7 +94,7 @@ class Plugin(Generic[Part]):
         return part
 
 
-def load(kind: Kind[Part], wanted: Iterable[str]) -> list[Plugin[Part]]:
+def load(kind: PluginKind[Part], wanted: Iterable[str]) -> list[Plugin[Part]]:
     """Load plugins of a kind, in the order in which the configuration names them.
 
     Args:
@@ -110,7 +110,7 @@ def load(kind: Kind[Part], wanted: Iterable[str]) -> list[Plugin[Part]]:
     ]
 
 
-def _installed(kind: Kind[Any], name: str) -> Callable[..., Any]:
+def _installed(kind: PluginKind[Any], name: str) -> Callable[..., Any]:
     known = {point.name: point for point in entry_points(group=kind.group)}
     if name not in known:
         there = ", ".join(sorted(known)) or "none"
@@ -123,7 +123,7 @@ def _installed(kind: Kind[Any], name: str) -> Callable[..., Any]:
     return _callable(kind, name, loaded, "is no callable")
 
 
-def _of_file(kind: Kind[Any], path: Path) -> Callable[..., Any]:
+def _of_file(kind: PluginKind[Any], path: Path) -> Callable[..., Any]:
     name = f"chaperon_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -136,7 +136,7 @@ def _of_file(kind: Kind[Any], path: Path) -> Callable[..., Any]:
     return _callable(kind, str(path), getattr(module, kind.function, None), f"defines no function `{kind.function}`")
 
 
-def _callable(kind: Kind[Any], origin: str, found: object, lacks: str) -> Callable[..., Any]:
+def _callable(kind: PluginKind[Any], origin: str, found: object, lacks: str) -> Callable[..., Any]:
     if not callable(found):
         raise PluginError(kind.name, origin, lacks)
     return found
@@ -175,12 +175,14 @@ def _wrong_exporter(made: object) -> str:
     return lacks
 
 
-REVIEWERS: Kind[Reviewer] = Kind("reviewers", "make_reviewer", _having("review"))
-RULES: Kind[Sequence[Rule]] = Kind("rules", "make_rules", _wrong_rules)
-RISK: Kind[RiskCalculator] = Kind("risk", "make_risk", _having("score"))
-DETECTORS: Kind[Detector] = Kind("detectors", "make_detector", _having("see", texts=("name",)))
-INTERVENTIONS: Kind[Answer] = Kind("interventions", "make_intervention", _having("plan", texts=("name", "kind")))
-STRATEGY: Kind[Strategy] = Kind("strategy", "make_strategy", _having("ladder", "position", texts=("name",)))
-RECOVERY: Kind[RecoveryAnswer] = Kind("recovery", "make_recovery", _having("after_end", texts=("name",)))
-EXPORTERS: Kind[Exporter] = Kind("exporters", "make_exporter", _wrong_exporter)
-KINDS: tuple[Kind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY, EXPORTERS)
+REVIEWERS: PluginKind[Reviewer] = PluginKind("reviewers", "make_reviewer", _having("review"))
+RULES: PluginKind[Sequence[Rule]] = PluginKind("rules", "make_rules", _wrong_rules)
+RISK: PluginKind[RiskCalculator] = PluginKind("risk", "make_risk", _having("score"))
+DETECTORS: PluginKind[Detector] = PluginKind("detectors", "make_detector", _having("see", texts=("name",)))
+INTERVENTIONS: PluginKind[Answer] = PluginKind(
+    "interventions", "make_intervention", _having("plan", texts=("name", "kind"))
+)
+STRATEGY: PluginKind[Strategy] = PluginKind("strategy", "make_strategy", _having("ladder", "position", texts=("name",)))
+RECOVERY: PluginKind[RecoveryAnswer] = PluginKind("recovery", "make_recovery", _having("after_end", texts=("name",)))
+EXPORTERS: PluginKind[Exporter] = PluginKind("exporters", "make_exporter", _wrong_exporter)
+KINDS: tuple[PluginKind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY, EXPORTERS)

@@ -7,7 +7,7 @@ from monitors.contract.errors import UsageError
 from monitors.review import ReviewSettings
 from monitors.review.catalogue import RuleError, rule_from
 from supervisor.config.model import Config
-from supervisor.config.paths import Places, config_home
+from supervisor.config.paths import StatePaths, config_home
 
 
 def review_settings(config: Config) -> ReviewSettings:
@@ -28,7 +28,7 @@ def review_settings(config: Config) -> ReviewSettings:
     )
 
 
-def protected_paths(config: Config, places: Places, environ: Mapping[str, str]) -> tuple[str, ...]:
+def protected_paths(config: Config, places: StatePaths, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named.
 
     Each is named as it is given and, where links lead elsewhere, by where it is: an agent may come by either way. A program

@@ -38,12 +38,12 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ChaperonError
 from monitors.review import StepReviewer, make_reviewer
 from monitors.review.chain import Chain, NamedRisk
 from monitors.review.rules.rules import Rule
-from monitors.review.scene.lookups import Facts
+from monitors.review.scene.lookups import FileLookups
 from monitors.review.settings import Profile
 from monitors.review.user_rules import OwnRule, OwnRules
 from supervisor.config.model import Config
@@ -98,7 +98,7 @@ class WatchedReviewer:
         self._deadline_seconds = deadline_seconds
         self._longest_seconds = longest_seconds
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         """Review the action.
 
         Raises:
@@ -111,7 +111,7 @@ class WatchedReviewer:
 
 
 def make_gate_reviewer(
-    config: Config, clock: Clock, *, profile: Profile = "standard", facts: Facts | None = None
+    config: Config, clock: Clock, *, profile: Profile = "standard", facts: FileLookups | None = None
 ) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
@@ -132,7 +132,9 @@ def make_gate_reviewer(
     return WatchedReviewer(OwnRules(rules, step), clock)
 
 
-def make_step_reviewer(config: Config, *, profile: Profile = "standard", facts: Facts | None = None) -> StepReviewer:
+def make_step_reviewer(
+    config: Config, *, profile: Profile = "standard", facts: FileLookups | None = None
+) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
     Raises:

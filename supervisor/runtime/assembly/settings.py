@@ -22,11 +22,11 @@ from monitors.detectors import DetectorSettings
 from monitors.sensitivity import PatternSettings
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
-from supervisor.config.paths import Places, config_home, data_home, home
+from supervisor.config.paths import StatePaths, config_home, data_home, home
 from supervisor.config.yaml_tree import YamlError, parse
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.decisions.stop_ladder import StopLadder
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.limits import LimitSettings
 from supervisor.protocol.prices import Price
@@ -35,11 +35,11 @@ from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
 
 
-def session_settings(config: Config, places: Places, environ: Mapping[str, str]) -> SessionSettings:
+def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
     """What a session needs to know."""
     stop = config.stop
     return SessionSettings(
-        ladder=Ladder(
+        ladder=StopLadder(
             interrupt_seconds=stop.interrupt_seconds,
             end_of_input_seconds=stop.end_of_input_seconds,
             terminate_seconds=stop.terminate_seconds,
@@ -80,7 +80,7 @@ def retention(config: Config) -> RetentionPolicy:
     )
 
 
-def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -> WorktreeRules:
+def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) -> WorktreeRules:
     """Where the workspaces of agents are made, and what becomes of them.
 
     Not below the state directory, which no agent may touch; and each daemon's apart, since what no agent of its own works
@@ -98,7 +98,7 @@ def worktree_rules(config: Config, places: Places, environ: Mapping[str, str]) -
     )
 
 
-def off_limits(places: Places, environ: Mapping[str, str]) -> dict[str, str]:
+def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:
     """What no workspace may be or hold: the user's home directory, and what chaperon itself has, by path and by where that is. Blocks."""
     given = {
         str(home(environ)): "your home directory",

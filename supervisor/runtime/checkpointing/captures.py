@@ -14,7 +14,7 @@ from monitors.review.prediction import in_changes
 from monitors.review.verdict.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
-from supervisor.runtime.checkpointing.keeper import Keeper, NeedlessError, Restored
+from supervisor.runtime.checkpointing.keeper import CheckpointManager, NeedlessError, Restored
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
 from supervisor.runtime.log import log
@@ -34,7 +34,7 @@ class Checkpointing:
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: CheckpointManager,
         clock: Clock,
         tasks: TaskGroup,
         happened: Callable[[events.AnyEvent], object],

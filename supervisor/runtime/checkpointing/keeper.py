@@ -19,7 +19,17 @@ import anyio.to_thread
 import pygit2
 
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
-from checkpoints.model import Checkpoint, Context, Difference, Facts, Health, Kept, Position, Reason, RestorePlan
+from checkpoints.model import (
+    CaptureContext,
+    Checkpoint,
+    ConversationContext,
+    ConversationPosition,
+    Difference,
+    Kept,
+    Reason,
+    RestorePlan,
+    RunHealth,
+)
 from checkpoints.restore.plan import compare
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.restore_journal import interrupted
@@ -71,7 +81,7 @@ class Restored:
 
 
 @dataclass(slots=True)
-class Place:
+class WatchedWorkspace:
     """One workspace that is watched."""
 
     capturer: Capturer
@@ -96,7 +106,7 @@ class Place:
             self.working = False
 
 
-class Keeper:
+class CheckpointManager:
     """Makes, lists and goes back to checkpoints.
 
     Args:
@@ -107,7 +117,7 @@ class Keeper:
 
     def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock) -> None:
         self.stores = Stores(folder)
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, WatchedWorkspace] = {}
         """By workspace."""
         self.tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
@@ -172,7 +182,7 @@ class Keeper:
         def work() -> tuple[str, ...]:
             with place.at_work() as capturer:
                 restorer = Restorer(capturer)
-                plan = restorer.plan(target, Facts(Reason.UNDO, self._clock.wall()), elsewhere=True)
+                plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall()), elsewhere=True)
                 result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
                 capturer.store.drop([plan.undo.name])
                 return _told(result.kept)
@@ -196,7 +206,7 @@ class Keeper:
             with place.at_work() as capturer:
                 target = capturer.store.find(checkpoint)
                 plan = Restorer(capturer).plan(
-                    target, Facts(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
+                    target, CaptureContext(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
                 )
                 capturer.store.drop([plan.undo.name])
                 return plan
@@ -237,14 +247,14 @@ class Keeper:
                     raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
                 if not now:
                     return compare(store, own[0], own[-1])
-                present = capturer.capture(Facts(Reason.UNDO, self._clock.wall(), agent))
+                present = capturer.capture(CaptureContext(Reason.UNDO, self._clock.wall(), agent))
                 changes = compare(store, own[0], present)
                 store.drop([present.name])
                 return changes
 
         return await self._at(place, work)
 
-    async def scrub(self, place: Place) -> ScrubReport:
+    async def scrub(self, place: WatchedWorkspace) -> ScrubReport:
         """Compare every file of a workspace with what is believed; raises like `capture`."""
 
         def work() -> ScrubReport:
@@ -277,7 +287,7 @@ class Keeper:
 
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
-    async def place(self, workspace: str) -> Place:
+    async def place(self, workspace: str) -> WatchedWorkspace:
         """Begin to watch a workspace, where it is not watched yet.
 
         Raises:
@@ -291,7 +301,7 @@ class Keeper:
                 capturer = await self.stores.in_thread(
                     lambda: Capturer(store, Path(workspace), self._settings, self._queues)
                 )
-                self.places[workspace] = Place(capturer, scrubbed_at=self._clock.mono())
+                self.places[workspace] = WatchedWorkspace(capturer, scrubbed_at=self._clock.mono())
             return self.places[workspace]
 
     async def forget_project(self, project: str) -> None:
@@ -370,7 +380,7 @@ class Keeper:
 
     # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _at(self, place: Place, work: Callable[[], T], *, abandon: bool = False) -> T:
+    async def _at(self, place: WatchedWorkspace, work: Callable[[], T], *, abandon: bool = False) -> T:
         async with place.lock:
             if place.working:
                 raise CheckpointError(
@@ -395,28 +405,28 @@ class Keeper:
                 f"The capture of {workspace} took longer than {CAPTURE_SECONDS:g} s and was given up."
             ) from None
 
-    def _facts(self, agent: str, reason: Reason, task: Task, moment: RunMoment) -> Facts:
-        return Facts(
+    def _facts(self, agent: str, reason: Reason, task: Task, moment: RunMoment) -> CaptureContext:
+        return CaptureContext(
             reason,
             self._clock.wall(),
             agent,
-            position=Position(moment.session_id, moment.message_uuid),
-            context=Context(task.goals, task.constraints, task.limits),
+            position=ConversationPosition(moment.session_id, moment.message_uuid),
+            context=ConversationContext(task.goals, task.constraints, task.limits),
             task_states={task.id: moment.state},
             agent_states={agent: moment.state},
             seq=moment.seq,
-            health=Health(moment.success_rate, moment.seconds_without_errors),
+            health=RunHealth(moment.success_rate, moment.seconds_without_errors),
         )
 
 
-def _made_before(capturer: Capturer, facts: Facts) -> Checkpoint | None:
+def _made_before(capturer: Capturer, facts: CaptureContext) -> Checkpoint | None:
     """Return the checkpoint that was made for this very request before a crash kept us from saying so."""
     found = capturer.store.ledger.get(facts.name) if facts.name else None
     same = found is not None and (found.facts.agent, found.facts.key) == (facts.agent, facts.key)
     return found if same else None
 
 
-def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: Facts) -> Restored:
+def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: CaptureContext) -> Restored:
     """Plan and restore. Where an earlier attempt was cut off behind its end, nothing is left to do, and its undo counts."""
     restorer, store = Restorer(capturer), capturer.store
     restorer.recover()

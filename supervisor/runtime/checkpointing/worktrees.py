@@ -17,7 +17,7 @@ import pygit2
 
 from checkpoints.errors import CheckpointError
 from checkpoints.workspace import repository
-from checkpoints.worktrees import Workspace, Workspaces, WorkspaceState
+from checkpoints.worktrees import ProjectWorktrees, Workspace, WorkspaceState
 from monitors.contract.errors import ChaperonError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
@@ -93,7 +93,7 @@ class Worktrees:
             CheckpointError: A record cannot be read; the sentence says which.
         """
         return await self._do(
-            lambda: [one for folder in sorted(self.rules.folder.glob("*")) for one in Workspaces.recorded(folder)]
+            lambda: [one for folder in sorted(self.rules.folder.glob("*")) for one in ProjectWorktrees.recorded(folder)]
         )
 
     async def close(self, path: str, kept_because: str = "") -> Closed | None:
@@ -147,7 +147,7 @@ class Worktrees:
         return f"the agent did not end well ({summary.state}: {summary.why})"
 
     def _close(self, path: str, kept_because: str) -> Closed | None:
-        found = next((one for one in Workspaces.recorded(Path(path).parent) if one.path == path), None)
+        found = next((one for one in ProjectWorktrees.recorded(Path(path).parent) if one.path == path), None)
         if found is None or (found.state is WorkspaceState.PRESERVED and Path(path).exists()):
             return None
         if Path(path).exists() and self.rules.at_end == "keep":
@@ -162,7 +162,7 @@ class Worktrees:
 
     def _give_up(self, path: str) -> str:
         folder = Path(path).parent
-        ours = Workspaces.recorded(folder) if folder.parent == self.rules.folder else ()
+        ours = ProjectWorktrees.recorded(folder) if folder.parent == self.rules.folder else ()
         found = next((one for one in ours if one.path == path), None)
         if found is None:
             return "it is none that chaperon made for an agent" if Path(path).is_dir() else ""
@@ -172,10 +172,12 @@ class Worktrees:
             workspaces.remove(found.name, given_up=True)
         return " ".join(lost)
 
-    def _of(self, project: str) -> Workspaces:
+    def _of(self, project: str) -> ProjectWorktrees:
         """The workspaces of the project that this worktree is of."""
         main = repository.project_of(Path(project))
-        return Workspaces(Path(project), self.rules.folder / f"{main.name}-{sha256(os.fsencode(main)).hexdigest()[:8]}")
+        return ProjectWorktrees(
+            Path(project), self.rules.folder / f"{main.name}-{sha256(os.fsencode(main)).hexdigest()[:8]}"
+        )
 
     async def _set_up(self, workspace: Workspace, program: str) -> None:
         """Run the user's program; where it fails, the workspace is kept, and where it is given up, nothing is."""
@@ -211,7 +213,7 @@ class Worktrees:
                 raise CheckpointError(f"The worktree could not be dealt with: {error}.") from error
 
 
-def _create(workspaces: Workspaces, name: str, base: str) -> Workspace:
+def _create(workspaces: ProjectWorktrees, name: str, base: str) -> Workspace:
     """Create one under this name, or under the next that is free: an agent's name may be that of one long gone."""
     taken = {one.name for one in workspaces.all()}
     names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))

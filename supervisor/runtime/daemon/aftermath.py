@@ -26,7 +26,7 @@ from monitors.contract.words import Decision
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import AftermathSeen, AnyEvent, ReviewMade
-from supervisor.runtime.checkpointing.keeper import Keeper
+from supervisor.runtime.checkpointing.keeper import CheckpointManager
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
@@ -56,7 +56,7 @@ class Aftermaths:
     def __init__(
         self,
         board: Board,
-        keeper: Keeper,
+        keeper: CheckpointManager,
         journal: Journal,
         incidents: IncidentFeed,
         happened: Callable[[AnyEvent], object],

@@ -26,20 +26,20 @@ from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.fold.history import subject_of
 from supervisor.core.fold.summary import Summary
 from supervisor.core.session import Session
-from supervisor.core.states import TABLE, Step
+from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, Record
+from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing.captures import Checkpointing
-from supervisor.runtime.checkpointing.keeper import Keeper
+from supervisor.runtime.checkpointing.keeper import CheckpointManager
 from supervisor.runtime.checkpointing.milestones import after_task
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
-from supervisor.runtime.daemon.hooks import Hooks
+from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.metrics import Metrics
-from supervisor.runtime.daemon.runner import Batch, Runner, Tools
+from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
 from supervisor.runtime.daemon.submission import Defaults, Submission
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
@@ -47,11 +47,11 @@ from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, Channe
 from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import shim_client
-from supervisor.runtime.processes.adoption import Adopted, Finding, find
+from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
-from supervisor.runtime.socket.admission import Refusal
-from supervisor.runtime.socket.refusals import Refusals
+from supervisor.runtime.socket.admission import RefusedPeer
+from supervisor.runtime.socket.refusals import RefusedPeers
 
 E = TypeVar("E", bound=events.AnyEvent)
 
@@ -97,18 +97,18 @@ class Daemon:
         journal: Journal,
         incidents: IncidentFeed,
         launcher: ProcessLauncher,
-        keeper: Keeper,
+        keeper: CheckpointManager,
         worktrees: Worktrees,
         clock: Clock,
         tasks: TaskGroup,
         defaults: Defaults | None = None,
         metrics: Metrics | None = None,
         channels: Sequence[ChannelSettings] = (),
-        hooks: Hooks | None = None,
+        hooks: HookRunner | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
         self.notifications = Notifications(channels, self.fault, self._count_message, self._about)
-        self.hooks = hooks or Hooks({}, 0.0, {}, board.summaries)
+        self.hooks = hooks or HookRunner({}, 0.0, {}, board.summaries)
         self.board = board
         self.journal = journal
         self.incidents = incidents
@@ -145,7 +145,7 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=self._reattached,
         )
-        self._refusals = Refusals(self.fault, self._count_refusal, clock.mono)
+        self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -160,7 +160,7 @@ class Daemon:
         except Exception as error:
             if (runner := self._runners.get(event.agent)) is None:
                 raise
-            runner.perform(Batch(0, [], failure=error))
+            runner.perform(CommandBatch(0, [], failure=error))
         else:
             self._hand_over(event.agent, seq, commands)
         return seq
@@ -196,7 +196,7 @@ class Daemon:
         with anyio.move_on_after(REPORT_SECONDS, shield=True):
             await self.incidents.report(incident, None)
 
-    def refused(self, refusal: Refusal) -> None:
+    def refused(self, refusal: RefusedPeer) -> None:
         """Count a peer that was refused on the socket, and tell of it."""
         self._refusals.saw(refusal)
 
@@ -217,11 +217,11 @@ class Daemon:
     def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
         last = seq
         for command in commands:
-            if isinstance(command, Record):
+            if isinstance(command, WriteEvent):
                 last = self._journal(command.event)
         runner, error = self._runners.get(agent), self.board.failed.get(agent)
         if runner is not None and (commands or error):
-            runner.perform(Batch(last, commands, error))
+            runner.perform(CommandBatch(last, commands, error))
 
     def mono(self) -> float:
         """Seconds on the clock that decisions use."""
@@ -371,7 +371,7 @@ class Daemon:
         agent, why = stop.agent, asked(stop)
         known = self.board.summary(agent)
         self._note(stop)
-        if Step.STOP in TABLE[known.state]:
+        if Transition.STOP in TABLE[known.state]:
             self._note(events.StateChanged(**self.stamp(agent), before=known.state, after=AgentState.STOPPING, why=why))
         for number in (known.launches or 1, known.launches + 1):  # a launch may be known to its shim alone
             if not await end_launch(self._launcher.directory(agent, number)):
@@ -465,7 +465,7 @@ class Daemon:
     def _start_runner(
         self,
         agent: str,
-        shim: shim_client.Shim | None = None,
+        shim: shim_client.ShimClient | None = None,
         offset: int = 0,
         held: str = "",
         errors: int = 0,
@@ -538,7 +538,7 @@ class Daemon:
             finding = await find(session, self._directory(session))
         except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
             self.adopted.count("lost")
-            self._start_runner(agent).perform(Batch(0, (), error))
+            self._start_runner(agent).perform(CommandBatch(0, (), error))
             return
         self.adopted.count(finding.outcome)
         if finding.outcome == "silent":
@@ -557,7 +557,7 @@ class Daemon:
             what,
             way_out=f"Where that lasts, look into shim.log in {self._directory(session)}; killing the shim ends the agent.",
         )
-        finding = Finding("silent")
+        finding = AdoptionFinding("silent")
         while finding.outcome == "silent":
             await anyio.sleep(RETRY_SECONDS)
             if session.state is AgentState.STOPPING:  # nobody else is there to end it
@@ -566,7 +566,7 @@ class Daemon:
         self._adopt(session, finding)
         self._silent.discard(agent)
 
-    def _adopt(self, session: Session, finding: Finding) -> None:
+    def _adopt(self, session: Session, finding: AdoptionFinding) -> None:
         agent = session.summary.agent
         held = session.summary.containment, session.errors_offset, session.identity
         runner = self._start_runner(agent, finding.shim, session.offset, *held)
@@ -590,7 +590,7 @@ class Daemon:
         except JournalError:
             raise
         except Exception as error:  # noqa: BLE001 - what one agent left must not end the daemon
-            runner.perform(Batch(0, (), error))
+            runner.perform(CommandBatch(0, (), error))
         else:
             self._hand_over(event.agent, seq, self.board.recover(seq, event))
 

@@ -31,7 +31,7 @@ MOST_CHARACTERS = 4_000
 """Of one fact: what a person reads. The kernel takes 128 KiB."""
 
 
-class Hooks:
+class HookRunner:
     """Runs the hooks of one daemon.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from interventions.approval import DEADLINE_PASSED
-from interventions.effectiveness import Record
+from interventions.effectiveness import EffectRecord
 from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.runtime.daemon.metric_table import BY_NAME, METRICS, Metric
@@ -52,7 +52,7 @@ class Metrics:
         effectiveness: What came of interventions in all runs; kept up by this.
     """
 
-    effectiveness: Record = field(default_factory=Record)
+    effectiveness: EffectRecord = field(default_factory=EffectRecord)
     _counters: dict[str, dict[Labels, float]] = field(default_factory=dict)
     _histograms: dict[str, dict[Labels, _Histogram]] = field(default_factory=dict)
     _chosen: dict[tuple[str, str], _Choice] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class Metrics:
 STOP = InterventionKind.EMERGENCY_STOP
 
 
-def _of_record(record: Record) -> Iterator[Sample]:
+def _of_record(record: EffectRecord) -> Iterator[Sample]:
     for labels, tally in sorted(record.tallies.items()):
         if tally.success + tally.failure:
             worth = tally.effectiveness

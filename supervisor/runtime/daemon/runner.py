@@ -30,7 +30,6 @@ from supervisor.protocol.commands import (
     LookAtChanges,
     LookAtGrounds,
     LookAtSettings,
-    Record,
     ReportIncident,
     RestoreCheckpoint,
     SendLine,
@@ -38,6 +37,7 @@ from supervisor.protocol.commands import (
     StopTimer,
     Terminate,
     Thaw,
+    WriteEvent,
 )
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
@@ -80,7 +80,7 @@ class Launcher(Protocol):
         """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
         ...
 
-    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.Shim:
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimClient:
         """Start shim and CLI.
 
         Raises:
@@ -124,7 +124,7 @@ class Tools:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CommandBatch:
     """Commands, and the record that must be written before they are performed."""
 
     after: int
@@ -153,7 +153,7 @@ class Runner:
         tools: Tools,
         ended: Callable[[], bool],
         offset: int = 0,
-        shim: shim_client.Shim | None = None,
+        shim: shim_client.ShimClient | None = None,
         held: str = "",
         errors: int = 0,
         identity: Identity | None = None,
@@ -172,9 +172,9 @@ class Runner:
         self._digest: str | None = None
         self._splitter = LineSplitter(offset)
         self._errors = ErrorOutput(errors)
-        self._put, self._take = anyio.create_memory_object_stream[Batch](math.inf)
+        self._put, self._take = anyio.create_memory_object_stream[CommandBatch](math.inf)
 
-    def perform(self, batch: Batch) -> None:
+    def perform(self, batch: CommandBatch) -> None:
         """Queue commands; called in the event loop, in the order of the journal."""
         if self._shim is not None and any(isinstance(command, Freeze) for command in batch.commands):
             self._freeze()
@@ -214,7 +214,7 @@ class Runner:
 
     async def _do(self, command: Command, tasks: TaskGroup, timers: Timers) -> None:
         match command:
-            case Record():
+            case WriteEvent():
                 pass  # it is in the journal
             case Freeze():
                 self._freeze()  # the tree was not launched yet as the batch was queued
@@ -281,7 +281,7 @@ class Runner:
                 if self._tasks is not None:
                     self._tasks.start_soon(self._see_it_end, self._shim, name=f"end of {self.agent}")
 
-    async def _see_it_end(self, shim: shim_client.Shim) -> None:
+    async def _see_it_end(self, shim: shim_client.ShimClient) -> None:
         """End a tree that its shim does not end: a program of the agent may have stopped the shim."""
         await anyio.sleep(SHIM_ENDS_SECONDS)
         if self._shim is not shim:
@@ -319,17 +319,17 @@ class Runner:
         if before not in (None, now.repository.found.digest) and number == self._held:
             self._tell(events.SettingsSwapped, digest=now.repository.found.digest)
 
-    def launched(self, shim: shim_client.Shim, number: int) -> None:
+    def launched(self, shim: shim_client.ShimClient, number: int) -> None:
         """Tell the session that its processes run."""
         facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment, "number": number}
         self._tell(events.AgentLaunched, **facts, identity=shim.identity)
 
-    def _listen(self, tasks: TaskGroup, shim: shim_client.Shim) -> None:
+    def _listen(self, tasks: TaskGroup, shim: shim_client.ShimClient) -> None:
         self._shim, self._held = shim, shim.containment
         self._enforce(tasks, shim)
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
 
-    def _enforce(self, tasks: TaskGroup, shim: shim_client.Shim) -> None:
+    def _enforce(self, tasks: TaskGroup, shim: shim_client.ShimClient) -> None:
         """Keep limits on this shim's tree, and those that were in force on the one before it."""
         if self._enforcer is not None:
             self._enforcer.stand_back(thaw=False)
@@ -342,11 +342,11 @@ class Runner:
         if self._limited is not None:
             tasks.start_soon(enforcer.apply, self._limited.limits, self._limited.usual_memory_mb)
 
-    async def _hear(self, shim: shim_client.Shim) -> None:
+    async def _hear(self, shim: shim_client.ShimClient) -> None:
         """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
         while not await self._hear_out(shim):
             again = await self._find_again(shim.directory)
-            if not isinstance(again, shim_client.Shim):
+            if not isinstance(again, shim_client.ShimClient):
                 self._forget(shim)
                 await self.read_what_is_left(shim.directory, again)
                 break
@@ -357,18 +357,18 @@ class Runner:
         shim.close()
         self._forget(shim)
 
-    def _forget(self, shim: shim_client.Shim) -> None:
+    def _forget(self, shim: shim_client.ShimClient) -> None:
         """It has gone; another may have been launched meanwhile."""
         if self._shim is shim:
             self._shim = None
 
-    async def _find_again(self, directory: Path) -> shim_client.Shim | str:
+    async def _find_again(self, directory: Path) -> shim_client.ShimClient | str:
         """The shim, if it lives although it closed the connection; else why it cannot be reached, empty if it has gone."""
         attempts = 0
         while True:
             try:
                 where = self._splitter.received, self._errors.received
-                return await shim_client.Shim.attach(directory, *where, self._identity)
+                return await shim_client.ShimClient.attach(directory, *where, self._identity)
             except shim_client.ShimSilentError as error:
                 attempts += 1
                 if attempts == SILENT_ATTEMPTS:
@@ -379,12 +379,12 @@ class Runner:
             except (shim_client.ShimGoneError, OSError):
                 return ""
 
-    async def _hear_out(self, shim: shim_client.Shim) -> bool:
+    async def _hear_out(self, shim: shim_client.ShimClient) -> bool:
         """Tell the session all that comes by this connection; whether the agent's end was among it."""
         exited = False
         async for heard in shim.events():
             match heard:
-                case shim_client.Output():
+                case shim_client.CliOutput():
                     await self.read(heard.data)
                 case shim_client.Errors():
                     await self._read_errors(heard.data)
@@ -394,7 +394,7 @@ class Runner:
                     pass
                 case shim_client.Frozen():
                     self._tell(events.TreeFrozen, micros=heard.micros)
-                case shim_client.Ended():
+                case shim_client.TreeKilled():
                     left = max(heard.left, len(await self._survivors()))
                     self._tell(events.TreeEnded, micros=heard.micros, left=left)
                 case shim_client.Exited():

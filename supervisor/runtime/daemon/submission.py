@@ -54,13 +54,13 @@ class Defaults:
                 )
 
 
-class Asked(BaseModel):
+class SubmissionRequest(BaseModel):
     """The body of a request: closed to fields that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Submission(Asked):
+class Submission(SubmissionRequest):
     """What is wanted; only the prompt and the repository must be given."""
 
     prompt: str

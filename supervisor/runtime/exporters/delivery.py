@@ -54,7 +54,7 @@ Fault = Callable[[str, str, str, Severity, str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ExportPosition:
     """How far an exporter came."""
 
     n: int
@@ -76,11 +76,11 @@ class Positions:
         self._disk = disk
         self._known = _read(self._path)
 
-    def of(self, name: str) -> Position | None:
+    def of(self, name: str) -> ExportPosition | None:
         """Return an exporter's position; None where nothing is known of it."""
         return self._known.get(name)
 
-    def note(self, name: str, position: Position) -> None:
+    def note(self, name: str, position: ExportPosition) -> None:
         """Keep a position, durably.
 
         Raises:
@@ -91,11 +91,11 @@ class Positions:
         replace_file(self._disk, self._path, orjson.dumps(rows))
 
 
-def _read(path: Path) -> dict[str, Position]:
+def _read(path: Path) -> dict[str, ExportPosition]:
     """The positions; none where the file is not there or is something else: then every exporter is a new one."""
     try:
         found = orjson.loads(path.read_bytes())
-        return {str(name): Position(int(row["n"]), str(row["hash"])) for name, row in found.items()}
+        return {str(name): ExportPosition(int(row["n"]), str(row["hash"])) for name, row in found.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
@@ -182,7 +182,7 @@ class Exporting:
             for start in range(0, len(wanted), MOST_BATCH):
                 await self._deliver(wanted[start : start + MOST_BATCH])
             if wanted or cursor.n - noted >= NOTE_EVERY:
-                await self._note(Position(cursor.n, cursor.hash))
+                await self._note(ExportPosition(cursor.n, cursor.hash))
                 noted = cursor.n
             self.position = cursor.n
 
@@ -195,7 +195,7 @@ class Exporting:
         if known is None:
             begin = 0 if getattr(self._exporter, "begins", "now") == "start" else self._known_to
             with contextlib.suppress(OSError):  # a full disk: the first delivery keeps one
-                self._positions.note(self.name, Position(begin))
+                self._positions.note(self.name, ExportPosition(begin))
         elif self._is_of_this_journal(known):
             begin = known.n
         else:
@@ -210,7 +210,7 @@ class Exporting:
         self.position = begin
         return Cursor(self._journal.directory, begin)
 
-    def _is_of_this_journal(self, known: Position) -> bool:
+    def _is_of_this_journal(self, known: ExportPosition) -> bool:
         if known.n > self._journal.last_written:
             return False
         if not known.n or not known.hash:
@@ -303,7 +303,7 @@ class Exporting:
             way_out = "It is tried again until it works; nothing is lost, and agents go on."
             self._fault("", f"export_failing-{self.name}", what, Severity.MEDIUM, way_out)
 
-    async def _note(self, position: Position) -> None:
+    async def _note(self, position: ExportPosition) -> None:
         """Keep the position, also while the daemon ends; if the disk does not take it, records come twice after a crash."""
         try:
             with anyio.CancelScope(shield=True):

@@ -12,7 +12,7 @@ NAME = "notified.json"
 """The file, in the state directory: an object from a channel's name to a sequence number of the journal."""
 
 
-class Told:
+class DeliveryMarks:
     """The marks of all channels. All calls block.
 
     Args:

@@ -22,7 +22,7 @@ from interventions.decisions import Incident
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
-from supervisor.runtime.incidents.delivered import Told
+from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.log import log
 
 FAILED = "notification_failed"
@@ -139,9 +139,9 @@ class Notifications:
         self._fault = fault
         self._count = count
         self._about = about
-        self._told: Told | None = None
+        self._told: DeliveryMarks | None = None
 
-    def catch_up(self, told: Told, incidents: Sequence[Incident], last: int) -> None:
+    def catch_up(self, told: DeliveryMarks, incidents: Sequence[Incident], last: int) -> None:
         """Have each channel tell of what it had not told when the daemon before ended; a new channel begins here. Blocks.
 
         Args:

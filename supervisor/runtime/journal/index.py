@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 @dataclass(slots=True)
-class Index:
+class FileIndex:
     """What is known of one file of the journal, or of its beginning."""
 
     first: int
@@ -55,7 +55,7 @@ class Index:
     marks: list[Mark] = field(default_factory=list)
 
     @classmethod
-    def of_none(cls, first: int, begin: Mark) -> "Index":
+    def of_none(cls, first: int, begin: Mark) -> "FileIndex":
         """The index of a file whose lines begin there and are yet to be added."""
         return cls(first, begin, {}, [begin])
 
@@ -93,7 +93,7 @@ def index_path(segment: Path) -> Path:
     return segment.with_suffix(SUFFIX)
 
 
-def save(index: Index, segment: Path) -> None:
+def save(index: FileIndex, segment: Path) -> None:
     """Write the index of a file that grows no more; it is not synced, for it can be made anew.
 
     Raises:
@@ -120,7 +120,7 @@ def save(index: Index, segment: Path) -> None:
     new.replace(path)
 
 
-def load(segment: Segment) -> Index | None:
+def load(segment: Segment) -> FileIndex | None:
     """Read the index of a file that grows no more; None if there is none that fits it."""
     try:
         path, size = index_path(segment.path), segment.path.stat().st_size
@@ -136,20 +136,20 @@ def load(segment: Segment) -> Index | None:
         return None
 
 
-def build(segment: Segment) -> Index:
+def build(segment: Segment) -> FileIndex:
     """Make the index of a file from its lines, each checked. Blocks: 64 MiB take a second.
 
     Raises:
         JournalDamagedError: A line is damaged.
     """
     cursor = Cursor.within(segment)
-    index = Index.of_none(segment.first, cursor.mark)
+    index = FileIndex.of_none(segment.first, cursor.mark)
     while lines := cursor.take():
         index.add(lines)
     return index
 
 
-def _read(head: dict[str, Any], body: memoryview) -> Index:
+def _read(head: dict[str, Any], body: memoryview) -> FileIndex:
     """Read what `save` wrote.
 
     Raises:
@@ -158,7 +158,7 @@ def _read(head: dict[str, Any], body: memoryview) -> Index:
     if head["format"] != FORMAT or head["crc"] != zlib.crc32(body):
         raise ValueError("It is of another make, or damaged.")
     first, size = int(head["first"]), int(head["size"])
-    index = Index(first, Mark(int(head["last"]), size))
+    index = FileIndex(first, Mark(int(head["last"]), size))
     at = 0
     for agent, count in head["agents"]:
         words = array(_WORD)
@@ -179,7 +179,7 @@ def _read(head: dict[str, Any], body: memoryview) -> Index:
     return index
 
 
-def _last_hash(segment: Path, index: Index) -> str:
+def _last_hash(segment: Path, index: FileIndex) -> str:
     """The hash of the last line in the index: an index of other bytes of the same length is told by it."""
     last = max((words[-2:] for words in index.words.values() if words), key=lambda span: span[0], default=None)
     if last is None:
@@ -197,7 +197,7 @@ def _little(words: "array[int]") -> "array[int]":
     return words
 
 
-class Indexes:
+class JournalIndexes:
     """The indexes of all files of a journal, each made when it is needed, and the one of the file that is written kept up.
 
     Used by one thread at a time.
@@ -208,9 +208,9 @@ class Indexes:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._live: tuple[Segment, Cursor, Index] | None = None
+        self._live: tuple[Segment, Cursor, FileIndex] | None = None
 
-    def of(self, segment: Segment, *, grows: bool, upto: int | None = None) -> Index:
+    def of(self, segment: Segment, *, grows: bool, upto: int | None = None) -> FileIndex:
         """The index of a file, up to a record at least. Blocks.
 
         Args:
@@ -249,13 +249,13 @@ class Indexes:
                 self.of(segment, grows=False)
                 yield
 
-    def make_anew(self, segment: Segment) -> Index:
+    def make_anew(self, segment: Segment) -> FileIndex:
         """The index of a file of which a wrong one was found; raises like `of`."""
         index = build(segment)
         self._save(index, segment)
         return index
 
-    def _kept_up(self, segment: Segment, upto: int | None) -> Index:
+    def _kept_up(self, segment: Segment, upto: int | None) -> FileIndex:
         while self._add_to(segment, upto):
             pass
         assert self._live is not None
@@ -265,14 +265,14 @@ class Indexes:
         """Add the next lines of a file to its index; False if there are none."""
         if self._live is None or self._live[0] != segment:
             cursor = Cursor.within(segment)
-            self._live = segment, cursor, Index.of_none(segment.first, cursor.mark)
+            self._live = segment, cursor, FileIndex.of_none(segment.first, cursor.mark)
         _, cursor, index = self._live
         lines = cursor.take(upto)
         index.add(lines)
         return bool(lines)
 
     @staticmethod
-    def _save(index: Index, segment: Segment) -> None:
+    def _save(index: FileIndex, segment: Segment) -> None:
         try:
             save(index, segment.path)
         except OSError:  # a full disk, for one; it is made again when it is needed next

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from supervisor.protocol import records
 from supervisor.protocol.events import AnyEvent
-from supervisor.protocol.records import Record
+from supervisor.protocol.records import JournalRecord
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.journal.disk import REAL_DISK, Disk, Reserve
 from supervisor.runtime.journal.errors import (
@@ -33,10 +33,10 @@ from supervisor.runtime.journal.errors import (
     JournalUnwrittenError,
 )
 from supervisor.runtime.journal.reader import Cursor, StoredLine, read_records
-from supervisor.runtime.journal.recovery import Recovery, TornTail, recover
+from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recover
 from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.journal.waiters import Wakeups
-from supervisor.runtime.journal.writer import JournalState, JournalWriter, Stop
+from supervisor.runtime.journal.writer import JournalState, JournalWriter, StopWriting
 
 __all__ = [
     "Journal",
@@ -45,9 +45,9 @@ __all__ = [
     "JournalError",
     "JournalFullError",
     "JournalPoisonedError",
+    "JournalRecovery",
     "JournalState",
     "JournalUnwrittenError",
-    "Recovery",
     "StoredLine",
     "TornTail",
 ]
@@ -69,7 +69,7 @@ QUEUE_BYTES = 128 * 1024 * 1024
 class Journal:
     """The one writer of a journal, used from one event loop. Made by `Journal.open`."""
 
-    def __init__(self, directory: Path, found: Recovery, disk: Disk, clock: Clock, segment_bytes: int) -> None:
+    def __init__(self, directory: Path, found: JournalRecovery, disk: Disk, clock: Clock, segment_bytes: int) -> None:
         self.directory = directory
         self._last = found.n
         self._put_bytes = 0
@@ -88,7 +88,7 @@ class Journal:
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         segment_bytes: int = SEGMENT_BYTES,
-    ) -> tuple["Journal", Recovery]:
+    ) -> tuple["Journal", JournalRecovery]:
         """Check what is there, set a torn tail aside, and start the writer. Blocks; hold the state directory's lock.
 
         Args:
@@ -206,7 +206,7 @@ class Journal:
             JournalPoisonedError: The disk had failed, or failed now.
             JournalUnwrittenError: Some of what was taken could not be written for lack of room.
         """
-        self._writer.put(Stop())
+        self._writer.put(StopWriting())
         self._writer.join()
         failure = self._writer.failure
         if failure is not None and not isinstance(failure, JournalClosedError):
@@ -214,7 +214,7 @@ class Journal:
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def read(self, after: int = 0) -> Iterator[Record]:
+    def read(self, after: int = 0) -> Iterator[JournalRecord]:
         """Read the records behind `after` that are written now, in order. Blocks; for the fold at start.
 
         Raises:

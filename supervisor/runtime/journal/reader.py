@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol import records
-from supervisor.protocol.records import Record, RecordError
+from supervisor.protocol.records import JournalRecord, RecordError
 
 SUFFIX = ".jsonl"
 
@@ -56,14 +56,14 @@ class StoredLine(NamedTuple):
     line: int
     offset: int
 
-    def record(self) -> Record:
+    def record(self) -> JournalRecord:
         """Read the event.
 
         Raises:
             JournalDamagedError: A field of the event does not fit its kind.
         """
         try:
-            return Record(self.n, records.read_event(self.data))
+            return JournalRecord(self.n, records.read_event(self.data))
         except RecordError as error:
             raise JournalDamagedError(
                 self.path, self.line, self.offset, error.problem, error.expected, error.found
@@ -280,7 +280,7 @@ def read_lines(directory: Path, after: int = 0, upto: int | None = None) -> Iter
         yield from lines
 
 
-def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[Record]:
+def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[JournalRecord]:
     """Read the journal's records, as `read_lines` reads its lines.
 
     Raises:

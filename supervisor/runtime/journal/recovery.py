@@ -32,7 +32,7 @@ class TornTail:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class JournalRecovery:
     """What a start found."""
 
     records: int
@@ -49,7 +49,7 @@ class Recovery:
     """The tail that was set aside, where there was one."""
 
 
-def recover(directory: Path, disk: Disk, trusted: int = 0) -> Recovery:
+def recover(directory: Path, disk: Disk, trusted: int = 0) -> JournalRecovery:
     """Check the journal, set a torn tail aside, and say where to go on.
 
     Args:
@@ -74,10 +74,10 @@ def recover(directory: Path, disk: Disk, trusted: int = 0) -> Recovery:
     except JournalDamagedError as error:
         return _set_aside(cursor, count, error.path, error.offset, disk, error)
     if cursor.path is None:
-        return Recovery(0, 0, records.ORIGIN, None, 0)
+        return JournalRecovery(0, 0, records.ORIGIN, None, 0)
     if cursor.path.stat().st_size > cursor.offset:
         return _set_aside(cursor, count, cursor.path, cursor.offset, disk, None)
-    return Recovery(count, cursor.n, cursor.hash, cursor.path, cursor.offset)
+    return JournalRecovery(count, cursor.n, cursor.hash, cursor.path, cursor.offset)
 
 
 def _settle(directory: Path, disk: Disk) -> None:
@@ -102,7 +102,7 @@ def _settle(directory: Path, disk: Disk) -> None:
 
 def _set_aside(
     cursor: Cursor, count: int, path: Path, offset: int, disk: Disk, error: JournalDamagedError | None
-) -> Recovery:
+) -> JournalRecovery:
     tail = _read_from(path, offset)
     if error is not None and (path != list_segments(path.parent)[-1].path or _has_intact_line(tail)):
         raise error
@@ -113,7 +113,7 @@ def _set_aside(
     if offset == 0:  # the header itself: go on in the file before, whose last record is two before this one's second
         first = int(path.name.removesuffix(SUFFIX))
         return replace(recover(path.parent, disk, max(0, first - 2)), torn=torn)
-    return Recovery(count, cursor.n, cursor.hash, path, offset, torn)
+    return JournalRecovery(count, cursor.n, cursor.hash, path, offset, torn)
 
 
 def _read_from(path: Path, offset: int) -> bytes:

@@ -14,8 +14,8 @@ from supervisor.protocol import records
 from supervisor.runtime.journal.disk import NO_SPACE, Disk, replace_file, write_all
 from supervisor.runtime.journal.errors import JournalPoisonedError
 from supervisor.runtime.journal.reader import segment_path
-from supervisor.runtime.journal.recovery import Recovery
-from supervisor.runtime.journal.sync_thread import Job
+from supervisor.runtime.journal.recovery import JournalRecovery
+from supervisor.runtime.journal.sync_thread import SyncJob
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a new file is begun: 64 MiB is checked at start in half a second, and is 130,000 events of 500 bytes."""
@@ -24,7 +24,7 @@ BATCH_BYTES = 4 * 1024 * 1024
 """Most that is written in one call, so that what waits is held in memory once and not twice."""
 
 
-class Batch(NamedTuple):
+class WriteBatch(NamedTuple):
     """Lines for one write, and where the journal is behind them."""
 
     lines: list[bytes]
@@ -45,7 +45,7 @@ class SegmentFile:
         segment_bytes: Size at which a new file is begun.
     """
 
-    def __init__(self, directory: Path, found: Recovery, disk: Disk, segment_bytes: int) -> None:
+    def __init__(self, directory: Path, found: JournalRecovery, disk: Disk, segment_bytes: int) -> None:
         self._directory, self.disk, self._segment_bytes = directory, disk, segment_bytes
         self._path, self._size, self._hash = found.segment, found.size, found.hash
         self._fd: int | None = None
@@ -55,7 +55,7 @@ class SegmentFile:
         """Called before a file is left for the next one; a sync of it in another thread must have ended then."""
         self._written_bytes = self._synced_bytes = 0
 
-    def append(self, pending: Iterable[tuple[int, bytes]]) -> Batch:
+    def append(self, pending: Iterable[tuple[int, bytes]]) -> WriteBatch:
         """Write records as far as they go into one call and one file, all of them or none.
 
         Args:
@@ -93,12 +93,12 @@ class SegmentFile:
             raise self.poison(error) from error
         self.synced(job)
 
-    def to_sync(self) -> Job:
+    def to_sync(self) -> SyncJob:
         """Say what another thread is to sync; there must be something. The file stays open until `before_roll`."""
         assert self._fd is not None
-        return Job(self._fd, self.n, self._written_bytes)
+        return SyncJob(self._fd, self.n, self._written_bytes)
 
-    def synced(self, job: Job) -> None:
+    def synced(self, job: SyncJob) -> None:
         """Note that this is on the disk."""
         self._synced_bytes = max(self._synced_bytes, job.written_bytes)
 
@@ -114,7 +114,7 @@ class SegmentFile:
         """Say that this failed and that the journal cannot go on."""
         return JournalPoisonedError(error, str(self._path or self._directory))
 
-    def _frame(self, pending: Iterable[tuple[int, bytes]]) -> Batch:
+    def _frame(self, pending: Iterable[tuple[int, bytes]]) -> WriteBatch:
         """Make lines of what is pending; none where the first belongs into a new file."""
         lines: list[bytes] = []
         size, last, n, bodies_bytes = self._size, self._hash, self.n, 0
@@ -128,7 +128,7 @@ class SegmentFile:
                 break
             lines.append(line)
             size, last, n, bodies_bytes = size + len(line), line_hash, number, bodies_bytes + len(body)
-        return Batch(lines, size, last, n, bodies_bytes)
+        return WriteBatch(lines, size, last, n, bodies_bytes)
 
     def _has_records(self, n: int) -> bool:
         """Whether the present file has a record already, where the next is `n`."""

@@ -12,7 +12,7 @@ from supervisor.runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SyncJob:
     """What is to be on the disk once a sync has ended."""
 
     fd: int
@@ -26,7 +26,7 @@ class Job:
 class Done:
     """What came of it."""
 
-    job: Job
+    job: SyncJob
     seconds: float
     error: BaseException | None
 
@@ -42,7 +42,7 @@ class SyncThread:
 
     def __init__(self, sync: Callable[[int], None], clock: Clock, on_done: Callable[[], None]) -> None:
         self._sync, self._clock, self._on_done = sync, clock, on_done
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[SyncJob | None] = SimpleQueue()
         self._ended = threading.Event()
         self._done: Done | None = None
         self.busy = False
@@ -50,7 +50,7 @@ class SyncThread:
         self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
         self._thread.start()
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: SyncJob) -> None:
         """Begin a sync, none being under way; what is written meanwhile is not in it."""
         assert not self.busy
         self.busy = True

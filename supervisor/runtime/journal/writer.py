@@ -54,7 +54,7 @@ class JournalState(StrEnum):
     """It was closed in order."""
 
 
-class Stop:
+class StopWriting:
     """Put last: write and sync all, then end."""
 
 
@@ -62,7 +62,7 @@ class Poke:
     """Wakes the thread to look at what is wanted."""
 
 
-Item = tuple[int, bytes] | Stop | Poke
+Item = tuple[int, bytes] | StopWriting | Poke
 """A record's number and body, or a word to the thread."""
 
 MOST_SYNCS = 6_000
@@ -154,7 +154,7 @@ class JournalWriter:
                 if isinstance(item, tuple):
                     self._pending.append(item)
                     size += len(item[1])
-                elif isinstance(item, Stop):
+                elif isinstance(item, StopWriting):
                     self._stopping = True
                     return
                 if size >= BATCH_BYTES:

@@ -61,35 +61,37 @@ class Adopted:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AdoptionFinding:
     """What was found of one agent."""
 
     outcome: Found
-    shim: shim_client.Shim | None = None
+    shim: shim_client.ShimClient | None = None
     """A conversation with its shim, where it lives."""
     replaced: str = ""
     """Why a shim that lives cannot be reached, so that its agent is to be ended; empty otherwise."""
 
 
-async def find(session: Session, directory: Path) -> Finding:
+async def find(session: Session, directory: Path) -> AdoptionFinding:
     """Look for what is left of an agent."""
     if session.processes_ended:
-        return Finding("terminal")
+        return AdoptionFinding("terminal")
     deadline = anyio.current_time() + BIRTH_SECONDS
     while True:
         try:
             where = session.offset, session.errors_offset
-            return Finding("reattached", await shim_client.Shim.attach(directory, *where, session.identity))
+            return AdoptionFinding(
+                "reattached", await shim_client.ShimClient.attach(directory, *where, session.identity)
+            )
         except shim_client.ShimSilentError:
-            return Finding("silent")
+            return AdoptionFinding("silent")
         except shim_client.ShimReplacedError as error:
-            return Finding("lost", replaced=str(error))
+            return AdoptionFinding("lost", replaced=str(error))
         except (shim_client.ShimGoneError, OSError):
             pass  # what it left says what became of it
         if await anyio.to_thread.run_sync(shim_client.read_exit_record, directory) is not None:
-            return Finding("exited")
+            return AdoptionFinding("exited")
         if await anyio.to_thread.run_sync(read_identity, directory) is not None or session.launched:
-            return Finding("lost")
+            return AdoptionFinding("lost")
         if not await anyio.to_thread.run_sync((directory / "spec.json").exists) or anyio.current_time() > deadline:
-            return Finding("launched")
+            return AdoptionFinding("launched")
         await anyio.sleep(0.05)

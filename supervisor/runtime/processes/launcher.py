@@ -11,7 +11,7 @@ from monitors.contract.errors import ChaperonError
 from monitors.contract.tasks import Limits
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Agent
-from supervisor.config.settings_guard import Guard, Own, Wanted, guard
+from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
@@ -37,7 +37,7 @@ def nobody_asked(_repository: str, digest: str) -> bool:
 class Brings:
     """What the settings of a repository bring into a CLI that is about to be started there, and how it is started for that."""
 
-    repository: settings_files.Repository
+    repository: settings_files.LocalSettings
     trusted: bool
     guard: Guard
 
@@ -102,10 +102,10 @@ class ProcessLauncher:
         environment = self._environment(agent)
         own = Own(environment, settings_files.own_settings(environment))
         about = self._settings
-        wanted = Wanted(about.settings_hooks, about.settings_servers, about.settings_environment)
+        wanted = ConfiguredValue(about.settings_hooks, about.settings_servers, about.settings_environment)
         return Brings(repository, trusted, guard(repository.found, own, wanted, trusted=trusted))
 
-    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.Shim:
+    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimClient:
         """Start shim and CLI; for what the settings bring as it was looked at before, or as it is.
 
         Raises:
@@ -118,7 +118,7 @@ class ProcessLauncher:
         except ChaperonError as error:
             raise shim_client.LaunchError(error.what, way_out=error.way_out) from error
         try:
-            return await shim_client.Shim.launch(spec)
+            return await shim_client.ShimClient.launch(spec)
         except BaseException as error:
             if spec.cgroup is not None:
                 await anyio.to_thread.run_sync(remove, spec.cgroup)

@@ -138,7 +138,7 @@ async def end_launch(directory: Path, known: Identity | None = None) -> bool:
     """
     identity = known or await anyio.to_thread.run_sync(read_identity, directory)
     with suppress(shim_client.ShimGoneError, shim_client.ShimSilentError, shim_client.ShimReplacedError, OSError):
-        shim = await shim_client.Shim.attach(
+        shim = await shim_client.ShimClient.attach(
             directory, await anyio.to_thread.run_sync(_printed, directory), known=identity
         )
         shim.end_tree()

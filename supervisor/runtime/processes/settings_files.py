@@ -28,7 +28,7 @@ DEFINITIONS = ("agents", "commands", "skills")
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class LocalSettings:
     """What settings bring where an agent works."""
 
     root: str
@@ -36,14 +36,14 @@ class Repository:
     found: Found
 
 
-def look(workspace: Path) -> Repository:
+def look(workspace: Path) -> LocalSettings:
     """What settings bring into a CLI that is started in a workspace."""
     root, hashes = main_checkout(workspace), _Hashes(workspace)
     files = list(_files(workspace, root))
     brought = found(files, hashes.of)
     if hashes.problem:
         brought = found([*files, SettingsFile("settings", hashes.problem[0], problem=hashes.problem[1])], hashes.of)
-    return Repository(str(root), brought)
+    return LocalSettings(str(root), brought)
 
 
 def own_settings(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class ShimSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CliOutput:
     """What the CLI printed at this offset. Offsets follow on one another without gap or overlap."""
 
     offset: int
@@ -119,7 +119,7 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TreeKilled:
     """The tree was killed, in so many microseconds; so many processes could not be."""
 
     micros: int
@@ -179,13 +179,13 @@ class Exited:
     record: ExitRecord
 
 
-ShimEvent = Output | Errors | Accepted | Frozen | Ended | Fault | Exited
+ShimEvent = CliOutput | Errors | Accepted | Frozen | TreeKilled | Fault | Exited
 
 
 # ── a connection ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Shim:
+class ShimClient:
     """A conversation with one shim. Ending it leaves the agent alone.
 
     The asking methods never block: what the socket does not take at once is sent while somebody iterates `events`.
@@ -289,7 +289,7 @@ class Shim:
         self._ask(op="thaw")
 
     def end_tree(self) -> None:
-        """Kill every process of the agent. `Ended` follows, then `Exited`."""
+        """Kill every process of the agent. `TreeKilled` follows, then `Exited`."""
         self._ask(op="end_tree")
 
     async def events(self) -> AsyncIterator[ShimEvent]:
@@ -405,7 +405,7 @@ def _decode(kind: int, payload: bytes) -> ShimEvent | None:
     """The event of a frame; None for a kind that a newer shim may send."""
     if kind == wire.OUTPUT:
         (offset,) = wire.OFFSET.unpack_from(payload)
-        return Output(offset, payload[wire.OFFSET.size :])
+        return CliOutput(offset, payload[wire.OFFSET.size :])
     if kind == wire.ERRORS:
         (offset,) = wire.OFFSET.unpack_from(payload)
         return Errors(offset, payload[wire.OFFSET.size :])
@@ -416,10 +416,10 @@ def _decode(kind: int, payload: bytes) -> ShimEvent | None:
     return None
 
 
-_FACTS: dict[int, type[Accepted | Frozen | Ended | Fault]] = {
+_FACTS: dict[int, type[Accepted | Frozen | TreeKilled | Fault]] = {
     wire.ACCEPTED: Accepted,
     wire.FROZEN: Frozen,
-    wire.ENDED: Ended,
+    wire.ENDED: TreeKilled,
     wire.FAULT: Fault,
 }
 

@@ -19,7 +19,7 @@ class GoneError(Exception):
     """The peer has hung up."""
 
 
-class Answer:
+class ResponseStream:
     """What is sent to one peer.
 
     Args:

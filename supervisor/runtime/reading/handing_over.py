@@ -5,15 +5,15 @@ from typing import Any
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from supervisor.runtime.reading.jobs import Job
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.jobs import ReadJob
+from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.socket.json_protocol import JsonProtocol
 
 CONNECTION = "connection"
 """Under which name routes find the connection that they are asked on, in the request's state."""
 
 
-class Passing(JsonProtocol):
+class HandOverProtocol(JsonProtocol):
     """HTTP with a peer whose connection can be given away."""
 
     def __init__(self, **about: Any) -> None:
@@ -21,7 +21,7 @@ class Passing(JsonProtocol):
         super().__init__(**about)
         self.app_state = {**self.app_state, CONNECTION: self}
 
-    def hand_over(self, reader: Reader, job: Job) -> None:
+    def hand_over(self, reader: ReadingService, job: ReadJob) -> None:
         """Have a job answered on this connection, and let go of it.
 
         Raises:
@@ -50,17 +50,17 @@ class AnsweredElsewhere(Response):
         wanted: What is asked for: one of the jobs of `supervisor.runtime.reading.jobs`.
     """
 
-    def __init__(self, reader: Reader, wanted: object) -> None:
+    def __init__(self, reader: ReadingService, wanted: object) -> None:
         """Hand nothing over yet: that is done where the answer would be sent."""
         super().__init__()
         self._reader = reader
         self._wanted = wanted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing is sent from here
-        """Hand the connection over; raises like `Reader.take`."""
-        connection: Passing = scope["state"][CONNECTION]
+        """Hand the connection over; raises like `ReadingService.take`."""
+        connection: HandOverProtocol = scope["state"][CONNECTION]
         await connection.sent()
         if not connection.transport.is_closing():
-            connection.hand_over(self._reader, Job(self._wanted, scope["http_version"]))
+            connection.hand_over(self._reader, ReadJob(self._wanted, scope["http_version"]))
         while (await receive())["type"] != "http.disconnect":
             pass

@@ -38,7 +38,7 @@ MOST_DESCRIPTORS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ReadPaths:
     """What is read, and how that is said. The first message."""
 
     journal: Path
@@ -48,7 +48,7 @@ class Places:
     checkpoints: Path
     """The folder that has the stores of checkpoints."""
     reviewer: bytes
-    """The configuration by which actions are reviewed, and what is known of the one who takes none: `Config` and `Context`,
+    """The configuration by which actions are reviewed, and what is known of the one who takes none: `Config` and `ReviewContext`,
     pickled by themselves, for to read them takes a quarter of a second, which nobody pays who asks for no review."""
     log_level: int
     """Of the daemon's own log."""
@@ -57,7 +57,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FileProgress:
     """How far the files have come."""
 
     written: int
@@ -123,7 +123,7 @@ class Reviewing:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReadJob:
     """What is to be answered on the connection that comes with it."""
 
     wanted: Any

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from monitors.contract import anyjson
 from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
-from supervisor.runtime.journal.index import Index, Indexes, Span
+from supervisor.runtime.journal.index import FileIndex, JournalIndexes, Span
 from supervisor.runtime.journal.reader import Cursor, Segment, list_segments
 from supervisor.runtime.reading.jobs import Events
 from supervisor.runtime.reading.progress import Follower
@@ -27,7 +27,7 @@ class JournalLines:
         list_files: Lists its files.
     """
 
-    def __init__(self, indexes: Indexes, list_files: Callable[[], list[Segment]]) -> None:
+    def __init__(self, indexes: JournalIndexes, list_files: Callable[[], list[Segment]]) -> None:
         self._indexes = indexes
         self._list_files = list_files
 
@@ -87,11 +87,11 @@ class JournalLines:
             else:
                 return
 
-    def _index(self, segment: Segment, upto: int | None = None) -> Index:
+    def _index(self, segment: Segment, upto: int | None = None) -> FileIndex:
         return self._indexes.of(segment, grows=segment == self._list_files()[-1], upto=upto)
 
 
-def _lines_at(segment: Segment, index: Index, agent: str, after: int, upto: int) -> Iterator[list[bytes]]:
+def _lines_at(segment: Segment, index: FileIndex, agent: str, after: int, upto: int) -> Iterator[list[bytes]]:
     """Yield an agent's lines in a file by its index, each checked.
 
     Raises:
@@ -139,6 +139,6 @@ def _joined(lines: "Iterator[bytes] | list[bytes]", since: float) -> bytes:
     return b"".join(map(anyjson.readable, chosen))
 
 
-def files_of(indexes: Indexes) -> Callable[[], list[Segment]]:
+def files_of(indexes: JournalIndexes) -> Callable[[], list[Segment]]:
     """Lists the journal's files."""
     return lambda: list_segments(indexes.directory)

@@ -21,10 +21,10 @@ from monitors.contract import anyjson
 from monitors.contract.actions import Action, Review
 from supervisor.runtime.daemon.exposition import exposition
 from supervisor.runtime.daemon.metrics import CONTENT_TYPE
-from supervisor.runtime.journal.index import Indexes
+from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at
-from supervisor.runtime.reading.answers import Answer, GoneError
+from supervisor.runtime.reading.answers import GoneError, ResponseStream
 from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines
 from supervisor.runtime.reading.jobs import (
@@ -33,11 +33,11 @@ from supervisor.runtime.reading.jobs import (
     LINES,
     Checkpoints,
     Events,
+    FileProgress,
     Incidents,
-    Job,
     MetricsText,
-    Places,
-    Progress,
+    ReadJob,
+    ReadPaths,
     Reviewing,
     receive,
 )
@@ -63,11 +63,11 @@ class Process:
         channel: Where jobs come from.
     """
 
-    def __init__(self, places: Places, channel: socket.socket) -> None:
+    def __init__(self, places: ReadPaths, channel: socket.socket) -> None:
         self._places = places
         self._channel = channel
         self._progress = Follower()
-        self._indexes = Indexes(places.journal)
+        self._indexes = JournalIndexes(places.journal)
         self._lines = JournalLines(self._indexes, files_of(self._indexes))
         self._reviewing: Callable[[Action], Review] | None = None
         self._open = 0
@@ -78,7 +78,7 @@ class Process:
             tasks.start_soon(self._keep_indexes, name="indexes")
             async with anyio.create_task_group() as answers:
                 await self._take_jobs(answers)
-                self._progress.tell(Progress(self._progress.written, self._progress.incidents, over=True))
+                self._progress.tell(FileProgress(self._progress.written, self._progress.incidents, over=True))
                 answers.cancel_scope.deadline = anyio.current_time() + GOODBYE_SECONDS
             tasks.cancel_scope.cancel()
 
@@ -92,17 +92,17 @@ class Process:
             if received is None:
                 return
             message, connection = received
-            if isinstance(message, Progress):
+            if isinstance(message, FileProgress):
                 self._progress.tell(message)
-            elif isinstance(message, Job) and connection is not None:
+            elif isinstance(message, ReadJob) and connection is not None:
                 self._open += 1
                 tasks.start_soon(self._serve, message, connection, name=type(message.wanted).__name__)
 
-    async def _serve(self, job: Job, connection: socket.socket) -> None:
+    async def _serve(self, job: ReadJob, connection: socket.socket) -> None:
         """Answer one request. Whatever fails ends its connection and no other."""
         try:
             with connection:
-                await self._answer(job, Answer(connection, job.http_version))
+                await self._answer(job, ResponseStream(connection, job.http_version))
         except GoneError:
             pass
         except Exception as error:  # noqa: BLE001 - another reader must not suffer it
@@ -120,7 +120,7 @@ class Process:
                 await anyio.wait_writable(self._channel)
                 self._channel.send(FINISHED)
 
-    async def _answer(self, job: Job, answer: Answer) -> None:
+    async def _answer(self, job: ReadJob, answer: ResponseStream) -> None:
         if self._open > self._places.connections:
             await answer.problem(503, "As many readers are served as it takes. Nothing was read.", "Ask again later.")
             return
@@ -159,7 +159,7 @@ class Process:
             await anyio.sleep(INDEX_SECONDS)
 
 
-async def _until_gone(answer: Answer, parts: AsyncIterator[bytes], *, follow: bool) -> None:
+async def _until_gone(answer: ResponseStream, parts: AsyncIterator[bytes], *, follow: bool) -> None:
     """Send a stream to its end; one that follows ends as well when its peer hangs up."""
     failed: Exception | None = None
     async with anyio.create_task_group() as tasks:
@@ -186,7 +186,7 @@ def main() -> None:
     gc.freeze()
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as channel:
         first = receive(channel)
-        if first is None or not isinstance(first[0], Places):
+        if first is None or not isinstance(first[0], ReadPaths):
             return
         start_log_at(first[0].log_level)
         channel.setblocking(False)

@@ -2,14 +2,14 @@
 
 import anyio
 
-from supervisor.runtime.reading.jobs import Progress
+from supervisor.runtime.reading.jobs import FileProgress
 
 
 class Follower:
     """What those wait on who follow. Used from one event loop."""
 
     def __init__(self) -> None:
-        self._now = Progress(0, 0)
+        self._now = FileProgress(0, 0)
         self._changed = anyio.Event()
 
     @property
@@ -27,7 +27,7 @@ class Follower:
         """Whether nothing follows."""
         return self._now.over
 
-    def tell(self, now: Progress) -> None:
+    def tell(self, now: FileProgress) -> None:
         """Wake all who wait; they look whether it is what they wait for."""
         self._now = now
         changed, self._changed = self._changed, anyio.Event()

@@ -12,7 +12,7 @@ import anyio.abc
 from supervisor.runtime.daemon.daemon import UnavailableError
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
-from supervisor.runtime.reading.jobs import FINISHED, Job, Places, Progress, send
+from supervisor.runtime.reading.jobs import FINISHED, FileProgress, ReadJob, ReadPaths, send
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -31,7 +31,7 @@ GOODBYE_SECONDS = 5.0
 """How long it may take to end: it gives followers two seconds for what was written last."""
 
 
-class Reader:
+class ReadingService:
     """Has another process answer what is long or costs much. Used from one event loop.
 
     Args:
@@ -39,7 +39,7 @@ class Reader:
         journal: Tells how far it is written.
     """
 
-    def __init__(self, places: Places, journal: Journal) -> None:
+    def __init__(self, places: ReadPaths, journal: Journal) -> None:
         self._places = places
         self._journal = journal
         self._wanted = anyio.Event()
@@ -49,13 +49,13 @@ class Reader:
         """How many jobs that follow were handed over to this process and have not ended."""
         self._followed = anyio.Event()
         self._incidents = 0
-        self._told = Progress(0, 0)
+        self._told = FileProgress(0, 0)
 
     def start(self) -> None:
         """Start the process now, so that whoever asks first need not wait for it; else it is started then."""
         self._wanted.set()
 
-    def take(self, connection: int, job: Job) -> None:
+    def take(self, connection: int, job: ReadJob) -> None:
         """Have a job answered on a connection, of which this takes a descriptor of its own.
 
         Raises:
@@ -106,7 +106,7 @@ class Reader:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             ours.setblocking(False)
             self._pair = ours, theirs
-            self._following, self._followed, self._told = 0, anyio.Event(), Progress(0, 0)
+            self._following, self._followed, self._told = 0, anyio.Event(), FileProgress(0, 0)
             send(ours, self._places)
         return self._pair[0]
 
@@ -163,7 +163,7 @@ class Reader:
                 await anyio.sleep(PROGRESS_SECONDS)
 
     def _tell_progress(self, channel: socket.socket) -> None:
-        now = Progress(self._journal.last_written, self._incidents)
+        now = FileProgress(self._journal.last_written, self._incidents)
         if now != self._told:
             send(channel, now)
             self._told = now

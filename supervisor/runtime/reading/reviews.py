@@ -4,13 +4,13 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 
 if TYPE_CHECKING:
     from supervisor.config.model import Config
 
 
-def pickled(config: "Config", nobody: Context) -> bytes:
+def pickled(config: "Config", nobody: ReviewContext) -> bytes:
     """What `reviewing` needs, for another process."""
     return pickle.dumps((config, nobody))
 

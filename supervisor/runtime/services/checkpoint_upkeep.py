@@ -9,7 +9,7 @@ from checkpoints.store.upkeep import Upkeep, keep_up
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from monitors.contract.words import Severity
-from supervisor.runtime.checkpointing.keeper import Place
+from supervisor.runtime.checkpointing.keeper import WatchedWorkspace
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.log import log
@@ -66,11 +66,11 @@ async def close_left(daemon: Daemon) -> None:
         daemon.fault("", "workspaces_untended", str(error), Severity.MEDIUM, error.way_out)
 
 
-def _idle(place: Place, clock: Clock) -> bool:
+def _idle(place: WatchedWorkspace, clock: Clock) -> bool:
     return not place.working and clock.mono() - place.used_at > IDLE_SECONDS
 
 
-async def _scrub(daemon: Daemon, workspace: str, place: Place) -> None:
+async def _scrub(daemon: Daemon, workspace: str, place: WatchedWorkspace) -> None:
     try:
         report = await daemon.keeper.scrub(place)
     except ChaperonError as error:

@@ -40,7 +40,7 @@ ALONE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class JudgeReply:
     """What a question brought."""
 
     text: str = ""
@@ -49,7 +49,7 @@ class Reply:
     """Why there is no text; empty where there is."""
 
 
-Ask = Callable[[str], Awaitable[Reply]]
+Ask = Callable[[str], Awaitable[JudgeReply]]
 
 
 class Judging:
@@ -118,16 +118,16 @@ class CliJudge:
         self._environ = environ
         self._directory = directory
 
-    async def __call__(self, asked: str) -> Reply:
+    async def __call__(self, asked: str) -> JudgeReply:
         """Put a question; whatever fails is told in the reply."""
         try:
             argv = await anyio.to_thread.run_sync(self._prepare)
             with anyio.fail_after(self._settings.timeout_seconds):
                 return _read(await self._run(argv, asked))
         except TimeoutError:
-            return Reply(error=f"there was no answer within {self._settings.timeout_seconds:g} s")
+            return JudgeReply(error=f"there was no answer within {self._settings.timeout_seconds:g} s")
         except (ChaperonError, OSError) as error:
-            return Reply(error=f"the CLI could not be run: {error}")
+            return JudgeReply(error=f"the CLI could not be run: {error}")
 
     def _prepare(self) -> list[str]:
         """The command; the directory is made. Blocks."""
@@ -163,15 +163,19 @@ class CliJudge:
                 await process.aclose()
 
 
-def _read(printed: bytes) -> Reply:
+def _read(printed: bytes) -> JudgeReply:
     """What the CLI printed, as `--output-format json` has it."""
     try:
         result = orjson.loads(printed)
     except orjson.JSONDecodeError:
-        return Reply(error=f"the CLI printed no result: {printed[:200]!r}")
+        return JudgeReply(error=f"the CLI printed no result: {printed[:200]!r}")
     if not isinstance(result, dict):
-        return Reply(error=f"the CLI printed no result: {printed[:200]!r}")
+        return JudgeReply(error=f"the CLI printed no result: {printed[:200]!r}")
     cost = result.get("total_cost_usd")
     spent = float(cost) if isinstance(cost, int | float) else 0.0
     text = str(result.get("result") or "")
-    return Reply(cost_usd=spent, error=f"the CLI says: {text[:200]}") if result.get("is_error") else Reply(text, spent)
+    return (
+        JudgeReply(cost_usd=spent, error=f"the CLI says: {text[:200]}")
+        if result.get("is_error")
+        else JudgeReply(text, spent)
+    )

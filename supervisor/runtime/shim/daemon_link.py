@@ -15,7 +15,7 @@ FRAMES_A_TURN = 16
 """Most frames sent to the daemon before the pipes are looked at again: 1 MB, below a millisecond."""
 
 
-class Daemon:
+class DaemonLink:
     """A connected daemon: what it has yet to be sent, and what of its commands has arrived."""
 
     def __init__(self, connection: socket.socket, output: OutputLog, errors: ErrorLog) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from supervisor.runtime.shim import credentials, marks, process_tree, spawn, wire
-from supervisor.runtime.shim.daemon_link import Daemon
+from supervisor.runtime.shim.daemon_link import DaemonLink
 from supervisor.runtime.shim.files import log, write_whole
 from supervisor.runtime.shim.pipes import ErrorLog, InputQueue, OutputLog
 
@@ -33,14 +33,14 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Json = dict[str, Any]
 
 
-class Shim:
+class ShimLoop:
     """One loop over the CLI's pipes, the daemon's socket and the ends of children. Runs in the agent's directory."""
 
     def __init__(self, spec: Json) -> None:
         self.spec = spec
         self.tree = process_tree.Tree(os.getpid(), spec["cgroup"])
         self.selector = selectors.DefaultSelector()
-        self.daemon: Daemon | None = None
+        self.daemon: DaemonLink | None = None
         self.pid = 0
         self.started_at = time.time_ns() / 1e9
         self.started = process_tree.now()
@@ -208,7 +208,7 @@ class Shim:
     def welcome(self, connection: socket.socket) -> None:
         """Speak with this daemon from now on, and no more with an earlier one."""
         self.disconnect()
-        self.daemon = Daemon(connection, self.output, self.errors)
+        self.daemon = DaemonLink(connection, self.output, self.errors)
         held = f"cgroup:{self.spec['cgroup']}" if self.spec["cgroup"] else "subreaper"
         facts: Json = {"shim_pid": os.getpid(), "cli_pid": self.pid, "out_size": self.output.size, "containment": held}
         facts["identity"] = self.identity
@@ -328,13 +328,13 @@ class Shim:
         }
         self.drain_until = process_tree.now() + DRAIN_SECONDS
 
-    def finish_tree(self) -> process_tree.Outcome:
+    def finish_tree(self) -> process_tree.TreeOutcome:
         """Kill everybody and remember who they were."""
         started = process_tree.now()
         others = self.tree.members() - {self.pid}
         self.ended_with_it += [f"{pid} {process_tree.name(pid)}" for pid in sorted(others)[:MOST_NAMED]]
         self.left = self.tree.end().left
-        return process_tree.Outcome(process_tree.since(started), self.left)
+        return process_tree.TreeOutcome(process_tree.since(started), self.left)
 
     def finished(self) -> bool:
         """Take the steps that follow the CLI's end as far as they go; True once nothing is left to do."""
@@ -400,14 +400,14 @@ class Shim:
         }
 
 
-OPERATIONS: dict[str, Callable[[Shim, Json], None]] = {
-    "attach": Shim.attach,
-    "line": Shim.pass_line,
-    "close_input": Shim.close_input,
-    "terminate": Shim.terminate,
-    "freeze": Shim.freeze,
-    "thaw": Shim.thaw,
-    "end_tree": Shim.end_tree,
+OPERATIONS: dict[str, Callable[[ShimLoop, Json], None]] = {
+    "attach": ShimLoop.attach,
+    "line": ShimLoop.pass_line,
+    "close_input": ShimLoop.close_input,
+    "terminate": ShimLoop.terminate,
+    "freeze": ShimLoop.freeze,
+    "thaw": ShimLoop.thaw,
+    "end_tree": ShimLoop.end_tree,
 }
 
 

@@ -38,7 +38,7 @@ GONE = frozenset("ZX")
 STILL = frozenset("TtZX")
 
 
-class Outcome(NamedTuple):
+class TreeOutcome(NamedTuple):
     """What freezing or ending came to."""
 
     micros: int
@@ -229,7 +229,7 @@ class Tree:
         line = lineage(pid)
         return line is None or self.root in line[1:] or pid in self.grouped()
 
-    def freeze(self) -> Outcome:
+    def freeze(self) -> TreeOutcome:
         """Make all stand still: the cgroup at once, then by SIGSTOP whoever is not in it."""
         started = now()
         frozen = (
@@ -238,7 +238,7 @@ class Tree:
             and await_event(f"{self.cgroup}/cgroup.events", "frozen 1", started + FREEZE_SECONDS / 2)
         )
         left = self.stop(started + FREEZE_SECONDS, spare_group=frozen)
-        return Outcome(since(started), left)
+        return TreeOutcome(since(started), left)
 
     def stop(self, deadline: float, *, spare_group: bool = False) -> int:
         """SIGSTOP everybody until a look finds all still and nobody new; how many were not.
@@ -266,7 +266,7 @@ class Tree:
         if self.cgroup:
             write(f"{self.cgroup}/cgroup.freeze", "0")
 
-    def end(self) -> Outcome:
+    def end(self) -> TreeOutcome:
         """Kill all: the cgroup at once, then whoever is left, stopped first so that nobody outruns the kill by forking."""
         started = now()
         deadline = started + END_SECONDS
@@ -278,7 +278,7 @@ class Tree:
             for pid in left:
                 send(pid, signal.SIGKILL)
             pause()
-        return Outcome(since(started), len(left))
+        return TreeOutcome(since(started), len(left))
 
 
 def since(started: float) -> int:

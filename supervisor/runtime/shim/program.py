@@ -31,7 +31,7 @@ if __name__ == "__main__":  # the folder that holds our packages, behind the sta
 
 from supervisor.runtime.shim import spawn, wire
 from supervisor.runtime.shim.files import log, write_whole
-from supervisor.runtime.shim.loop import Shim
+from supervisor.runtime.shim.loop import ShimLoop
 
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGTTIN", "SIGTTOU")
 """The shim outlives the terminal, and its starter; it ends with its agent."""
@@ -51,7 +51,7 @@ def take_starter() -> socket.socket | None:
 
 def serve(spec: dict[str, Any], starter: socket.socket | None, umask: int) -> int:
     """Run the agent to its end; 0 where that went as it should."""
-    shim = Shim(spec)
+    shim = ShimLoop(spec)
     try:
         shim.listen()
         try:
@@ -68,7 +68,7 @@ def serve(spec: dict[str, Any], starter: socket.socket | None, umask: int) -> in
     return 0
 
 
-def fail_closed(shim: Shim, error: BaseException) -> None:
+def fail_closed(shim: ShimLoop, error: BaseException) -> None:
     """End the agent, and write down why; with as little memory as can be, for that may be what is short."""
     log(f"The shim failed and ends the agent: {type(error).__name__}: {error}, {' < '.join(places(error))}")
     error.__traceback__, shim.daemon = None, None  # these hold the buffers
@@ -92,7 +92,7 @@ def places(error: BaseException) -> list[str]:
     return found
 
 
-def give_up(shim: Shim, starter: socket.socket | None, reason: str) -> None:
+def give_up(shim: ShimLoop, starter: socket.socket | None, reason: str) -> None:
     """Write down that the CLI could not be started, and tell the starter."""
     record = shim.describe_end(reason)
     write_whole("exit.json", record)

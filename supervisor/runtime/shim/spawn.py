@@ -23,7 +23,7 @@ class StartError(Exception):
     """The program could not be started; the message says at which step and why."""
 
 
-class Started(NamedTuple):
+class SpawnedProgram(NamedTuple):
     """A running program and our ends of its pipes, all non-blocking."""
 
     pid: int
@@ -55,7 +55,7 @@ class Bounds(NamedTuple):
     """The soft limit on open files that it gets; 0 leaves ours. Some programs look at each number up to it."""
 
 
-def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> Started:
+def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> SpawnedProgram:
     """Start a program with pipes on 0, 1 and 2.
 
     Raises:
@@ -80,7 +80,7 @@ def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> Sta
         raise StartError(problem)
     for fd in ours:
         os.set_blocking(fd, False)
-    return Started(pid, *ours)
+    return SpawnedProgram(pid, *ours)
 
 
 def _become(

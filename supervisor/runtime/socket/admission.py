@@ -49,7 +49,7 @@ there to be answered; too many are connected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedPeer:
     """A peer that was turned away."""
 
     reason: Reason
@@ -100,26 +100,26 @@ class House:
     mode: int = 0o600
     group: str = ""
 
-    def look(self, connection: socket.socket) -> Arrival | Refusal:
+    def look(self, connection: socket.socket) -> Arrival | RefusedPeer:
         """Look at who connected."""
         try:
             peer = peer_of(connection)
         except OSError as error:
-            return Refusal("unknown", f"who connects cannot be told ({error.strerror})", Peer(0, -1))
+            return RefusedPeer("unknown", f"who connects cannot be told ({error.strerror})", Peer(0, -1))
         try:
             return self._look(connection, peer)
         except Exception as error:  # noqa: BLE001 - whatever fails, who was not looked at does not get in
-            return Refusal("unknown", f"process {peer.pid} could not be looked at ({error})", peer)
+            return RefusedPeer("unknown", f"process {peer.pid} could not be looked at ({error})", peer)
 
-    def _look(self, connection: socket.socket, peer: Peer) -> Arrival | Refusal:
+    def _look(self, connection: socket.socket, peer: Peer) -> Arrival | RefusedPeer:
         if peer.uid not in (0, os.getuid()) and not self.mode & 0o060:
             why = f"user {peer.uid} may not steer agents of user {os.getuid()}"
-            return Refusal("user", why, peer)
+            return RefusedPeer("user", why, peer)
         marked, mark = marks.is_marked(peer.pid) or self._is_grouped(peer.pid), marks.mark_of(peer.pid) or 0
         lineage = lineage_of(connection)  # looks last of all whether it was the same process all the time
         if lineage is None:
             why = f"process {peer.pid}, which connected, has ended, or its parents are not known"
-            return Refusal("gone" if _has_hung_up(connection) else "unknown", why, peer)
+            return RefusedPeer("gone" if _has_hung_up(connection) else "unknown", why, peer)
         if marked:
             return refused_agent(peer, tuple(lineage), mark)
         return Arrival(connection, peer, user_name(peer.uid), tuple(lineage))
@@ -129,9 +129,9 @@ class House:
         return bool(self.group) and self.group in process_tree.read(f"/proc/{pid}/cgroup")
 
 
-def refused_agent(peer: Peer, lineage: tuple[int, ...], mark: int = 0) -> Refusal:
+def refused_agent(peer: Peer, lineage: tuple[int, ...], mark: int = 0) -> RefusedPeer:
     """The refusal of an agent's process."""
-    return Refusal("agent", "an agent's own process may not steer agents", peer, lineage=lineage, mark=mark)
+    return RefusedPeer("agent", "an agent's own process may not steer agents", peer, lineage=lineage, mark=mark)
 
 
 def _has_hung_up(connection: socket.socket) -> bool:
@@ -162,7 +162,7 @@ class Admission:
         listening: socket.socket,
         house: House,
         whose: Callable[[Collection[int], int], str],
-        refused: Callable[[Refusal], object],
+        refused: Callable[[RefusedPeer], object],
         welcome: Callable[[Arrival], bool],
     ) -> None:
         self._listening = listening
@@ -210,26 +210,26 @@ class Admission:
 
     def _consider(self, connection: socket.socket) -> None:
         found = self._house.look(connection)
-        refusal = found if isinstance(found, Refusal) else anyio.from_thread.run_sync(self._serve, found)
+        refusal = found if isinstance(found, RefusedPeer) else anyio.from_thread.run_sync(self._serve, found)
         if refusal is not None:
             _turn_away(connection, refusal)
             anyio.from_thread.run_sync(self._tell, replace(refusal, name=process_tree.name(refusal.peer.pid)))
             process_tree.pause(REFUSAL_PAUSE_SECONDS)
 
-    def _serve(self, arrival: Arrival) -> Refusal | None:
+    def _serve(self, arrival: Arrival) -> RefusedPeer | None:
         """Serve a connection that is no agent's; runs in the event loop, which alone changes what agents there are."""
         if self._whose(arrival.lineage, 0):
             return refused_agent(arrival.peer, arrival.lineage)
         if not self._welcome(arrival):
-            return Refusal("full", "as many connections are open as it takes", arrival.peer)
+            return RefusedPeer("full", "as many connections are open as it takes", arrival.peer)
         return None
 
-    def _tell(self, refusal: Refusal) -> None:
+    def _tell(self, refusal: RefusedPeer) -> None:
         """Tell of a refusal, with the agent whose process it was if that is known; runs in the event loop."""
         self._refused(replace(refusal, agent=self._whose(refusal.lineage, refusal.mark)))
 
 
-def _turn_away(connection: socket.socket, refusal: Refusal) -> None:
+def _turn_away(connection: socket.socket, refusal: RefusedPeer) -> None:
     """Tell a peer why it is refused, without waiting for it, and close the connection."""
     with connection:
         connection.setblocking(False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from monitors.contract.words import Severity
-from supervisor.runtime.socket.admission import Reason, Refusal
+from supervisor.runtime.socket.admission import Reason, RefusedPeer
 
 AGAIN_SECONDS = 600.0
 """How soon an incident of the same agent or reason may follow: whoever reads of the first has looked by then."""
@@ -27,7 +27,7 @@ class _Told:
     untold: int = 0
 
 
-class Refusals:
+class RefusedPeers:
     """Tells of refusals.
 
     Args:
@@ -42,7 +42,7 @@ class Refusals:
         self._mono = mono
         self._told: dict[tuple[str, Reason], _Told] = {}
 
-    def saw(self, refusal: Refusal) -> None:
+    def saw(self, refusal: RefusedPeer) -> None:
         """Count a refusal, and tell of it where none of its kind was told of lately."""
         self._count(refusal.reason)
         if refusal.reason == "gone":  # a command that was ended as it began; nobody was there to be answered
@@ -61,14 +61,14 @@ class Refusals:
         self._fault(refusal.agent, INCIDENT, _sentence(refusal) + more, severity, _way_out(refusal))
 
 
-def _sentence(refusal: Refusal) -> str:
+def _sentence(refusal: RefusedPeer) -> str:
     name = f" ({refusal.name!r})" if refusal.name else ""
     who = f"Process {refusal.peer.pid}{name} of user {refusal.peer.uid}"
     whose = f", which belongs to agent {refusal.agent}," if refusal.agent else ""
     return f"{who}{whose} connected to the daemon's socket and was refused: {refusal.why}. It got nothing."
 
 
-def _way_out(refusal: Refusal) -> str:
+def _way_out(refusal: RefusedPeer) -> str:
     if refusal.agent:
         return (
             f"See what it ran: chaperon tail --agent {refusal.agent}. To end it: chaperon stop --force {refusal.agent}"

@@ -9,7 +9,7 @@ import pytest
 
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
-from checkpoints.workspace.index import GitIndex, Indexes
+from checkpoints.workspace.index import GitIndex, GitIndexes
 from checkpoints.workspace.scan import Survey
 from tests.checkpoints.support import MOMENT, git
 from tests.checkpoints.workspace.test_capture import Capturing, content, paths
@@ -74,7 +74,7 @@ def test_an_index_that_cannot_be_read_names_nothing(tmp_path: Path, what: str) -
 def test_an_index_is_read_again_once_it_changed_and_not_before(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / "a").write_text("a")
-    indexes = Indexes()
+    indexes = GitIndexes()
     index = indexes.of(b"", tmp_path / ".git")
     assert index is not None
     assert not index.names(b"a", is_folder=False)

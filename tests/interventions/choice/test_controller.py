@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from interventions.choice.controller import Easing
 from interventions.contract import Case, Unfit
-from interventions.decisions import Intervention, Judgement, Outcome, PersonReason
-from interventions.effectiveness import Record, Tally
+from interventions.decisions import Intervention, InterventionOutcome, Judgement, PersonReason
+from interventions.effectiveness import EffectRecord, EffectTally
 from interventions.settings import (
     CheckpointRollbackSettings,
     ContextReinforcementSettings,
@@ -88,7 +88,7 @@ def test_an_issue_that_an_answer_ended_comes_back_to_a_milder_one() -> None:
     assert [run.kind(issue(), after=130) for _ in range(2)] == [SOFT, REINFORCE]
     run.saw(issue(closed=True))
     run.steps(ok=4)
-    assert [judged.outcome for judged in run.due() if isinstance(judged, Judgement)] == [Outcome.SUCCESS]
+    assert [judged.outcome for judged in run.due() if isinstance(judged, Judgement)] == [InterventionOutcome.SUCCESS]
     assert run.kind(issue(), after=130) is SOFT
 
 
@@ -367,14 +367,14 @@ def test_a_renewal_neither_escalates_nor_counts_as_a_success() -> None:
     run.due()
     run.steps(ok=15)
     run.due()
-    assert [judged.outcome for judged in judgements(run)] == [Outcome.SUCCESS, Outcome.UNCLEAR]
+    assert [judged.outcome for judged in judgements(run)] == [InterventionOutcome.SUCCESS, InterventionOutcome.UNCLEAR]
 
 
 # ── what the record says ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_kind_that_harms_more_than_it_helps_is_not_chosen() -> None:
-    record = Record({(SOFT, "repetitive_errors"): Tally(success=0, failure=6, harmed=6)})
+    record = EffectRecord({(SOFT, "repetitive_errors"): EffectTally(success=0, failure=6, harmed=6)})
     chosen = Run(record=record).answer(issue())
     assert chosen is not None
     assert chosen.kind is REINFORCE
@@ -382,12 +382,12 @@ def test_a_kind_that_harms_more_than_it_helps_is_not_chosen() -> None:
 
 
 def test_a_kind_that_has_helped_too_seldom_is_passed_over_by_the_progressive_strategy() -> None:
-    record = Record({(SOFT, "repetitive_errors"): Tally(success=1, failure=12)})
+    record = EffectRecord({(SOFT, "repetitive_errors"): EffectTally(success=1, failure=12)})
     assert Run(record=record).kind(issue()) is REINFORCE
 
 
 def test_a_stop_is_chosen_whatever_its_record_says() -> None:
-    record = Record({(STOP, "critical_action"): Tally(failure=9, harmed=9)})
+    record = EffectRecord({(STOP, "critical_action"): EffectTally(failure=9, harmed=9)})
     assert Run(record=record).kind(CRITICAL) is STOP
 
 

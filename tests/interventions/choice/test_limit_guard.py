@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from interventions.choice.limit_guard import LimitGuard
-from interventions.contract import Usage
+from interventions.contract import ResourceUsage
 from interventions.decisions import LimitsInForce
 from monitors.contract.actions import Review
 from monitors.contract.observations import ToolCalled
@@ -36,16 +36,16 @@ def test_a_call_over_the_rate_waits_until_the_oldest_is_a_minute_old() -> None:
 @pytest.mark.parametrize(
     ("tool", "used", "says"),
     [
-        ("Write", Usage(file_operations=5), "All 5 file operations"),
-        ("Read", Usage(file_operations=5), ""),
-        ("Read", Usage(tokens=100), "All 100 tokens"),
-        ("Read", Usage(tokens=99), ""),
-        ("Bash", Usage(seconds=60.5), "All 60 seconds"),
-        ("Bash", Usage(cost_usd=2.0), "All 1.5 US dollars"),
-        ("Write", Usage(), ""),
+        ("Write", ResourceUsage(file_operations=5), "All 5 file operations"),
+        ("Read", ResourceUsage(file_operations=5), ""),
+        ("Read", ResourceUsage(tokens=100), "All 100 tokens"),
+        ("Read", ResourceUsage(tokens=99), ""),
+        ("Bash", ResourceUsage(seconds=60.5), "All 60 seconds"),
+        ("Bash", ResourceUsage(cost_usd=2.0), "All 1.5 US dollars"),
+        ("Write", ResourceUsage(), ""),
     ],
 )
-def test_what_is_used_up_is_denied_with_what_is_still_possible(tool: str, used: Usage, says: str) -> None:
+def test_what_is_used_up_is_denied_with_what_is_still_possible(tool: str, used: ResourceUsage, says: str) -> None:
     given = limits(max_file_operations=5, max_token_usage=100, max_execution_time_seconds=60, max_cost_usd=1.5)
     why = guard().refuses(tool, given, used)
     assert why.startswith(says)

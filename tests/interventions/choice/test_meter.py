@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from interventions.choice.meter import Meter
-from interventions.contract import Usage
+from interventions.choice.meter import UsageMeter
+from interventions.contract import ResourceUsage
 from monitors.contract.observations import ResourcesSampled, ToolReturned, UsageSeen
 
 
@@ -12,7 +12,7 @@ def returned(tool: str, **more: Any) -> ToolReturned:
 
 
 def test_file_operations_tokens_memory_cost_and_time_are_added_up() -> None:
-    meter = Meter()
+    meter = UsageMeter()
     for observation in (
         UsageSeen(seq=1, mono=10.0, tokens=9, cost_usd=0.1),
         returned("Write"),
@@ -24,8 +24,8 @@ def test_file_operations_tokens_memory_cost_and_time_are_added_up() -> None:
         UsageSeen(seq=3, mono=14.0, tokens=13, cost_usd=0.2),
     ):
         meter.saw(observation)
-    assert meter.usage(20.0) == Usage(1, 300.0, 10.0, 13, 0.2)
+    assert meter.usage(20.0) == ResourceUsage(1, 300.0, 10.0, 13, 0.2)
 
 
 def test_nothing_seen_is_nothing_used() -> None:
-    assert Meter().usage(5.0) == Usage(0, None, None, 0, None)
+    assert UsageMeter().usage(5.0) == ResourceUsage(0, None, None, 0, None)

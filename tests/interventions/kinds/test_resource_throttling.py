@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interventions.contract import Case, Plan, Situation, Unfit, Usage
+from interventions.contract import Case, Plan, ResourceUsage, Situation, Unfit
 from interventions.decisions import LimitsInForce
 from interventions.kinds.resource_throttling import ResourceThrottling, as_json, factor_of, from_json, growth_of
 from interventions.settings import ReductionFactors, ResourceThrottlingSettings
@@ -17,8 +17,10 @@ from supervisor.testing.samples import TASK, issue
 NOW = LimitsInForce(Limits(max_memory_mb=1_000, max_token_usage=100_000))
 
 
-def plan(details: dict[str, Any], usage: Usage | None = None, attempt: int = 1, limits: LimitsInForce = NOW) -> Plan:
-    situation = Situation("a1", TASK, "i-1", 0.0, usage=usage or Usage())
+def plan(
+    details: dict[str, Any], usage: ResourceUsage | None = None, attempt: int = 1, limits: LimitsInForce = NOW
+) -> Plan:
+    situation = Situation("a1", TASK, "i-1", 0.0, usage=usage or ResourceUsage())
     planned = ResourceThrottling().plan(
         Case(issue("resource_spiral", details=details), situation, attempt, limits=limits)
     )
@@ -54,12 +56,12 @@ def test_growth_is_read_in_each_form(details: dict[str, Any]) -> None:
 
 
 def test_a_limit_is_never_set_below_what_is_in_use_and_a_tenth() -> None:
-    assert after(plan({"memory_growth": 9.0}, Usage(memory_mb=800))).max_memory_mb == 880
+    assert after(plan({"memory_growth": 9.0}, ResourceUsage(memory_mb=800))).max_memory_mb == 880
 
 
 def test_a_limit_that_there_is_not_begins_at_twice_what_is_used() -> None:
     free = LimitsInForce(Limits(max_memory_mb=None))
-    planned = plan({"memory_growth": 3.0}, Usage(memory_mb=400), limits=free)
+    planned = plan({"memory_growth": 3.0}, ResourceUsage(memory_mb=400), limits=free)
     assert from_json(planned.details["limits"], free).limits.max_memory_mb == 440
 
 
@@ -75,7 +77,7 @@ def test_near_a_limit_there_is_less_thought_and_then_a_smaller_model(
     tokens: int, effort: str, model: str | None
 ) -> None:
     task = replace(TASK, limits=NOW.limits)
-    situation = Situation("a1", task, "i-1", 0.0, usage=Usage(tokens=tokens))
+    situation = Situation("a1", task, "i-1", 0.0, usage=ResourceUsage(tokens=tokens))
     case = Case(issue("resource_spiral", details={}), situation, limits=NOW)
     planned = ResourceThrottling(ResourceThrottlingSettings(smaller_model="small")).plan(case)
     assert isinstance(planned, Plan)
@@ -92,7 +94,9 @@ def test_where_nothing_is_said_to_grow_the_pace_is_lowered() -> None:
 
 def test_what_cannot_be_lowered_further_does_not_fit() -> None:
     case = Case(
-        issue(details={"memory_growth": 3.0}), Situation("a1", TASK, "i", 0.0, usage=Usage(memory_mb=1_000)), limits=NOW
+        issue(details={"memory_growth": 3.0}),
+        Situation("a1", TASK, "i", 0.0, usage=ResourceUsage(memory_mb=1_000)),
+        limits=NOW,
     )
     assert isinstance(ResourceThrottling().plan(case), Unfit)
 
@@ -110,7 +114,7 @@ def test_growth_that_is_no_number_is_passed_over(rate: object) -> None:
 def test_no_limit_ever_rises_and_none_falls_below_use(growth: dict[str, float], attempt: int, tokens: int) -> None:
     case = Case(
         issue("resource_spiral", details={"growth": growth}),
-        Situation("a1", TASK, "i", 0.0, usage=Usage(tokens=tokens, memory_mb=float(tokens % 2_000))),
+        Situation("a1", TASK, "i", 0.0, usage=ResourceUsage(tokens=tokens, memory_mb=float(tokens % 2_000))),
         attempt,
         limits=NOW,
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interventions.recovery.after_end import GO_ON, Ended, Follow, RecoveryPlan, after_end
+from interventions.recovery.after_end import GO_ON, AgentEnd, Follow, RecoveryPlan, after_end
 from interventions.recovery.crash_context import LastAttempt
 
 
@@ -17,7 +17,7 @@ def plan(**more: Any) -> RecoveryPlan:
         "waits": 1,
         "last": LastAttempt(1, "signal 9"),
     }
-    return after_end(Ended(**{**given, **more}), now=1_000_000.0, offset=lambda _: 0, chance=1.0)
+    return after_end(AgentEnd(**{**given, **more}), now=1_000_000.0, offset=lambda _: 0, chance=1.0)
 
 
 def test_a_usage_limit_is_waited_out_and_the_session_resumed() -> None:

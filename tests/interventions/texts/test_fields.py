@@ -2,7 +2,7 @@
 
 import pytest
 
-from interventions.contract import Case, NoFacts, Situation
+from interventions.contract import Case, NothingSurveyed, Situation
 from interventions.ladders import LADDERS
 from interventions.texts import fields
 from monitors.contract.errors import UsageError
@@ -11,7 +11,7 @@ from supervisor.testing.samples import TASK, issue
 TYPES = list(LADDERS)
 
 
-class Known(NoFacts):
+class Known(NothingSurveyed):
     def similar_paths(self, path: str) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
         return ("src/main.py", "src/mail.py")
 

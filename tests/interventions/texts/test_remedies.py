@@ -2,12 +2,12 @@
 
 import pytest
 
-from interventions.contract import NoFacts
+from interventions.contract import NothingSurveyed
 from interventions.texts.known_errors import ErrorKind, KnownError
 from interventions.texts.remedies import remedy
 
 
-class Known(NoFacts):
+class Known(NothingSurveyed):
     """A workspace of which something is known."""
 
     def similar_paths(self, path: str) -> tuple[str, ...]:
@@ -51,6 +51,6 @@ def test_waiting_is_not_the_agents_business(kind: ErrorKind) -> None:
 
 @pytest.mark.parametrize("kind", [ErrorKind.FILE_NOT_FOUND, ErrorKind.PERMISSION_DENIED, ErrorKind.IMPORT_ERROR])
 def test_where_nobody_looked_nothing_is_claimed_to_be_found(kind: ErrorKind) -> None:
-    made = remedy(KnownError(kind, "x"), NoFacts())
+    made = remedy(KnownError(kind, "x"), NothingSurveyed())
     assert made is not None
     assert not made.found

@@ -1,26 +1,34 @@
 import pytest
 
-from monitors.contract.actions import Step
+from monitors.contract.actions import PastCall
 from monitors.contract.words import Decision
-from monitors.patterns.model_judge import Asked, JudgeAnswer, JudgeSettings, answer_of, is_due, issue_of, question
+from monitors.patterns.model_judge import (
+    JudgeAnswer,
+    JudgeSettings,
+    QuestionsAsked,
+    answer_of,
+    is_due,
+    issue_of,
+    question,
+)
 
 ON = JudgeSettings(enabled=True)
 STUCK = JudgeAnswer(stuck=True, confidence=0.95, sentence="It tries\nthe same idea in many forms.")
 
 
 def test_no_question_is_put_by_default() -> None:
-    assert not any(is_due(JudgeSettings(), step, Asked()) for step in range(200))
+    assert not any(is_due(JudgeSettings(), step, QuestionsAsked()) for step in range(200))
 
 
 def test_questions_come_late_seldom_and_within_a_budget() -> None:
-    assert [is_due(ON, step, Asked()) for step in (29, 30, 31)] == [False, True, True]
-    assert [is_due(ON, step, Asked(1, 31)) for step in (45, 46)] == [False, True]
-    assert not is_due(ON, 500, Asked(ON.most_questions, 31))
-    assert not is_due(ON, 500, Asked(1, 31, cost_usd=0.5))
+    assert [is_due(ON, step, QuestionsAsked()) for step in (29, 30, 31)] == [False, True, True]
+    assert [is_due(ON, step, QuestionsAsked(1, 31)) for step in (45, 46)] == [False, True]
+    assert not is_due(ON, 500, QuestionsAsked(ON.most_questions, 31))
+    assert not is_due(ON, 500, QuestionsAsked(1, 31, cost_usd=0.5))
 
 
 def test_the_model_is_shown_the_task_and_the_last_steps_with_how_they_went() -> None:
-    steps = [Step("Bash", f"make {n}", failed=n == 29, decision=Decision.ALLOW) for n in range(30)]
+    steps = [PastCall("Bash", f"make {n}", failed=n == 29, decision=Decision.ALLOW) for n in range(30)]
     asked = question("Mend the build.", steps, ON)
     assert "Mend the build." in asked
     assert "20. Bash (failed): make 29" in asked

@@ -6,13 +6,13 @@ from monitors.contract.actions import Review
 from monitors.contract.issues import Issue
 from monitors.contract.observations import ToolCalled, TurnEnded
 from monitors.contract.words import Decision, Severity
-from monitors.patterns.refusals import RefusalBudget, Refusals
+from monitors.patterns.refusals import RefusalBudget, RefusedCalls
 
 
 def play(decisions: str, budget: RefusalBudget | None = None) -> list[tuple[int, Issue]]:
     """`b` is a block, `a` an allow, `w` a warn, `m` a modify."""
     meant = {"b": Decision.BLOCK, "a": Decision.ALLOW, "w": Decision.WARN, "m": Decision.MODIFY}
-    watch = Refusals(budget)
+    watch = RefusedCalls(budget)
     found: list[tuple[int, Issue]] = []
     for seq, letter in enumerate(decisions, 1):
         review = Review(meant[letter], 0.8, 0.7, Severity.HIGH, "why", "some.rule")
@@ -46,4 +46,4 @@ def test_the_budget_is_the_users() -> None:
 
 
 def test_other_observations_count_for_nothing() -> None:
-    assert Refusals().see(TurnEnded(seq=1, mono=1.0, failed=True)) == ()
+    assert RefusedCalls().see(TurnEnded(seq=1, mono=1.0, failed=True)) == ()

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from monitors.review.allowances import Allowance, allowed
 
 ACTION = Action("Bash", {"command": "git push --mirror origin"}, "/w", "/w")
-REVIEW: Review = make_reviewer().review(ACTION, Context())
+REVIEW: Review = make_reviewer().review(ACTION, ReviewContext())
 GIVEN = Allowance("w-1", "ada", rule="git.push-mirror", text="git push --mirror origin")
 
 
@@ -53,7 +53,7 @@ def test_an_allowance_that_expires_is_good_until_then() -> None:
 )
 def test_nobody_is_excused_from_leaving_the_guard_alone(command: str) -> None:
     action = Action("Bash", {"command": command}, "/w", "/w")
-    review = make_reviewer().review(action, Context(home="/home/u"))
+    review = make_reviewer().review(action, ReviewContext(home="/home/u"))
     assert review.decision is Decision.BLOCK
     assert allowed(review, action, [Allowance("x", "ada", text=command, uses=None)], 0.0) is review
 

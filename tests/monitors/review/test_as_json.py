@@ -4,7 +4,7 @@ import itertools
 
 import orjson
 
-from monitors.contract.actions import Action, Context, Review, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.as_json import review_jsonl
 
@@ -71,7 +71,7 @@ def test_text_that_json_cannot_hold_is_answered_all_the_same() -> None:
 
 def test_a_reviewer_that_raises_blocks_and_is_named() -> None:
     class Broken:
-        def review(self, action: Action, context: Context) -> Review:
+        def review(self, action: Action, context: ReviewContext) -> Review:
             raise ZeroDivisionError(f"by nought: {action.tool} {context.home}")
 
     (answer,) = answers(b'{"command": "ls"}', reviewer=Broken())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 
@@ -11,7 +11,7 @@ STOPPED = {Decision.BLOCK, Decision.MODIFY}
 
 
 def review(command: str) -> Review:
-    return STRICT.review(Action("Bash", {"command": command}), Context())
+    return STRICT.review(Action("Bash", {"command": command}), ReviewContext())
 
 
 def stopped(command: str) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from supervisor.runtime.filesystem import FileFacts
@@ -23,7 +23,7 @@ def workspace(tmp_path: Path) -> Path:
 
 def reviewed(workspace: Path, command: str) -> Review:
     action = Action("Bash", {"command": command}, str(workspace), str(workspace), "u1")
-    context = Context(home=str(workspace.parent), protected=("/var/lib/chaperon",))
+    context = ReviewContext(home=str(workspace.parent), protected=("/var/lib/chaperon",))
     return make_reviewer(facts=FileFacts()).review(action, context)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 
@@ -28,7 +28,7 @@ ORDINARY = [
 
 
 def strictly(command: str) -> Review:
-    return STRICT.review(Action("Bash", {"command": command}), Context())
+    return STRICT.review(Action("Bash", {"command": command}), ReviewContext())
 
 
 @pytest.mark.parametrize("command", DATA)
@@ -56,7 +56,7 @@ IN_A_WORKSPACE = [
 )
 def test_everyday_work_in_a_workspace_is_not_stopped(command: str) -> None:
     review = STANDARD.review(
-        Action("Bash", {"command": command}, WORKSPACE, WORKSPACE), Context(home="/home/agent", captured=True)
+        Action("Bash", {"command": command}, WORKSPACE, WORKSPACE), ReviewContext(home="/home/agent", captured=True)
     )
     assert review.decision in (Decision.ALLOW, Decision.WARN), review.reasoning
 
@@ -70,7 +70,7 @@ def test_scratch_space_is_scratch_in_every_profile(profile: object, place: str) 
     reviewer = STRICT if profile is STRICT else STANDARD
     assert (
         reviewer.review(
-            Action("Bash", {"command": f"rm -rf {place}"}, WORKSPACE, WORKSPACE), Context(home="/home/agent")
+            Action("Bash", {"command": f"rm -rf {place}"}, WORKSPACE, WORKSPACE), ReviewContext(home="/home/agent")
         ).decision
         is Decision.ALLOW
     )

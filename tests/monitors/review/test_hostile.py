@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from tests.eval.hostile import HOSTILE
@@ -18,18 +18,18 @@ STANDARD = make_reviewer()
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_text_made_to_hurt_gets_an_answer(name: str) -> None:
-    assert isinstance(STRICT.review(Action("Bash", {"command": HOSTILE[name]}), Context()), Review)
+    assert isinstance(STRICT.review(Action("Bash", {"command": HOSTILE[name]}), ReviewContext()), Review)
 
 
 @pytest.mark.parametrize(
     "text", ["$(" * 10_000 + "ls" + ")" * 10_000, "echo a; " * 131_072, "rm -rf /tmp/x; " * 5_000, "a" * 300_000]
 )
 def test_what_is_not_gone_through_is_not_called_safe(text: str) -> None:
-    assert STRICT.review(Action("Bash", {"command": text}), Context()).decision is Decision.BLOCK
+    assert STRICT.review(Action("Bash", {"command": text}), ReviewContext()).decision is Decision.BLOCK
 
 
 def test_what_stands_before_the_cap_still_counts() -> None:
-    review = STRICT.review(Action("Bash", {"command": "rm -rf / ; " + "$(" * 30}), Context())
+    review = STRICT.review(Action("Bash", {"command": "rm -rf / ; " + "$(" * 30}), ReviewContext())
     assert review.rule == "files.delete-top"
 
 
@@ -125,7 +125,7 @@ ODD = [
 @pytest.mark.parametrize("reviewer", [STRICT, STANDARD], ids=["strict", "standard"])
 def test_odd_commands_get_an_answer(reviewer: Any, command: str) -> None:
     review = reviewer.review(
-        Action("Bash", {"command": command}, "/w", "/w"), Context(home="/home/u", protected=("/home/u/.state",))
+        Action("Bash", {"command": command}, "/w", "/w"), ReviewContext(home="/home/u", protected=("/home/u/.state",))
     )
     assert 0.0 <= review.risk <= 1.0
     assert 0.0 <= review.rationality <= 1.0
@@ -185,7 +185,7 @@ TOOLS = st.sampled_from(
 def test_any_input_of_any_tool_gets_an_answer(tool: str, given_input: dict[str, Any], cwd: str, workspace: str) -> None:
     assert isinstance(
         STANDARD.review(
-            Action(tool, given_input, cwd, workspace), Context(home=cwd, environment={"TMPDIR": workspace})
+            Action(tool, given_input, cwd, workspace), ReviewContext(home=cwd, environment={"TMPDIR": workspace})
         ),
         Review,
     )
@@ -193,7 +193,7 @@ def test_any_input_of_any_tool_gets_an_answer(tool: str, given_input: dict[str, 
 
 @pytest.mark.parametrize("wrong", [None, 7, [], "x", {"a": 1}])
 def test_fields_of_the_wrong_type_get_an_answer(wrong: Any) -> None:
-    context = Context(home=wrong, protected=(wrong,), environment={"TMPDIR": wrong, "A": wrong})
+    context = ReviewContext(home=wrong, protected=(wrong,), environment={"TMPDIR": wrong, "A": wrong})
     for action in (
         Action("Bash", wrong, wrong, wrong),
         Action("Bash", {"command": "rm -rf $A ~/x"}, wrong, wrong),
@@ -209,14 +209,14 @@ WORDS = ["rm", "-rf", "/", "git", "push", "--force", "sudo", "env", "A=b", "$A",
 @given(st.lists(st.sampled_from(WORDS), max_size=25), st.sampled_from(["", " "]))
 @settings(max_examples=500, deadline=None)
 def test_any_mixture_of_commands_gets_an_answer(words: list[str], between: str) -> None:
-    review = STRICT.review(Action("Bash", {"command": between.join(words)}), Context())
+    review = STRICT.review(Action("Bash", {"command": between.join(words)}), ReviewContext())
     assert (review.updated_input is not None) == (review.decision is Decision.MODIFY)
 
 
 @given(st.binary(max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_get_an_answer(raw: bytes) -> None:
-    STRICT.review(Action("Bash", {"command": raw.decode("utf-8", "surrogateescape")}), Context())
+    STRICT.review(Action("Bash", {"command": raw.decode("utf-8", "surrogateescape")}), ReviewContext())
 
 
 def test_work_grows_no_faster_than_the_input() -> None:
@@ -232,7 +232,7 @@ def test_work_grows_no_faster_than_the_input() -> None:
 
         sys.setprofile(watch)
         try:
-            STRICT.review(Action("Bash", {"command": text}), Context())
+            STRICT.review(Action("Bash", {"command": text}), ReviewContext())
         finally:
             sys.setprofile(None)
         return count
@@ -255,9 +255,12 @@ def test_commands_that_are_cut_and_mixed_get_an_answer(data: st.DataObject) -> N
     cut = data.draw(st.integers(0, 60))
     for reviewer in (STRICT, STANDARD):
         assert isinstance(
-            reviewer.review(Action("Bash", {"command": "".join(parts)[cut:]}, "/w", "/w"), Context()), Review
+            reviewer.review(Action("Bash", {"command": "".join(parts)[cut:]}, "/w", "/w"), ReviewContext()), Review
         )
 
 
 def test_an_empty_exec_starts_nothing() -> None:
-    assert STRICT.review(Action("Bash", {"command": "find . -type d -exec \\;"}), Context()).decision is Decision.ALLOW
+    assert (
+        STRICT.review(Action("Bash", {"command": "find . -type d -exec \\;"}), ReviewContext()).decision
+        is Decision.ALLOW
+    )

@@ -4,7 +4,7 @@ import pytest
 
 from monitors.review.knowledge.book import PROGRAMS, RULES
 from monitors.review.rules.rules import Program, Rule, RuleBook
-from monitors.review.shell.launchers import LAUNCHERS, Launcher
+from monitors.review.shell.launchers import LAUNCHERS, LauncherLayout
 from monitors.review.shell.walk import Walk
 
 BOOK = RuleBook(PROGRAMS, RULES)
@@ -46,7 +46,7 @@ def test_a_program_knows_which_of_its_uses_only_read(program: Program) -> None:
 @pytest.mark.parametrize(
     "launcher", [launcher for launcher in LAUNCHERS if launcher.yes], ids=lambda launcher: launcher.command
 )
-def test_a_launcher_is_looked_through(launcher: Launcher) -> None:
+def test_a_launcher_is_looked_through(launcher: LauncherLayout) -> None:
     for command in launcher.yes:
         walk = Walk(cwd="/w", variables={}, code=lambda _: [])
         walk.script(command)

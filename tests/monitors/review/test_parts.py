@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Step, Touch
+from monitors.contract.actions import Action, PastCall, ReviewContext, Touch
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, MonitoringLevel
 from monitors.review import ReviewSettings, make_reviewer
@@ -14,13 +14,13 @@ from monitors.review.verdict.decision import decision, may_hurry, watched_at
 from monitors.review.verdict.rationality import UNKNOWN, rationality
 from monitors.review.verdict.risk import StandardRisk
 
-CALM = Context()
-FAILING = Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * 3)
-TROUBLED = Context(active_issues=("scope_creep", "no_progress"))
+CALM = ReviewContext()
+FAILING = ReviewContext(history=(PastCall("Bash", "make", True, Decision.ALLOW),) * 3)
+TROUBLED = ReviewContext(active_issues=("scope_creep", "no_progress"))
 
 
 def score(
-    risk: float, context: Context = CALM, *, undo: str = "", elevated: bool = False, strict: bool = False
+    risk: float, context: ReviewContext = CALM, *, undo: str = "", elevated: bool = False, strict: bool = False
 ) -> float:
     return StandardRisk().score([Finding("x", risk, "y", undo=undo, elevated=elevated)], context, strict=strict).score
 
@@ -87,9 +87,9 @@ def test_an_agent_that_is_watched_strictly_is_blocked_where_others_are_warned_an
 
 def test_one_reviewer_judges_a_strictly_watched_agent_by_its_own_threshold_beside_others() -> None:
     reviewer, task = make_reviewer(), Task("t", "x", "/w")
-    closely = Context(task=replace(task, monitoring_level=MonitoringLevel.STRICT))
+    closely = ReviewContext(task=replace(task, monitoring_level=MonitoringLevel.STRICT))
     action = Action("Bash", {"command": "git commit --no-verify -m x"}, cwd="/w", workspace="/w")
-    assert reviewer.review(action, Context(task=task)).decision is Decision.WARN
+    assert reviewer.review(action, ReviewContext(task=task)).decision is Decision.WARN
     assert reviewer.review(action, closely).decision is Decision.BLOCK
     harmless = Action("Bash", {"command": "make test"}, cwd="/w", workspace="/w")
     assert reviewer.review(harmless, closely).decision is Decision.ALLOW
@@ -110,14 +110,18 @@ def test_only_what_changes_nothing_may_be_answered_before_the_journal_has_it(com
 
 
 def test_what_is_blocked_or_warned_of_never_hurries() -> None:
-    review = make_reviewer().review(Action("Bash", {"command": "cat ~/.ssh/id_rsa"}, "/w", "/w"), Context(home="/h"))
+    review = make_reviewer().review(
+        Action("Bash", {"command": "cat ~/.ssh/id_rsa"}, "/w", "/w"), ReviewContext(home="/h")
+    )
     assert not may_hurry(review)
 
 
 TASK = Task("t", "Fix the parser in src/parser.py", "/w", expected_paths=("src/*",))
 
 
-def sense(command: str, context: Context = CALM, touches: tuple[Touch, ...] = ()) -> tuple[float, tuple[str, ...]]:
+def sense(
+    command: str, context: ReviewContext = CALM, touches: tuple[Touch, ...] = ()
+) -> tuple[float, tuple[str, ...]]:
     found = rationality(Action("Bash", {"command": command}, "/w", "/w"), context, touches)
     return found.score, found.reasons
 
@@ -129,7 +133,7 @@ def test_without_a_task_there_is_neither_praise_nor_blame() -> None:
 
 
 def test_writing_where_the_task_does_not_expect_it_makes_less_sense() -> None:
-    context = Context(task=TASK)
+    context = ReviewContext(task=TASK)
     inside, _ = sense("touch src/parser.py", context, (Touch("/w/src/parser.py", "write"),))
     outside, reasons = sense("touch docs/a.md", context, (Touch("/w/docs/a.md", "write"),))
     assert outside < inside
@@ -138,7 +142,7 @@ def test_writing_where_the_task_does_not_expect_it_makes_less_sense() -> None:
 
 def test_doing_again_what_failed_makes_less_sense_each_time() -> None:
     scores = [
-        sense("make", Context(history=(Step("Bash", "make", True, Decision.ALLOW),) * times))[0]
+        sense("make", ReviewContext(history=(PastCall("Bash", "make", True, Decision.ALLOW),) * times))[0]
         for times in range(1, 5)
     ]
     assert scores == sorted(scores, reverse=True)
@@ -146,12 +150,12 @@ def test_doing_again_what_failed_makes_less_sense_each_time() -> None:
 
 
 def test_what_was_blocked_before_and_what_has_gaps_makes_less_sense() -> None:
-    assert sense("rm -rf /", Context(history=(Step("Bash", "rm -rf /", False, Decision.BLOCK),)))[1]
+    assert sense("rm -rf /", ReviewContext(history=(PastCall("Bash", "rm -rf /", False, Decision.BLOCK),)))[1]
     assert "<name>" in sense("git checkout <name>")[1][0]
 
 
 def test_an_action_that_makes_no_sense_is_warned_about_and_runs() -> None:
-    context = Context(task=TASK, history=(Step("Bash", "pip install x", True, Decision.ALLOW),) * 6)
+    context = ReviewContext(task=TASK, history=(PastCall("Bash", "pip install x", True, Decision.ALLOW),) * 6)
     review = make_reviewer().review(Action("Bash", {"command": "pip install x"}, "/w", "/w"), context)
     assert review.rationality < 0.7
     assert review.decision in (Decision.ALLOW, Decision.WARN)

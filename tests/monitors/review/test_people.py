@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import monitors.review
-from monitors.contract.actions import SUBJECT_FIELDS, Action, Context
+from monitors.contract.actions import SUBJECT_FIELDS, Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.catalogue import NAMES, RuleError, failures, listed, matching, near, rule_from
@@ -26,8 +26,8 @@ def test_an_explanation_is_the_review_with_its_stages_and_times() -> None:
         make_reviewer(ReviewSettings(profile="strict")),
         Action("Bash", {"command": "sudo git push --force"}),
     )
-    told = explain(reviewer, action, Context(), lambda: next(ticks))
-    assert told.review == reviewer.review(action, Context())
+    told = explain(reviewer, action, ReviewContext(), lambda: next(ticks))
+    assert told.review == reviewer.review(action, ReviewContext())
     assert [stage.name for stage in told.stages] == ["read", "judge", "weigh", "decide"]
     assert all(stage.micros == 1.0 for stage in told.stages)
     assert any("git.push-force" in line for line in told.stages[1].lines)
@@ -38,7 +38,7 @@ def test_an_explanation_shows_the_rewrite() -> None:
     told = explain(
         make_reviewer(ReviewSettings(profile="strict")),
         Action("Bash", {"command": "git push --force"}),
-        Context(),
+        ReviewContext(),
         lambda: next(ticks),
     )
     assert told.stages[-1].name == "rewrite"
@@ -72,7 +72,7 @@ OWN: dict[str, Any] = {
 def test_a_users_rule_counts_like_a_built_in_one() -> None:
     rule = rule_from(OWN, "chaperon.yaml: review.rules[0]")
     review = make_reviewer(ReviewSettings(rules=(rule,))).review(
-        Action("Bash", {"command": "env A=b deployctl push prod"}), Context()
+        Action("Bash", {"command": "env A=b deployctl push prod"}), ReviewContext()
     )
     assert (review.decision, review.rule) == (Decision.BLOCK, "team.deploy")
 
@@ -101,9 +101,9 @@ def test_a_wrong_rule_is_refused_with_its_place_and_what_was_expected(change: di
 def test_a_rule_can_be_disabled_but_never_the_guards_own() -> None:
     settings = ReviewSettings(disabled=frozenset({"git.push-mirror", "chaperon.self-protection", "process.kill-guard"}))
     reviewer = make_reviewer(settings)
-    assert reviewer.review(Action("Bash", {"command": "git push --mirror"}), Context()).decision is Decision.ALLOW
-    assert reviewer.review(Action("Bash", {"command": "pkill chaperon"}), Context()).decision is Decision.BLOCK
-    assert reviewer.review(Action("Bash", {"command": "rm .claude/settings.json"}), Context()).stop
+    assert reviewer.review(Action("Bash", {"command": "git push --mirror"}), ReviewContext()).decision is Decision.ALLOW
+    assert reviewer.review(Action("Bash", {"command": "pkill chaperon"}), ReviewContext()).decision is Decision.BLOCK
+    assert reviewer.review(Action("Bash", {"command": "rm .claude/settings.json"}), ReviewContext()).stop
 
 
 def test_every_rule_that_the_reviewer_can_name_is_known() -> None:

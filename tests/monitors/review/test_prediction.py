@@ -2,8 +2,8 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context
-from monitors.review import NoFacts, ReviewSettings, make_reviewer
+from monitors.contract.actions import Action, ReviewContext
+from monitors.review import NoFiles, ReviewSettings, make_reviewer
 from monitors.review.prediction import in_changes, in_output, masked
 
 SECRETS = [
@@ -74,25 +74,25 @@ def test_hidden_letters_are_noticed() -> None:
 
 
 def test_a_change_that_was_not_foreseen_is_noticed() -> None:
-    review = make_reviewer().review(Action("Bash", {"command": "touch a.txt"}, "/w", "/w"), Context())
+    review = make_reviewer().review(Action("Bash", {"command": "touch a.txt"}, "/w", "/w"), ReviewContext())
     assert in_changes(review, ["/w/a.txt"]) == []
     (found,) = in_changes(review, ["/w/a.txt", "/w/b.txt"])
     assert found.detail == "/w/b.txt"
 
 
 def test_what_may_change_anything_surprises_nobody() -> None:
-    review = make_reviewer().review(Action("Bash", {"command": "make all"}, "/w", "/w"), Context())
+    review = make_reviewer().review(Action("Bash", {"command": "make all"}, "/w", "/w"), ReviewContext())
     assert in_changes(review, ["/w/b.o"]) == []
 
 
 @pytest.mark.parametrize("command", ["echo x > link/a.txt", "rm link/a.txt"])
 def test_what_changes_where_a_link_leads_was_foreseen(command: str) -> None:
-    class Linked(NoFacts):
+    class Linked(NoFiles):
         def real(self, path: str) -> str:
             return path.replace("/w/link", "/w/there")
 
     review = make_reviewer(ReviewSettings(), Linked()).review(
-        Action("Bash", {"command": command}, "/w", "/w"), Context()
+        Action("Bash", {"command": command}, "/w", "/w"), ReviewContext()
     )
     assert in_changes(review, ["/w/there/a.txt"]) == []
     assert in_changes(review, ["/w/link"]) != []

@@ -2,12 +2,12 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision, Severity
 from monitors.review import ReviewSettings, make_reviewer
 
 WORKSPACE = "/home/agent/work"
-CONTEXT = Context(home="/home/agent", protected=("/home/agent/.local/state/chaperon",), captured=True)
+CONTEXT = ReviewContext(home="/home/agent", protected=("/home/agent/.local/state/chaperon",), captured=True)
 STANDARD = make_reviewer()
 STRICT = make_reviewer(ReviewSettings(profile="strict"))
 
@@ -17,7 +17,7 @@ def in_workspace(command: str) -> Review:
 
 
 def strictly(command: str) -> Review:
-    return STRICT.review(Action("Bash", {"command": command}), Context())
+    return STRICT.review(Action("Bash", {"command": command}), ReviewContext())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_strict_profile_forgives_nothing() -> None:
 
 def test_a_deletion_that_is_not_captured_asks_for_a_checkpoint_first() -> None:
     review = STANDARD.review(
-        Action("Bash", {"command": "rm -rf src"}, WORKSPACE, WORKSPACE), Context(home="/home/agent")
+        Action("Bash", {"command": "rm -rf src"}, WORKSPACE, WORKSPACE), ReviewContext(home="/home/agent")
     )
     assert review.decision is Decision.ALLOW
     assert review.checkpoint_first
@@ -140,6 +140,6 @@ def test_a_deletion_that_is_not_captured_asks_for_a_checkpoint_first() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"command": None}, {"command": 7}, {"command": ["ls"]}])
 def test_a_command_of_the_wrong_type_is_blocked_with_what_was_found(given: dict[str, object]) -> None:
-    review = STANDARD.review(Action("Bash", given), Context())
+    review = STANDARD.review(Action("Bash", given), ReviewContext())
     assert review.decision is Decision.BLOCK
     assert review.rule == "tools.malformed"

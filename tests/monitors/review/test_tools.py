@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from monitors.review.scene.lookups import NoFacts
+from monitors.review.scene.lookups import NoFiles
 
 WORKSPACE = "/home/agent/work"
-CONTEXT = Context(
+CONTEXT = ReviewContext(
     home="/home/agent", protected=("/home/agent/.local/state/chaperon", "/run/user/1000/chaperon"), captured=True
 )
 
@@ -76,7 +76,7 @@ def test_each_tool_is_reviewed_by_what_it_would_do(tool: str, given: dict[str, A
     assert review(tool, given).decision is decision
 
 
-class Linked(NoFacts):
+class Linked(NoFiles):
     def real(self, path: str) -> str:
         return path.replace(f"{WORKSPACE}/link", "/home/agent/.local/state/chaperon")
 
@@ -127,7 +127,7 @@ def test_a_path_allowed_beside_the_workspace_may_be_written() -> None:
 @pytest.mark.parametrize("tool", ["ScheduleWakeup", "CronCreate"])
 def test_work_is_put_off_only_where_somebody_will_be_there(tool: str) -> None:
     def decided(task: Task | None, **given: Any) -> Decision:
-        context = Context(task=task, home="/home/agent")
+        context = ReviewContext(task=task, home="/home/agent")
         return make_reviewer(ReviewSettings()).review(Action(tool, given, WORKSPACE, WORKSPACE), context).decision
 
     assert decided(Task("t", "prompt", WORKSPACE)) is Decision.BLOCK

@@ -2,12 +2,12 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from monitors.review.user_rules import OwnRule, OwnRules
 
-HERE = Context(home="/home/ann", protected=("/home/ann/.local/state/chaperon",))
+HERE = ReviewContext(home="/home/ann", protected=("/home/ann/.local/state/chaperon",))
 
 
 def decided(command: str, *rules: OwnRule) -> tuple[Decision, str]:

@@ -2,12 +2,12 @@ import pytest
 
 from monitors.contract.observations import Observation, ToolReturned
 from monitors.signals.progress import Progress, Reading
-from monitors.signals.shared import Facts
+from monitors.signals.shared import SharedSignals
 from tests.monitors.steps import Run
 
 
 def readings(*parts: list[Observation]) -> list[Reading]:
-    progress = Progress(Facts())
+    progress = Progress(SharedSignals())
     return [progress.read(one) for part in parts for one in part if isinstance(one, ToolReturned)]
 
 

@@ -1,5 +1,5 @@
 from monitors.contract.observations import ToolReturned
-from monitors.signals.shared import MAX_CALLS, MAX_TEXTS, Facts, Fingerprint
+from monitors.signals.shared import MAX_CALLS, MAX_TEXTS, Fingerprint, SharedSignals
 from tests.monitors.steps import Run
 
 
@@ -10,7 +10,7 @@ def returned(run: Run, command: str, text: str) -> ToolReturned:
 
 
 def keys(*steps: tuple[str, str]) -> list[Fingerprint]:
-    run, facts = Run(), Facts()
+    run, facts = Run(), SharedSignals()
     return [facts.of(returned(run, command, text)) for command, text in steps]
 
 
@@ -28,7 +28,7 @@ def test_another_result_or_another_call_has_another_key() -> None:
 
 
 def test_texts_and_calls_kept_are_bounded() -> None:
-    run, facts = Run(), Facts()
+    run, facts = Run(), SharedSignals()
     for number in range(3 * MAX_CALLS):
         facts.of(returned(run, f"cat {number}", "x" * 100))
     assert len(facts._results) == MAX_CALLS
@@ -36,7 +36,7 @@ def test_texts_and_calls_kept_are_bounded() -> None:
 
 
 def test_a_test_run_is_read_out_of_what_a_command_printed_and_not_of_a_file() -> None:
-    run, facts = Run(), Facts()
+    run, facts = Run(), SharedSignals()
     assert facts.run(returned(run, "pytest", "2 failed, 3 passed in 1.0s")) == ("pytest", 3, 2)
     shown = run.read("/w/log", "2 failed, 3 passed in 1.0s")[1]
     assert isinstance(shown, ToolReturned)

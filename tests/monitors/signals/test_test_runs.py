@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from monitors.signals.test_runs import FRAMEWORKS, Tally, tally
+from monitors.signals.test_runs import FRAMEWORKS, TestTally, tally
 
 PYTEST_FAILED = """\
 ============================= test session starts ==============================
@@ -85,42 +85,42 @@ DOTNET = (
 )
 
 REAL_OUTPUTS = [
-    (PYTEST_FAILED, Tally("pytest", 5, 2)),
-    ("7 passed in 0.12s\n", Tally("pytest", 7, 0)),
-    ("1 error in 0.05s\n", Tally("pytest", 0, 1)),
-    ("==== 3 passed, 1 skipped in 65.02s (0:01:05) ====\n", Tally("pytest", 3, 0)),
-    (UNITTEST_FAILED, Tally("unittest", 3, 2)),
-    ("Ran 4 tests in 0.001s\n\nOK (skipped=1)\n", Tally("unittest", 3, 0)),
-    (JEST, Tally("jest", 14, 2)),
-    (VITEST, Tally("vitest", 21, 1)),
-    (MOCHA, Tally("mocha", 12, 2)),
-    ("\x1b[1mTests:\x1b[22m       \x1b[31m1 failed\x1b[39m, \x1b[32m2 passed\x1b[39m, 3 total\n", Tally("jest", 2, 1)),
-    ("  3 passing (5ms)\n", Tally("mocha", 3, 0)),
-    (GO_VERBOSE, Tally("go test", 1, 1)),
-    (GO_PACKAGES, Tally("go test", 2, 1)),
-    (CARGO, Tally("cargo test", 6, 1)),
-    (SUREFIRE, Tally("junit", 5, 2)),
-    ("12 tests completed, 3 failed\n", Tally("gradle", 9, 3)),
-    (JUNIT_CONSOLE, Tally("junit console", 11, 2)),
-    (JUNIT_XML, Tally("junit xml", 4, 2)),
-    (TAP, Tally("tap", 2, 1)),
-    ("# tests 5\n# suites 0\n# pass 4\n# fail 1\n", Tally("node test", 4, 1)),
-    (CTEST, Tally("ctest", 3, 1)),
-    ("Finished in 0.01 seconds\n8 examples, 2 failures, 1 pending\n", Tally("rspec", 5, 2)),
-    ("Finished in 0.4 seconds (0.3s async)\n2 doctests, 37 tests, 3 failures, 1 excluded\n", Tally("exunit", 33, 3)),
-    ("12 runs, 30 assertions, 1 failures, 1 errors, 2 skips\n", Tally("minitest", 8, 2)),
-    (" 12 pass\n 1 skip\n 1 fail\n 30 expect() calls\nRan 14 tests across 2 files. [120.00ms]\n", Tally("bun test", 12, 1)),
-    ("OK (6 tests, 12 assertions)\n", Tally("phpunit", 6, 0)),
-    (PHPUNIT, Tally("phpunit", 5, 1)),
-    (DOTNET, Tally("dotnet test", 8, 1)),
-    ("Total tests: 9\n     Passed: 7\n     Failed: 2\n", Tally("dotnet test", 7, 2)),
+    (PYTEST_FAILED, TestTally("pytest", 5, 2)),
+    ("7 passed in 0.12s\n", TestTally("pytest", 7, 0)),
+    ("1 error in 0.05s\n", TestTally("pytest", 0, 1)),
+    ("==== 3 passed, 1 skipped in 65.02s (0:01:05) ====\n", TestTally("pytest", 3, 0)),
+    (UNITTEST_FAILED, TestTally("unittest", 3, 2)),
+    ("Ran 4 tests in 0.001s\n\nOK (skipped=1)\n", TestTally("unittest", 3, 0)),
+    (JEST, TestTally("jest", 14, 2)),
+    (VITEST, TestTally("vitest", 21, 1)),
+    (MOCHA, TestTally("mocha", 12, 2)),
+    ("\x1b[1mTests:\x1b[22m       \x1b[31m1 failed\x1b[39m, \x1b[32m2 passed\x1b[39m, 3 total\n", TestTally("jest", 2, 1)),
+    ("  3 passing (5ms)\n", TestTally("mocha", 3, 0)),
+    (GO_VERBOSE, TestTally("go test", 1, 1)),
+    (GO_PACKAGES, TestTally("go test", 2, 1)),
+    (CARGO, TestTally("cargo test", 6, 1)),
+    (SUREFIRE, TestTally("junit", 5, 2)),
+    ("12 tests completed, 3 failed\n", TestTally("gradle", 9, 3)),
+    (JUNIT_CONSOLE, TestTally("junit console", 11, 2)),
+    (JUNIT_XML, TestTally("junit xml", 4, 2)),
+    (TAP, TestTally("tap", 2, 1)),
+    ("# tests 5\n# suites 0\n# pass 4\n# fail 1\n", TestTally("node test", 4, 1)),
+    (CTEST, TestTally("ctest", 3, 1)),
+    ("Finished in 0.01 seconds\n8 examples, 2 failures, 1 pending\n", TestTally("rspec", 5, 2)),
+    ("Finished in 0.4 seconds (0.3s async)\n2 doctests, 37 tests, 3 failures, 1 excluded\n", TestTally("exunit", 33, 3)),
+    ("12 runs, 30 assertions, 1 failures, 1 errors, 2 skips\n", TestTally("minitest", 8, 2)),
+    (" 12 pass\n 1 skip\n 1 fail\n 30 expect() calls\nRan 14 tests across 2 files. [120.00ms]\n", TestTally("bun test", 12, 1)),
+    ("OK (6 tests, 12 assertions)\n", TestTally("phpunit", 6, 0)),
+    (PHPUNIT, TestTally("phpunit", 5, 1)),
+    (DOTNET, TestTally("dotnet test", 8, 1)),
+    ("Total tests: 9\n     Passed: 7\n     Failed: 2\n", TestTally("dotnet test", 7, 2)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), REAL_OUTPUTS, ids=[f"{one[1].framework}-{n}" for n, one in enumerate(REAL_OUTPUTS)]
 )
-def test_the_output_of_a_test_run_is_counted(text: str, expected: Tally) -> None:
+def test_the_output_of_a_test_run_is_counted(text: str, expected: TestTally) -> None:
     assert tally(text) == expected
     assert tally(f"> build step\n{text}\nDone.") == expected
 
@@ -142,11 +142,11 @@ def test_other_output_is_no_test_run(text: str) -> None:
 
 def test_a_pattern_of_ones_own_comes_first() -> None:
     own = re.compile(r"checks: (?P<passed>\d+) good (?P<failed>\d+) bad")
-    assert tally("checks: 4 good 2 bad", [own]) == Tally("custom", 4, 2)
+    assert tally("checks: 4 good 2 bad", [own]) == TestTally("custom", 4, 2)
 
 
 def test_green_means_that_something_ran_and_nothing_failed() -> None:
-    assert [Tally("x", *counts).green for counts in ((3, 0), (3, 1), (0, 0))] == [True, False, False]
+    assert [TestTally("x", *counts).green for counts in ((3, 0), (3, 1), (0, 0))] == [True, False, False]
 
 
 def test_a_long_output_without_tests_is_read_in_linear_time() -> None:

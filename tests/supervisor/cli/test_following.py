@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, wait_for
-from supervisor.cli.following import Output, Told, follow_events, follow_incidents, last_lines, told
+from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
 from tests.daemons import Base, served
 
 SECONDS = 30.0
@@ -31,14 +31,14 @@ def pause(seconds: float) -> None:
 @given(st.lists(st.binary(max_size=50) | st.text().map(str.encode) | st.just(b'{"n":1}'), max_size=5))
 def test_lines_that_cannot_be_read_are_passed_over_and_those_behind_them_are_told(lines: list[bytes]) -> None:
     found = list(told([*lines, b'{"n":7,"kind":"x"}']))
-    assert found[-1] == Told(b'{"n":7,"kind":"x"}', {"n": 7, "kind": "x"})
+    assert found[-1] == StreamLine(b'{"n":7,"kind":"x"}', {"n": 7, "kind": "x"})
     assert all(isinstance(one.record, dict) for one in found)
 
 
 def test_of_a_line_that_cannot_be_read_one_bounded_notice_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     bad = b'{"n":3,"paths":["\x1b[2J' + b"x" * 10_000
     assert list(told([bad, b"[]", orjson.dumps({"oversized": 40_000_000, "head": '{"n":17'}), b"{}"])) == [
-        Told(b"{}", {})
+        StreamLine(b"{}", {})
     ]
     notices = capsys.readouterr().err.splitlines()
     assert len(notices) == 3
@@ -123,7 +123,7 @@ async def test_a_daemon_that_stays_away_is_waited_for_no_longer_than_is_said(
 async def test_the_last_lines_are_as_many_as_are_wanted_however_many_events_say_nothing(
     base: Base, count: int, lines: int
 ) -> None:
-    def make() -> Callable[[Told], list[str]]:
+    def make() -> Callable[[StreamLine], list[str]]:
         numbers = itertools.count(1)
         return lambda one: [f"{next(numbers)}" for _ in range(lines)] if one.record["kind"] == "fault_seen" else []
 
@@ -136,7 +136,9 @@ async def test_the_last_lines_are_as_many_as_are_wanted_however_many_events_say_
         )
         assert last == daemon.journal.last
     assert len(found) == min(count, 250 * lines)
-    assert int(going_on(Told(b"", {"kind": "fault_seen"}))[0]) == (int(found[-1]) if found else 201) + 1 or not found
+    assert (
+        int(going_on(StreamLine(b"", {"kind": "fault_seen"}))[0]) == (int(found[-1]) if found else 201) + 1 or not found
+    )
 
 
 def test_a_reader_that_leaves_is_noticed_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +146,7 @@ def test_a_reader_that_leaves_is_noticed_while_nothing_comes(monkeypatch: pytest
     here, there = socket.socketpair()
     with here, there, os.fdopen(theirs, "w") as writing:
         monkeypatch.setattr(sys, "stdout", writing)
-        output = Output()
+        output = OutputWatch()
         monkeypatch.undo()
         with pytest.raises(TimeoutError):
             output.wait(here, 0.01)
@@ -160,6 +162,6 @@ def test_a_reader_that_leaves_is_noticed_while_nothing_comes(monkeypatch: pytest
 def test_output_to_a_file_is_read_by_nobody_who_could_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "out").open("w") as file:
         monkeypatch.setattr(sys, "stdout", file)
-        output = Output()
+        output = OutputWatch()
         monkeypatch.undo()
         output.pause(0.01)

@@ -3,7 +3,7 @@ from datetime import datetime
 import click
 import pytest
 
-from supervisor.cli.times import Duration, Moment
+from supervisor.cli.times import Duration, PastMoment
 from supervisor.runtime.clock import Clock
 
 
@@ -20,18 +20,18 @@ def test_what_is_no_duration_is_refused_with_what_would_be(text: str) -> None:
 
 def test_a_moment_is_so_long_ago() -> None:
     before = Clock().wall()
-    assert before - 600 <= Moment().convert("10m", None, None) <= Clock().wall() - 600
+    assert before - 600 <= PastMoment().convert("10m", None, None) <= Clock().wall() - 600
 
 
 def test_a_moment_is_a_time_of_today_a_date_or_both() -> None:
     for text, form in [("08:15", "%H:%M"), ("2026-11-21", "%Y-%m-%d"), ("2026-11-21T08:15:30", "%Y-%m-%dT%H:%M:%S")]:
-        found = datetime.fromtimestamp(Moment().convert(text, None, None)).astimezone()
+        found = datetime.fromtimestamp(PastMoment().convert(text, None, None)).astimezone()
         assert found.strftime(form) == text
-    assert Moment().convert("2026-11-21T08:15:30+01:00", None, None) == 1795245330.0
-    assert Moment().convert(12.5, None, None) == 12.5
+    assert PastMoment().convert("2026-11-21T08:15:30+01:00", None, None) == 1795245330.0
+    assert PastMoment().convert(12.5, None, None) == 12.5
 
 
 @pytest.mark.parametrize("text", ["", "never", "25:00", "2026-13-01", "0001-01-01T00:00+23:00x"])
 def test_what_is_no_moment_is_refused_with_what_would_be(text: str) -> None:
     with pytest.raises(click.BadParameter, match="08:15"):
-        Moment().convert(text, None, None)
+        PastMoment().convert(text, None, None)

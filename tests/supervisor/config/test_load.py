@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitors.contract.words import Decision
 from supervisor.config.base import Section
-from supervisor.config.load import MAX_BYTES, ConfigError, Problem, load, variable_path
+from supervisor.config.load import MAX_BYTES, ConfigError, ConfigProblem, load, variable_path
 from supervisor.config.model import Config
 from supervisor.config.problems import keys, section_in
 from supervisor.config.yaml_tree import parse
@@ -318,7 +318,7 @@ def test_any_variable_is_either_taken_or_refused_by_its_name(name: str, value: s
     assert {problem.place for problem in found} <= {f"CHAPERON_{name}"}
 
 
-def problems_of(reading: Callable[[], object]) -> tuple[Problem, ...]:
+def problems_of(reading: Callable[[], object]) -> tuple[ConfigProblem, ...]:
     """What is refused, or nothing; any other exception is a defect."""
     try:
         reading()

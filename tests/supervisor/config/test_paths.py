@@ -5,7 +5,7 @@ import pytest
 
 from supervisor.config.paths import (
     PlaceError,
-    Places,
+    StatePaths,
     config_home,
     hosts,
     make_private,
@@ -19,17 +19,17 @@ UID = os.getuid()
 
 def test_the_service_managers_directories_come_first() -> None:
     where = places({"STATE_DIRECTORY": "/s:/t", "RUNTIME_DIRECTORY": "/r", "XDG_RUNTIME_DIR": "/x", "HOME": "/h"}, 7)
-    assert where == Places(Path("/s"), Path("/r"))
+    assert where == StatePaths(Path("/s"), Path("/r"))
     assert where.socket == Path("/r/chaperon.sock")
 
 
 def test_then_come_the_directories_of_the_session() -> None:
     where = places({"XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/x", "HOME": "/h"}, 7)
-    assert where == Places(Path("/s/chaperon"), Path("/x/chaperon"))
+    assert where == StatePaths(Path("/s/chaperon"), Path("/x/chaperon"))
 
 
 def test_then_the_home_directory_and_a_checked_one_below_tmp() -> None:
-    assert places({"HOME": "/h"}, 7) == Places(
+    assert places({"HOME": "/h"}, 7) == StatePaths(
         Path("/h/.local/state/chaperon"), Path("/tmp/chaperon-7"), shared_tmp=True
     )
 
@@ -52,7 +52,7 @@ def test_the_command_line_finds_the_system_service_of_its_user_too() -> None:
 
 
 def test_both_directories_are_made_for_the_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
-    where = Places(tmp_path / "a/b/state", tmp_path / "run")
+    where = StatePaths(tmp_path / "a/b/state", tmp_path / "run")
     before = os.umask(0o777)
     try:
         os.umask(0o377)
@@ -102,7 +102,7 @@ def test_where_nothing_can_be_written_the_error_says_so() -> None:
 
 
 def test_a_socket_path_that_no_socket_can_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    where = Places(tmp_path / "state", tmp_path / ("x" * 100))
+    where = StatePaths(tmp_path / "state", tmp_path / ("x" * 100))
     with pytest.raises(PlaceError, match="longer than the 107 bytes"):
         prepare(where, UID)
     assert not where.state.exists()

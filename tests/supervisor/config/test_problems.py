@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from supervisor.config.model import Config, Rule
+from supervisor.config.model import Config, RuleSection
 from supervisor.config.problems import EXPECTED, dotted, explain, found, nearest, section_at
 
 
@@ -39,7 +39,7 @@ def test_a_path_is_written_as_people_do() -> None:
 
 
 def test_a_path_leads_to_its_section_through_lists_and_aliases() -> None:
-    assert section_at(("rules", 0), Config) is Rule
+    assert section_at(("rules", 0), Config) is RuleSection
     assert section_at(("agent", "environment"), Config) is None
     assert section_at(("nowhere", "below"), Config) is None
 

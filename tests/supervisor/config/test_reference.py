@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from supervisor.config.base import Section
@@ -57,6 +57,6 @@ def example() -> Config:
 )  # fmt: skip
 def test_the_example_above_the_list_is_a_configuration_whose_rule_is_not_passed_by(command: str) -> None:
     reviewer = make_reviewer(review_settings(example()))
-    review = reviewer.review(Action("Bash", {"command": command}, "/repo", "/repo"), Context())
+    review = reviewer.review(Action("Bash", {"command": command}, "/repo", "/repo"), ReviewContext())
     assert (review.decision, review.rule) == (Decision.BLOCK, "own.people-apply")
     assert "Write down what should be applied instead." in review.reasoning

@@ -7,7 +7,7 @@ import pytest
 
 from supervisor.config.brought import Found, SettingsFile, found
 from supervisor.config.environment import GATE_ARGUMENTS, GATE_SETTINGS, STRICT_SERVERS
-from supervisor.config.settings_guard import Guard, Own, Wanted, guard, is_guarded
+from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard, is_guarded
 
 HOOK = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 SERVER = SettingsFile("servers", ".mcp.json", b'{"mcpServers": {"db": {"command": "db"}}}')
@@ -23,13 +23,13 @@ def made(
     what: Found, *, trusted: bool = False, own: Own | None = None, **wanted: Any
 ) -> tuple[Guard, dict[str, Any], bool]:
     """The guard, the settings that the CLI is given, and whether servers of settings are started."""
-    guarded = guard(what, own or Own(), Wanted(**wanted), trusted=trusted)
+    guarded = guard(what, own or Own(), ConfiguredValue(**wanted), trusted=trusted)
     settings = guarded.arguments[guarded.arguments.index("--settings") + 1]
     return guarded, orjson.loads(settings), STRICT_SERVERS not in guarded.arguments
 
 
 def test_where_settings_bring_nothing_the_cli_is_started_as_ever() -> None:
-    assert guard(Found(), Own(), Wanted(), trusted=True) == Guard(GATE_ARGUMENTS)
+    assert guard(Found(), Own(), ConfiguredValue(), trusted=True) == Guard(GATE_ARGUMENTS)
 
 
 def test_what_nobody_trusts_is_taken_back_thing_by_thing() -> None:
@@ -100,7 +100,7 @@ def test_a_variable_that_the_configuration_names_counts_whoever_trusts_the_repos
 def test_where_the_agents_own_value_is_a_secret_the_project_is_left_out_instead_of_saying_it(trusted: bool) -> None:
     """Everybody on the machine can read a command line."""
     what = brought(env={"ANTHROPIC_API_KEY": "theirs"})
-    guarded = guard(what, Own({"ANTHROPIC_API_KEY": "sk-mine"}), Wanted(), trusted=trusted)
+    guarded = guard(what, Own({"ANTHROPIC_API_KEY": "sk-mine"}), ConfiguredValue(), trusted=trusted)
     assert guarded.arguments[-2:] == ("--setting-sources", "user")
     assert "sk-mine" not in " ".join(guarded.arguments)
     assert "ANTHROPIC_API_KEY" in guarded.left_out
@@ -108,7 +108,7 @@ def test_where_the_agents_own_value_is_a_secret_the_project_is_left_out_instead_
 
 def test_where_a_file_is_not_understood_the_project_is_left_out_though_it_is_trusted() -> None:
     what = brought(SettingsFile("settings", ".claude/settings.local.json", problem="it has over 1048576 bytes"))
-    guarded = guard(what, Own(), Wanted(), trusted=True)
+    guarded = guard(what, Own(), ConfiguredValue(), trusted=True)
     assert guarded.arguments[-2:] == ("--setting-sources", "user")
     assert guarded.off == what.things
 

@@ -1,6 +1,6 @@
 import pytest
 
-from supervisor.config.yaml_tree import Flaw, YamlError, parse
+from supervisor.config.yaml_tree import YamlError, YamlProblem, parse
 
 TEXT = """\
 a: &a
@@ -55,8 +55,8 @@ def test_every_doubled_key_is_told_with_the_line_of_the_first() -> None:
     with pytest.raises(YamlError) as caught:
         parse("a: 1\nb: {c: 1, c: 2}\na: 2\n")
     assert caught.value.flaws == (
-        Flaw(3, 1, "the key 'a' is already set in line 1; keep one of the two"),
-        Flaw(2, 11, "the key 'c' is already set in line 2; keep one of the two"),
+        YamlProblem(3, 1, "the key 'a' is already set in line 1; keep one of the two"),
+        YamlProblem(2, 11, "the key 'c' is already set in line 2; keep one of the two"),
     )
 
 

@@ -1,7 +1,7 @@
 """What all agents spent together."""
 
 from supervisor.core.board import Board
-from supervisor.core.costs import Costs
+from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.prices import Spent
@@ -21,7 +21,7 @@ def made(agent: str) -> Summary:
 
 
 def test_each_agent_counts_by_what_it_spent_since_it_was_counted_last() -> None:
-    costs, one, other = Costs(), made("a"), made("b")
+    costs, one, other = TotalCosts(), made("a"), made("b")
     for each in (spends(one, 0.25), spends(other, 1.0), spends(one, 0.75, DAY + 1), one):
         costs.saw(each)
     assert costs.cost_usd == 1.75

@@ -7,14 +7,14 @@ import pytest
 
 from interventions.approval import ApprovalSettings
 from interventions.choice.controller import Controller
-from interventions.decisions import Outcome
+from interventions.decisions import InterventionOutcome
 from interventions.settings import InterventionSettings
 from monitors.contract.actions import SideEffect
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned
 from monitors.contract.words import Decision, Severity
-from supervisor.core.decisions.decide import SessionSettings, Surroundings
+from supervisor.core.decisions.decide import AgentSurroundings, SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import ApplyLimits, RestoreCheckpoint, StartTimer
@@ -62,7 +62,7 @@ class Staged(Play):
         controller = Controller(self.settings or InterventionSettings(), self.task)
         about = SessionSettings(approval=self.approval or ApprovalSettings())
         reviewer = Rules(self.rules)
-        return Session(submitted, reviewer, [Scripted(self.script)], controller, about, Surroundings(Moments()))
+        return Session(submitted, reviewer, [Scripted(self.script)], controller, about, AgentSurroundings(Moments()))
 
     def ran(self, name: str = "x", *, failed: bool = True) -> Any:
         """A tool call with its review and result."""
@@ -106,7 +106,7 @@ def test_every_intervention_is_judged_at_the_latest_when_the_agent_ends() -> Non
     play.result()
     play.exited(0)
     (judged,) = play.seen(events.InterventionJudged)
-    assert judged.judgement.outcome is Outcome.SUCCESS
+    assert judged.judgement.outcome is InterventionOutcome.SUCCESS
     assert play.session is not None
     assert play.session.summary.outcomes == {"success": 1}
 

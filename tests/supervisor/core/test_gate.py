@@ -6,7 +6,7 @@ import pytest
 
 from interventions.choice.controller import Controller
 from interventions.settings import InterventionSettings
-from monitors.contract.actions import Action, Context, SideEffect
+from monitors.contract.actions import Action, ReviewContext, SideEffect
 from monitors.contract.words import Decision, Severity
 from supervisor.core import gate
 from supervisor.core.decisions.decide import SessionSettings
@@ -70,7 +70,7 @@ def test_whatever_a_reviewer_raises_is_a_block_that_names_it(error: Exception) -
     def broken() -> Any:
         raise error
 
-    review = gate.review(Rules({"rm": broken}), ACTION, Context(None))
+    review = gate.review(Rules({"rm": broken}), ACTION, ReviewContext(None))
     assert (review.decision, review.rule) == (Decision.BLOCK, gate.REVIEWER_FAILED)
     assert type(error).__name__ in review.reasoning
     assert len(review.reasoning) < 500

@@ -1,6 +1,6 @@
 import pytest
 
-from interventions.decisions import Fate, Judgement, Outcome
+from interventions.decisions import Fate, InterventionOutcome, Judgement
 from interventions.words import InterventionKind
 from monitors.contract.errors import UsageError
 from monitors.contract.learning import IssueOutcome
@@ -8,7 +8,7 @@ from monitors.learning import LearningSettings
 from supervisor.core.board import Board
 from supervisor.core.learning import Lessons, inferred
 from supervisor.protocol import events
-from supervisor.protocol.commands import Record
+from supervisor.protocol.commands import WriteEvent
 from tests.play import Play
 
 ON = LearningSettings(enabled=True, least_outcomes=2)
@@ -22,7 +22,7 @@ def board(settings: LearningSettings = ON) -> Board:
     return Board(lambda submitted: Play().make(submitted), lessons=Lessons(settings))
 
 
-def judgement(outcome: Outcome, disruption: float = 0.0) -> Judgement:
+def judgement(outcome: InterventionOutcome, disruption: float = 0.0) -> Judgement:
     kind = InterventionKind.SOFT_CORRECTION
     return Judgement("i-1", kind, "repetition", Fate.UNKNOWN, outcome, 9, 60.0, disruption, "So it was.")
 
@@ -31,7 +31,7 @@ def test_the_outcome_that_makes_an_adjustment_due_is_followed_by_it() -> None:
     made = board()
     assert made.see(1, said()) == []
     (command,) = made.see(2, said())
-    assert isinstance(command, Record)
+    assert isinstance(command, WriteEvent)
     assert isinstance(command.event, events.PatternAdjusted)
     assert (command.event.adjustment.before, command.event.adjustment.after) == (1.0, 1.1)
     assert made.lessons.factors == {"repetition": 1.1}
@@ -44,7 +44,7 @@ def test_rebuilt_from_the_journal_or_from_a_snapshot_and_the_rest_it_is_the_same
     for _ in range(5):
         journal.append(said())
         commands = live.see(len(journal), journal[-1])
-        journal += [command.event for command in commands if isinstance(command, Record)]
+        journal += [command.event for command in commands if isinstance(command, WriteEvent)]
         snapshot = snapshot or live.lessons.as_json()
     rebuilt, restored = board(), board()
     restored.lessons.restore(snapshot or {})
@@ -81,13 +81,13 @@ def test_what_was_said_stands_with_the_agent() -> None:
 
 
 def test_an_intervention_says_something_of_its_issue_only_where_it_is_clear() -> None:
-    assert inferred(judgement(Outcome.SUCCESS)) is IssueOutcome.CONFIRMED
-    assert inferred(judgement(Outcome.FAILURE, disruption=0.3)) is IssueOutcome.FALSE_ALARM
-    assert inferred(judgement(Outcome.FAILURE)) is None
+    assert inferred(judgement(InterventionOutcome.SUCCESS)) is IssueOutcome.CONFIRMED
+    assert inferred(judgement(InterventionOutcome.FAILURE, disruption=0.3)) is IssueOutcome.FALSE_ALARM
+    assert inferred(judgement(InterventionOutcome.FAILURE)) is None
 
 
 def test_interventions_count_only_where_that_is_wanted() -> None:
-    judged = events.InterventionJudged(agent="a1", at=1.0, mono=1.0, judgement=judgement(Outcome.SUCCESS))
+    judged = events.InterventionJudged(agent="a1", at=1.0, mono=1.0, judgement=judgement(InterventionOutcome.SUCCESS))
     plain, inferring = board(), board(LearningSettings(enabled=True, infer=True))
     for made in (plain, inferring):
         made.remember(1, judged)

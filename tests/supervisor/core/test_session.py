@@ -15,12 +15,12 @@ from supervisor.protocol.commands import (
     EndTree,
     Freeze,
     Launch,
-    Record,
     ReportIncident,
     SendLine,
     StartTimer,
     Terminate,
     Thaw,
+    WriteEvent,
 )
 from supervisor.protocol.words import AgentState, Rung
 from supervisor.runtime.incidents.log import IncidentLog
@@ -75,7 +75,7 @@ def test_a_modified_call_runs_changed_and_both_forms_are_recorded() -> None:
 
 def test_a_review_is_recorded_before_its_answer_is_sent() -> None:
     commands = kinds(Play().running().call("ls"))
-    assert commands.index(Record) < len(commands) - 1
+    assert commands.index(WriteEvent) < len(commands) - 1
 
 
 def test_a_reviewer_that_raises_is_a_block_that_names_the_error() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from monitors.contract.errors import IllegalStepError
-from supervisor.core.states import TABLE, Step, draw, legal, take
+from supervisor.core.states import TABLE, Transition, draw, legal, take
 from supervisor.protocol.words import AgentState
 
 
@@ -28,20 +28,20 @@ def test_a_state_ends_exactly_where_no_step_leads_on(state: AgentState) -> None:
 @pytest.mark.parametrize("state", [state for state in AgentState if not state.ended])
 def test_from_every_living_state_an_agent_can_end_and_vanish(state: AgentState) -> None:
     assert any(after.ended for after in reachable(state))
-    assert take("a1", state, Step.VANISH) is AgentState.LOST
+    assert take("a1", state, Transition.VANISH) is AgentState.LOST
 
 
 def test_a_step_that_is_not_in_the_table_is_refused_with_those_that_are() -> None:
     with pytest.raises(
         IllegalStepError, match=r"'a1' is paused and cannot finish.*What it can do now: be resumed"
     ) as caught:
-        take("a1", AgentState.PAUSED, Step.FINISH)
+        take("a1", AgentState.PAUSED, Transition.FINISH)
     assert caught.value.legal == legal(AgentState.PAUSED)
 
 
 def test_an_agent_that_ended_can_nothing_more() -> None:
     with pytest.raises(IllegalStepError, match="It has ended"):
-        take("a1", AgentState.DONE, Step.STOP)
+        take("a1", AgentState.DONE, Transition.STOP)
 
 
 def test_the_picture_has_every_step_of_the_table() -> None:

@@ -97,7 +97,7 @@ def read_chain(lines: list[bytes]) -> list[AnyEvent | UnknownEvent]:
 @given(EVENTS, st.integers(1, 2**63))
 def test_an_event_is_read_back_equal(event: AnyEvent, n: int) -> None:
     line, line_hash = records.encode(n, event, ORIGIN)
-    assert records.decode(line, n, ORIGIN) == records.Record(n, event)
+    assert records.decode(line, n, ORIGIN) == records.JournalRecord(n, event)
     assert line_hash == records.line_hash(line)
 
 

@@ -9,7 +9,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scenario as scenarios
-from supervisor.rehearsal.check import Outcome, check
+from supervisor.rehearsal.check import RehearsalOutcome, check
 from supervisor.rehearsal.scenario import Scenario
 from supervisor.rehearsal.told import Request
 
@@ -40,7 +40,7 @@ def review(decision: Decision, rule: str = "") -> Review:
 ISSUE = Issue("repetitive_errors", Severity.MEDIUM, 1.0, 0.5, 1, "the same three times")
 
 
-def outcome(**changed: Any) -> Outcome:
+def outcome(**changed: Any) -> RehearsalOutcome:
     usual: dict[str, Any] = {
         "reviews": {"toolu_0001": review(Decision.ALLOW), "toolu_0002": review(Decision.BLOCK, "fs.outside")},
         "requests": [request(0, "p"), request(1, "a.txt b.txt")],
@@ -51,7 +51,7 @@ def outcome(**changed: Any) -> Outcome:
         "state": AgentState.STOPPED,
         "exit_code": None,
     }
-    return Outcome(**{**usual, **changed})
+    return RehearsalOutcome(**{**usual, **changed})
 
 
 @pytest.mark.parametrize(

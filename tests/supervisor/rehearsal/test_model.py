@@ -14,11 +14,11 @@ from supervisor.rehearsal.script import (
     ErrorEvent,
     Failure,
     Garbage,
+    ModelScript,
     Say,
-    Script,
-    Step,
-    Tokens,
-    Use,
+    ScriptStep,
+    ScriptTokens,
+    ToolUse,
 )
 
 pytestmark = pytest.mark.anyio
@@ -48,8 +48,10 @@ def text_of(response: httpx.Response) -> str:
 
 
 async def test_a_step_is_streamed_as_the_api_streams_it() -> None:
-    step = Step((Say("Looking."), Use("Bash", {"command": "ls"})), tokens=Tokens(input=7, output=3, cache_read=5))
-    async with ScriptedModel(Script((step,))) as model:
+    step = ScriptStep(
+        (Say("Looking."), ToolUse("Bash", {"command": "ls"})), tokens=ScriptTokens(input=7, output=3, cache_read=5)
+    )
+    async with ScriptedModel(ModelScript((step,))) as model:
         got = events(await post(model, body()))
     assert [event["type"] for event in got] == [
         "message_start", "ping",
@@ -66,7 +68,7 @@ async def test_a_step_is_streamed_as_the_api_streams_it() -> None:
 
 
 async def test_a_request_without_a_stream_gets_one_json_body() -> None:
-    async with ScriptedModel(Script((Step((Use("Read", {"file_path": "a"}),)),))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((ToolUse("Read", {"file_path": "a"}),)),))) as model:
         got = (await post(model, body(stream=False))).json()
     assert got["content"] == [{"type": "tool_use", "id": "toolu_0001", "name": "Read", "input": {"file_path": "a"}}]
     assert got["stop_reason"] == "tool_use"
@@ -74,14 +76,14 @@ async def test_a_request_without_a_stream_gets_one_json_body() -> None:
 
 
 async def test_steps_follow_one_another_and_then_the_ending_comes() -> None:
-    async with ScriptedModel(Script((Step((Say("one"),)), Step((Say("two"),))))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("one"),)), ScriptStep((Say("two"),))))) as model:
         said = [text_of(await post(model, body(*["told"] * number))) for number in range(4)]
     assert said == ["one", "two", "All done.", "All done."]
     assert [request.step for request in model.requests] == [0, 1, 2, 3]
 
 
 async def test_the_same_messages_again_are_a_retry_and_use_no_step() -> None:
-    async with ScriptedModel(Script((Step((Say("one"),)), Step((Say("two"),))))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("one"),)), ScriptStep((Say("two"),))))) as model:
         marked = body()
         marked["messages"][0]["content"] = [{"type": "text", "text": "do it", "cache_control": {"type": "ephemeral"}}]
         plain = body()
@@ -93,7 +95,7 @@ async def test_the_same_messages_again_are_a_retry_and_use_no_step() -> None:
 
 async def test_a_step_with_failures_succeeds_after_them() -> None:
     failures = (ApiError(529), ApiError(429, retry_after_seconds=0.5), ApiError(500, "broken pipe in the model"))
-    async with ScriptedModel(Script((Step((Say("at last"),), failures),))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("at last"),), failures),))) as model:
         answers = [await post(model, body()) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [529, 429, 500, 200]
     assert answers[0].json()["error"]["type"] == "overloaded_error"
@@ -103,7 +105,7 @@ async def test_a_step_with_failures_succeeds_after_them() -> None:
 
 
 async def test_a_call_without_tools_is_answered_beside_the_script() -> None:
-    async with ScriptedModel(Script((Step((Say("one"),)),), side_text="a title")) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("one"),)),), side_text="a title")) as model:
         aside = text_of(await post(model, body(tools=[])))
         said = text_of(await post(model, body()))
     assert (aside, said) == ("a title", "one")
@@ -111,7 +113,7 @@ async def test_a_call_without_tools_is_answered_beside_the_script() -> None:
 
 
 async def test_a_broken_stream_is_cut_inside_an_event() -> None:
-    async with ScriptedModel(Script((Step((Say("long"),), (BrokenStream(),)),))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("long"),), (BrokenStream(),)),))) as model:
         with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
             await post(model, body())
         assert text_of(await post(model, body())) == "long"
@@ -119,7 +121,7 @@ async def test_a_broken_stream_is_cut_inside_an_event() -> None:
 
 @pytest.mark.parametrize(("failure", "sign"), [(Garbage(), "502 Bad Gateway"), (ErrorEvent(), "overloaded_error")])
 async def test_a_stream_can_go_bad_and_end(failure: Failure, sign: str) -> None:
-    async with ScriptedModel(Script((Step((Say("long"),), (failure,)),))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("long"),), (failure,)),))) as model:
         response = await post(model, body())
     assert "message_start" in response.text
     assert sign in response.text
@@ -130,7 +132,7 @@ async def test_an_endless_stream_pings_until_it_is_left_and_leaving_the_model_en
     pings = 0
     with anyio.fail_after(30):
         async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
-            model = ScriptedModel(Script((Step((), (EndlessStream(ping_seconds=0.001),)),)))
+            model = ScriptedModel(ModelScript((ScriptStep((), (EndlessStream(ping_seconds=0.001),)),)))
             async with model, client.stream("POST", f"{model.url}/v1/messages", json=body()) as response:
                 async for line in response.aiter_lines():
                     pings += line == "event: ping"
@@ -140,8 +142,8 @@ async def test_an_endless_stream_pings_until_it_is_left_and_leaving_the_model_en
 
 
 async def test_the_pauses_of_a_step_are_kept() -> None:
-    step = Step((Say("slow"),), first_byte_seconds=0.05, chunk_seconds=0.01)
-    async with ScriptedModel(Script((step,))) as model:
+    step = ScriptStep((Say("slow"),), first_byte_seconds=0.05, chunk_seconds=0.01)
+    async with ScriptedModel(ModelScript((step,))) as model:
         before = anyio.current_time()
         await post(model, body())
         took = anyio.current_time() - before
@@ -150,9 +152,9 @@ async def test_the_pauses_of_a_step_are_kept() -> None:
 
 async def test_one_model_serves_several_agents_by_prompt_and_by_key() -> None:
     scripts = [
-        Script((Step((Use("Bash", {}),)),), when="count the files"),
-        Script((Step((Say("for the key"),)),), api_key="agent-2"),
-        Script((Step((Say("for the rest"), Use("Read", {}))),)),
+        ModelScript((ScriptStep((ToolUse("Bash", {}),)),), when="count the files"),
+        ModelScript((ScriptStep((Say("for the key"),)),), api_key="agent-2"),
+        ModelScript((ScriptStep((Say("for the rest"), ToolUse("Read", {}))),)),
     ]
     async with ScriptedModel(scripts) as model:
         first = events(await post(model, body(prompt="please count the files now")))
@@ -166,7 +168,7 @@ async def test_one_model_serves_several_agents_by_prompt_and_by_key() -> None:
 
 
 async def test_a_conversation_that_no_script_plays_is_refused_by_name() -> None:
-    async with ScriptedModel(Script((), when="count the files")) as model:
+    async with ScriptedModel(ModelScript((), when="count the files")) as model:
         response = await post(model, body(prompt="something else"))
     assert response.status_code == 400
     assert "'count the files'" in response.json()["error"]["message"]
@@ -174,7 +176,7 @@ async def test_a_conversation_that_no_script_plays_is_refused_by_name() -> None:
 
 async def test_inputs_of_megabytes_arrive_whole_and_in_pieces() -> None:
     content = "ä\n" * 1_500_000
-    async with ScriptedModel(Script((Step((Use("Write", {"content": content}),)),))) as model:
+    async with ScriptedModel(ModelScript((ScriptStep((ToolUse("Write", {"content": content}),)),))) as model:
         got = events(await post(model, body()))
     pieces = [event["delta"]["partial_json"] for event in got if event["type"] == "content_block_delta"]
     assert len(pieces) > 10
@@ -183,7 +185,7 @@ async def test_inputs_of_megabytes_arrive_whole_and_in_pieces() -> None:
 
 async def test_tokens_are_counted_and_anything_else_is_answered() -> None:
     async with (
-        ScriptedModel(Script(())) as model,
+        ScriptedModel(ModelScript(())) as model,
         httpx.AsyncClient(base_url=model.url, trust_env=False) as client,
     ):
         counted = await client.post("/v1/messages/count_tokens", json=body())
@@ -197,13 +199,13 @@ async def test_tokens_are_counted_and_anything_else_is_answered() -> None:
 
 
 async def test_it_listens_on_loopback_alone() -> None:
-    async with ScriptedModel(Script(())) as model:
+    async with ScriptedModel(ModelScript(())) as model:
         assert model.url.startswith("http://127.0.0.1:")
         assert not model.url.endswith(":0")
 
 
 async def test_a_step_can_be_waited_for() -> None:
-    async with ScriptedModel(Script((Step((Say("one"),)),))) as model, anyio.create_task_group() as group:
+    async with ScriptedModel(ModelScript((ScriptStep((Say("one"),)),))) as model, anyio.create_task_group() as group:
         group.start_soon(post, model, body())
         with anyio.fail_after(30):
             request = await model.wait_for_step(0)

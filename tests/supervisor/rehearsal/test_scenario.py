@@ -4,8 +4,8 @@ import pytest
 
 from monitors.contract.errors import NotFoundError
 from supervisor.rehearsal import scenario as scenarios
-from supervisor.rehearsal.scenario import Places, Scenario, ScenarioError
-from supervisor.rehearsal.script import ApiError, BrokenStream, Say, Script, Step, Tokens, Use
+from supervisor.rehearsal.scenario import Scenario, ScenarioError, ScenarioPaths
+from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 
 SMALL = """\
 name: small
@@ -42,14 +42,14 @@ steps:
     )
     limited = ApiError(429, retry_after_seconds=0.5)
     assert scenario.scripts() == (
-        Script(
+        ModelScript(
             (
-                Step(
-                    blocks=(Say("one"), Say("two"), Use("Bash", {"command": "ls"})),
+                ScriptStep(
+                    blocks=(Say("one"), Say("two"), ToolUse("Bash", {"command": "ls"})),
                     failures=(ApiError(529), BrokenStream(), limited, limited),
                     first_byte_seconds=1,
                     chunk_seconds=0.1,
-                    tokens=Tokens(input=5),
+                    tokens=ScriptTokens(input=5),
                 ),
             )
         ),
@@ -69,7 +69,7 @@ def test_each_call_is_found_by_its_id() -> None:
 def test_placeholders_are_filled_in_and_other_braces_stay() -> None:
     text = SMALL + "expect: {files: [{path: '{home}/x', contains: '{other} {state}'}]}\n"
     text = text.replace("command: ls", "command: 'cd {workspace}; echo ${HOME} {a,b}'")
-    placed = scenarios.read(text).place(Places("/w", "/h", "/s"))
+    placed = scenarios.read(text).place(ScenarioPaths("/w", "/h", "/s"))
     assert placed.steps[0].use[0].input["command"] == "cd /w; echo ${HOME} {a,b}"
     assert placed.expect.files[0].path == "/h/x"
     assert placed.expect.files[0].contains == ("{other} /s",)
@@ -133,7 +133,7 @@ def test_what_is_wrong_with_the_policy_is_told_with_all_else_and_with_its_place(
 def test_placeholders_and_relative_paths_stand_in_a_policy_too() -> None:
     policy = "policy: {protected_paths: ['{workspace}/x'], hooks: {on-pause: hook.sh}}\n"
     made = scenarios.read(SMALL + policy, directory="/where")
-    config = scenarios.policy_of(made, scenarios.Places("/w", "/h", "/s"), "/where")
+    config = scenarios.policy_of(made, scenarios.ScenarioPaths("/w", "/h", "/s"), "/where")
     assert config.protected_paths == ("/w/x",)
     assert config.hooks.on_pause == "/where/hook.sh"
 
@@ -179,4 +179,4 @@ def test_the_scenarios_that_are_shipped_are_right_and_expect_something(name: str
     assert scenario.name == name
     assert scenario.description
     assert scenario.expect.decisions
-    assert isinstance(scenario.place(Places("/w", "/h", "/s")), Scenario)
+    assert isinstance(scenario.place(ScenarioPaths("/w", "/h", "/s")), Scenario)

@@ -6,18 +6,18 @@ import pytest
 
 from supervisor.config.paths import LONGEST_SOCKET_PATH
 from supervisor.rehearsal import scratch
-from supervisor.rehearsal.scenario import File, Places, Repository, Scenario, load, shipped
+from supervisor.rehearsal.scenario import File, Scenario, ScenarioPaths, ScratchRepository, load, shipped
 
 pytestmark = pytest.mark.anyio
 
 
-def places(base: Path) -> Places:
-    return Places(*(str(base / name) for name in ("workspace", "home", "state")))
+def places(base: Path) -> ScenarioPaths:
+    return ScenarioPaths(*(str(base / name) for name in ("workspace", "home", "state")))
 
 
 def scenario(**repository: object) -> Scenario:
     made = load(shipped()["demo"])
-    given = Repository.model_validate(repository)
+    given = ScratchRepository.model_validate(repository)
     return made.model_copy(update={"repository": given, "home": (File(path="notes/a.txt", content="mine"),)})
 
 

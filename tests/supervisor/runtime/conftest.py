@@ -16,7 +16,7 @@ import pytest
 from supervisor.runtime.processes import cgroups
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import end_leftovers
-from supervisor.runtime.processes.shim_client import Exited, ExitRecord, Output, Shim, ShimEvent, ShimSpec
+from supervisor.runtime.processes.shim_client import CliOutput, Exited, ExitRecord, ShimClient, ShimEvent, ShimSpec
 from supervisor.runtime.shim import process_tree
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.daemons import Base
@@ -45,7 +45,7 @@ class Yard:
     root: Path
     group: Path | None
     nonce: str = field(default_factory=lambda: secrets.token_hex(8))
-    shims: list[Shim] = field(default_factory=list)
+    shims: list[ShimClient] = field(default_factory=list)
     directories: list[Path] = field(default_factory=list)
 
     @property
@@ -60,19 +60,19 @@ class Yard:
         }  # fmt: skip
         return ShimSpec(**{**values, **changes})  # type: ignore[arg-type]
 
-    async def launch(self, *argv: str, **changes: object) -> Shim:
-        shim = await Shim.launch(self.spec(*argv, **changes))
+    async def launch(self, *argv: str, **changes: object) -> ShimClient:
+        shim = await ShimClient.launch(self.spec(*argv, **changes))
         self.shims.append(shim)
         return shim
 
-    async def sh(self, script: str, **changes: object) -> Shim:
+    async def sh(self, script: str, **changes: object) -> ShimClient:
         return await self.launch("/bin/sh", "-c", script, **changes)
 
-    async def python(self, script: str, *arguments: str, **changes: object) -> Shim:
+    async def python(self, script: str, *arguments: str, **changes: object) -> ShimClient:
         return await self.launch(sys.executable, "-I", "-S", "-c", script, *arguments, **changes)
 
-    async def attach(self, directory: Path, offset: int = 0) -> Shim:
-        shim = await Shim.attach(directory, offset)
+    async def attach(self, directory: Path, offset: int = 0) -> ShimClient:
+        shim = await ShimClient.attach(directory, offset)
         self.shims.append(shim)
         return shim
 
@@ -91,23 +91,23 @@ class Yard:
             if process_tree.states(pid) - process_tree.GONE and mark in process_tree.read(f"/proc/{pid}/environ")
         }
 
-    async def everything(self, shim: Shim) -> list[ShimEvent]:
+    async def everything(self, shim: ShimClient) -> list[ShimEvent]:
         """All that is still to come."""
         with anyio.fail_after(PATIENCE_SECONDS):
             return [event async for event in shim.events()]
 
-    async def read_until(self, shim: Shim, wanted: bytes) -> bytes:
+    async def read_until(self, shim: ShimClient, wanted: bytes) -> bytes:
         """Output, until these bytes are in it."""
         text = b""
         with anyio.fail_after(PATIENCE_SECONDS):
             async for event in shim.events():
-                if isinstance(event, Output):
+                if isinstance(event, CliOutput):
                     text += event.data
                     if wanted in text:
                         return text
         raise AssertionError(f"the agent ended after {text!r}")
 
-    async def next_of(self, shim: Shim, kind: type[E]) -> E:
+    async def next_of(self, shim: ShimClient, kind: type[E]) -> E:
         """The next event of a kind; others are passed over."""
         with anyio.fail_after(PATIENCE_SECONDS):
             async for event in shim.events():
@@ -115,11 +115,11 @@ class Yard:
                     return event
         raise AssertionError(f"the agent ended without {kind.__name__}")
 
-    async def finish(self, shim: Shim) -> tuple[bytes, ExitRecord]:
+    async def finish(self, shim: ShimClient) -> tuple[bytes, ExitRecord]:
         """The rest of the output, and the exit record that must follow it."""
         events = await self.everything(shim)
         assert isinstance(events[-1], Exited), events[-3:]
-        return b"".join(event.data for event in events if isinstance(event, Output)), events[-1].record
+        return b"".join(event.data for event in events if isinstance(event, CliOutput)), events[-1].record
 
     def clear(self) -> None:
         """End what is left, by the means of a lost agent."""

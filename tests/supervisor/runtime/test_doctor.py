@@ -15,7 +15,7 @@ from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime import doctor
-from supervisor.runtime.doctor import CHECKS, Finding, Surroundings, as_json, examine, healthy
+from supervisor.runtime.doctor import CHECKS, DoctorContext, DoctorFinding, as_json, examine, healthy
 
 
 def script(path: Path, body: str) -> Path:
@@ -26,7 +26,7 @@ def script(path: Path, body: str) -> Path:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> DoctorContext:
     """A user with a home of their own and nothing else."""
     environ = {
         "HOME": str(tmp_path / "home"),
@@ -34,23 +34,23 @@ def around(tmp_path: Path) -> Surroundings:
         "XDG_RUNTIME_DIR": str(tmp_path / "run"),
     }
     (tmp_path / "run").mkdir(mode=0o700)
-    return Surroundings(environ, os.getuid(), "ada", lingering=tmp_path / "linger")
+    return DoctorContext(environ, os.getuid(), "ada", lingering=tmp_path / "linger")
 
 
-def test_here_everything_that_must_work_works(around: Surroundings, tmp_path: Path) -> None:
+def test_here_everything_that_must_work_works(around: DoctorContext, tmp_path: Path) -> None:
     script(tmp_path / "bin/claude", 'echo "2.1.400 (Claude Code)"')
     findings = examine(around)
     assert [finding.name for finding in findings] == list(CHECKS)
     assert healthy(findings), findings
 
 
-def test_nothing_is_made_by_looking(around: Surroundings, tmp_path: Path) -> None:
+def test_nothing_is_made_by_looking(around: DoctorContext, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     examine(around)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_wrong_configuration_is_told_and_the_other_checks_go_on(around: Surroundings, tmp_path: Path) -> None:
+def test_a_wrong_configuration_is_told_and_the_other_checks_go_on(around: DoctorContext, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("reviewr: {}")
     file.chmod(0o600)
@@ -60,13 +60,13 @@ def test_a_wrong_configuration_is_told_and_the_other_checks_go_on(around: Surrou
     assert findings["git"].ok
 
 
-def test_the_files_that_make_up_the_configuration_are_named(around: Surroundings, tmp_path: Path) -> None:
+def test_the_files_that_make_up_the_configuration_are_named(around: DoctorContext, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("{}")
     assert str(file) in doctor.configuration(replace(around, config_file=file)).says
 
 
-def test_a_missing_cli_comes_with_the_way_out(around: Surroundings, tmp_path: Path) -> None:
+def test_a_missing_cli_comes_with_the_way_out(around: DoctorContext, tmp_path: Path) -> None:
     script(tmp_path / "bin/claude", "exit 4")
     (finding,) = examine(around, {"claude": doctor.claude})
     assert finding.ok is False
@@ -74,7 +74,7 @@ def test_a_missing_cli_comes_with_the_way_out(around: Surroundings, tmp_path: Pa
     assert "--version` by hand" in finding.mend
 
 
-def test_an_older_cli_than_the_measured_one_is_said_to_be_so(around: Surroundings, tmp_path: Path) -> None:
+def test_an_older_cli_than_the_measured_one_is_said_to_be_so(around: DoctorContext, tmp_path: Path) -> None:
     script(tmp_path / "bin/claude", 'echo "2.1.20 (Claude Code)"')
     finding = doctor.claude(around)
     assert finding.ok
@@ -90,18 +90,18 @@ def test_an_older_cli_than_the_measured_one_is_said_to_be_so(around: Surrounding
         ("exit 1", False),
     ],
 )
-def test_git_must_be_new_enough(around: Surroundings, tmp_path: Path, body: str, *, ok: bool) -> None:
+def test_git_must_be_new_enough(around: DoctorContext, tmp_path: Path, body: str, *, ok: bool) -> None:
     script(tmp_path / "bin/git", body)
     finding = doctor.git(around)
     assert finding.ok is ok
     assert bool(finding.mend) is not ok
 
 
-def test_no_git_at_all_is_told(around: Surroundings) -> None:
+def test_no_git_at_all_is_told(around: DoctorContext) -> None:
     assert doctor.git(replace(around, environ={"PATH": "/nowhere"})).says == "no `git` on PATH"
 
 
-def mounted(around: Surroundings, tmp_path: Path, controllers: str) -> Surroundings:
+def mounted(around: DoctorContext, tmp_path: Path, controllers: str) -> DoctorContext:
     """A /proc that says that a directory of the test is our group."""
     (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
     (tmp_path / "proc/self/mountinfo").write_text(f"1 1 0:1 / {tmp_path}/cg rw - cgroup2 none rw\n")
@@ -113,7 +113,7 @@ def mounted(around: Surroundings, tmp_path: Path, controllers: str) -> Surroundi
 
 
 def test_a_delegated_group_with_all_controllers_is_fine_and_with_fewer_a_limitation(
-    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    around: DoctorContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "is_delegated", lambda _: True)
     assert doctor.containment(mounted(around, tmp_path, "cpu io memory pids\n")).ok is True
@@ -123,7 +123,7 @@ def test_a_delegated_group_with_all_controllers_is_fine_and_with_fewer_a_limitat
 
 
 def test_without_a_group_of_ones_own_agents_are_held_by_walking(
-    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    around: DoctorContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "is_delegated", lambda _: False)
     finding = doctor.containment(mounted(around, tmp_path, ""))
@@ -133,7 +133,7 @@ def test_without_a_group_of_ones_own_agents_are_held_by_walking(
     assert "no cgroup v2 tree" in doctor.containment(replace(around, proc=tmp_path / "proc")).says
 
 
-def test_a_state_directory_that_cannot_be_used_is_told(around: Surroundings, tmp_path: Path) -> None:
+def test_a_state_directory_that_cannot_be_used_is_told(around: DoctorContext, tmp_path: Path) -> None:
     assert doctor.state_directory(around).ok
     (tmp_path / "state").write_text("a file")
     in_the_way = replace(around, environ={"STATE_DIRECTORY": str(tmp_path / "state")})
@@ -142,12 +142,12 @@ def test_a_state_directory_that_cannot_be_used_is_told(around: Surroundings, tmp
     assert "is no directory" in finding.says
 
 
-def test_a_full_disk_is_told(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told(around: DoctorContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 2**80)
     assert doctor.state_directory(around).ok is False
 
 
-def test_a_living_daemon_a_dead_one_and_none_are_told_apart(around: Surroundings, tmp_path: Path) -> None:
+def test_a_living_daemon_a_dead_one_and_none_are_told_apart(around: DoctorContext, tmp_path: Path) -> None:
     directory = tmp_path / "run/chaperon"
     assert "none runs" in doctor.daemon(around).says
     directory.mkdir(mode=0o700)
@@ -180,7 +180,7 @@ def answering(path: Path, version: str) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("version", "says"), [("9.9.9", "of version 9.9.9, and this is"), ("", "does not say which it is")]
 )
-def test_a_daemon_of_another_version_is_told(around: Surroundings, tmp_path: Path, version: str, says: str) -> None:
+def test_a_daemon_of_another_version_is_told(around: DoctorContext, tmp_path: Path, version: str, says: str) -> None:
     directory = tmp_path / "run/chaperon"
     directory.mkdir(mode=0o700)
     with answering(directory / "chaperon.sock", version):
@@ -190,7 +190,7 @@ def test_a_daemon_of_another_version_is_told(around: Surroundings, tmp_path: Pat
     assert finding.mend.startswith("Restart it")
 
 
-def test_a_kernel_that_gives_no_watcher_is_told(around: Surroundings) -> None:
+def test_a_kernel_that_gives_no_watcher_is_told(around: DoctorContext) -> None:
     """In a process that may open no descriptor more, which the kernel answers in the same way."""
     code = (
         "import os, resource, sys\n"
@@ -205,7 +205,7 @@ def test_a_kernel_that_gives_no_watcher_is_told(around: Surroundings) -> None:
 
 
 def test_what_the_configuration_names_is_looked_at_and_what_will_not_work_is_told_in_lines(
-    around: Surroundings, tmp_path: Path
+    around: DoctorContext, tmp_path: Path
 ) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("plugins: {detectors: [nosuch.py]}\nhooks: {on-pause: nosuch.sh}\nagent: {launcher: [nosuch]}\n")
@@ -218,7 +218,7 @@ def test_what_the_configuration_names_is_looked_at_and_what_will_not_work_is_tol
     assert doctor.configuration(replace(around, config_file=file)).ok is None
 
 
-def test_a_runtime_directory_that_others_can_write_is_told(around: Surroundings, tmp_path: Path) -> None:
+def test_a_runtime_directory_that_others_can_write_is_told(around: DoctorContext, tmp_path: Path) -> None:
     (tmp_path / "run/chaperon").mkdir()
     (tmp_path / "run/chaperon").chmod(0o777)
     (finding,) = examine(around, {"daemon": doctor.daemon})
@@ -228,14 +228,14 @@ def test_a_runtime_directory_that_others_can_write_is_told(around: Surroundings,
 
 @pytest.mark.parametrize(("allowed", "ok"), [("8192", None), ("1048576", True), ("many", None)])
 def test_few_watches_are_a_limitation_with_a_remedy(
-    around: Surroundings, tmp_path: Path, allowed: str, *, ok: bool | None
+    around: DoctorContext, tmp_path: Path, allowed: str, *, ok: bool | None
 ) -> None:
     (tmp_path / "sys/fs/inotify").mkdir(parents=True)
     (tmp_path / "sys/fs/inotify/max_user_watches").write_text(allowed + "\n")
     assert doctor.watches(replace(around, proc=tmp_path)).ok is ok
 
 
-def test_lingering_is_asked_for_where_a_user_manager_answers(around: Surroundings, tmp_path: Path) -> None:
+def test_lingering_is_asked_for_where_a_user_manager_answers(around: DoctorContext, tmp_path: Path) -> None:
     script(tmp_path / "bin/systemctl", "echo degraded; exit 1")
     assert doctor.systemd(around).mend == "loginctl enable-linger ada"
     (tmp_path / "linger").mkdir()
@@ -243,34 +243,36 @@ def test_lingering_is_asked_for_where_a_user_manager_answers(around: Surrounding
     assert doctor.systemd(around).ok is True
 
 
-def test_without_a_user_manager_chaperon_still_works(around: Surroundings, tmp_path: Path) -> None:
+def test_without_a_user_manager_chaperon_still_works(around: DoctorContext, tmp_path: Path) -> None:
     script(tmp_path / "bin/systemctl", "echo 'Failed to connect to bus' >&2; exit 1")
     assert doctor.systemd(around).ok is None
 
 
 def test_a_program_that_hangs_is_not_waited_for(
-    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    around: DoctorContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "ANSWER_SECONDS", 0.2)
     script(tmp_path / "bin/git", "exec sleep 300")
     assert "gave no version" in doctor.git(around).says
 
 
-def test_a_check_that_fails_is_a_finding_and_the_next_one_runs(around: Surroundings) -> None:
-    def refuses(_: Surroundings) -> Finding:
+def test_a_check_that_fails_is_a_finding_and_the_next_one_runs(around: DoctorContext) -> None:
+    def refuses(_: DoctorContext) -> DoctorFinding:
         raise ChaperonError("It is so.", way_out="Do this.")
 
-    def cannot(_: Surroundings) -> Finding:
+    def cannot(_: DoctorContext) -> DoctorFinding:
         raise PermissionError(13, "Permission denied", "/x")
 
     findings = examine(around, {"a": refuses, "b": cannot, "python": doctor.python})
-    assert findings[0] == Finding("a", False, "It is so.", "Do this.")
+    assert findings[0] == DoctorFinding("a", False, "It is so.", "Do this.")
     assert findings[1].says == "cannot be looked at: [Errno 13] Permission denied: '/x'"
     assert findings[2].ok
     assert not healthy(findings)
 
 
 def test_data_has_the_findings_as_they_are() -> None:
-    said = orjson.loads(as_json([Finding("one", True, "fine"), Finding("three", False, "broken", "Mend it.")]))
+    said = orjson.loads(
+        as_json([DoctorFinding("one", True, "fine"), DoctorFinding("three", False, "broken", "Mend it.")])
+    )
     assert said["ok"] is False
     assert said["findings"][1] == {"name": "three", "ok": False, "says": "broken", "mend": "Mend it."}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from supervisor.runtime.filesystem import FileFacts
@@ -67,7 +67,7 @@ def reviewed(command: str, workspace: Path) -> Decision:
         make_reviewer(facts=FileFacts())
         .review(
             Action("Bash", {"command": command}, str(workspace), str(workspace)),
-            Context(home=str(workspace.parent), captured=True),
+            ReviewContext(home=str(workspace.parent), captured=True),
         )
         .decision
     )

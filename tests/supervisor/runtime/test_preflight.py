@@ -8,12 +8,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from supervisor.config.load import load
-from supervisor.runtime.preflight import Flaw, try_out
+from supervisor.runtime.preflight import PreflightProblem, try_out
 
 PLUGIN = "class Quiet:\n    name = 'quiet'\n    def see(self, observation):\n        return ()\nmake_detector = Quiet\n"
 
 
-def flaws(tmp_path: Path, text: str, mode: int = 0o600) -> list[Flaw]:
+def flaws(tmp_path: Path, text: str, mode: int = 0o600) -> list[PreflightProblem]:
     """What is wrong with a configuration that is accepted as it stands."""
     file = tmp_path / "chaperon.yaml"
     file.write_text(text)
@@ -22,7 +22,7 @@ def flaws(tmp_path: Path, text: str, mode: int = 0o600) -> list[Flaw]:
     return try_out(load(environ, file, system=tmp_path / "none"), environ)
 
 
-def only(tmp_path: Path, text: str) -> Flaw:
+def only(tmp_path: Path, text: str) -> PreflightProblem:
     (flaw,) = flaws(tmp_path, text)
     return flaw
 

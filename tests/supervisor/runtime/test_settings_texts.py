@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import UsageError
-from supervisor.config.interventions import Interventions, SoftCorrection
+from supervisor.config.interventions import Interventions, SoftCorrectionSection
 from supervisor.config.model import Config, Plugins
-from supervisor.config.patterns import CustomPattern, Patterns
+from supervisor.config.patterns import CustomPatternSection, PatternsSection
 from supervisor.runtime.assembly.settings import controller_settings
 
 
 def config(path: Path) -> Config:
-    return Config(interventions=Interventions(soft_correction=SoftCorrection(custom_prompts_path=str(path))))
+    return Config(interventions=Interventions(soft_correction=SoftCorrectionSection(custom_prompts_path=str(path))))
 
 
 def test_the_users_texts_are_read_and_checked(tmp_path: Path) -> None:
@@ -49,7 +49,9 @@ def test_a_pattern_of_ones_own_may_have_a_text_and_with_detectors_of_plugins_any
     path.write_text("own_pattern: Look again.\n")
     with pytest.raises(UsageError, match="no issue type 'own_pattern'"):
         controller_settings(config(path))
-    patterns = Patterns(custom_patterns=(CustomPattern(name="own_pattern", description="It says x.", match="x"),))
+    patterns = PatternsSection(
+        custom_patterns=(CustomPatternSection(name="own_pattern", description="It says x.", match="x"),)
+    )
     own = config(path).model_copy(update={"patterns": patterns})
     assert controller_settings(own).custom_prompts == {"own_pattern": ("Look again.",)}
     plugged = config(path).model_copy(update={"plugins": Plugins(detectors=("theirs",))})

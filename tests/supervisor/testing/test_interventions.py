@@ -7,7 +7,7 @@ import pytest
 from interventions import contract
 from interventions.choice.strategies.pattern_specific import PatternSpecific
 from interventions.choice.strategies.progressive import Progressive
-from interventions.contract import Answer, Case, Past, Plan, Position, Strategy, Unfit
+from interventions.contract import Answer, Case, LadderPosition, Past, Plan, Strategy, Unfit
 from interventions.kinds.checkpoint_rollback import CheckpointRollback
 from interventions.kinds.context_reinforcement import ContextReinforcement
 from interventions.kinds.emergency_stop import EmergencyStop
@@ -118,10 +118,10 @@ class Always:
     def ladder(self, issue: Any) -> tuple[InterventionKind, ...]:  # noqa: ARG002 - the protocol's
         return (REINFORCE,)
 
-    def position(self, ladder: Any, past: Past) -> Position:  # noqa: ARG002 - the protocol's
+    def position(self, ladder: Any, past: Past) -> LadderPosition:  # noqa: ARG002 - the protocol's
         if self.index is None:
             raise ZeroDivisionError("oh")
-        return Position(self.index, "it always says so")
+        return LadderPosition(self.index, "it always says so")
 
 
 CUSTOM = InterventionSettings(strategy=StrategySettings(type="custom"))

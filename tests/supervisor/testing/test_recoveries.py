@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from interventions.recovery.after_end import Ended, Follow, RecoveryPlan
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryPlan
 from supervisor.testing import check_recovery
 
 WAITS = RecoveryPlan(Follow.RESUME, "It waits a little.", wait_seconds=5.0, prompt="Go on.")
@@ -17,7 +17,7 @@ class Mine:
     def __init__(self, plan: RecoveryPlan | None) -> None:
         self._plan = plan
 
-    def after_end(self, ended: Ended) -> RecoveryPlan | None:  # noqa: ARG002 - the protocol's
+    def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:  # noqa: ARG002 - the protocol's
         return self._plan
 
 
@@ -25,7 +25,7 @@ class Changing(Mine):
     name = "changing"
     numbers = count()
 
-    def after_end(self, ended: Ended) -> RecoveryPlan | None:  # noqa: ARG002 - the protocol's
+    def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:  # noqa: ARG002 - the protocol's
         return replace(WAITS, why=f"Time {next(self.numbers)}.")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Factor, Review, Reviewer
+from monitors.contract.actions import Action, Factor, Review, ReviewContext, Reviewer
 from monitors.contract.words import Decision, Severity
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.chain import Chain, NamedRisk, RiskError, safe_review
@@ -18,7 +18,7 @@ LS, DOOM = Action("Bash", {"command": "ls"}, "/w", "/w"), Action("Bash", {"comma
 class Cautious:
     """A reviewer as a plugin would bring: it warns about everything."""
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         assert context is not None
         return Review(Decision.WARN, 0.6, 0.5, Severity.MEDIUM, f"{action.tool} is new to me.", "cautious")
 
@@ -26,7 +26,7 @@ class Cautious:
 class Flat:
     """A risk calculator as a plugin would bring: every finding counts the same."""
 
-    def score(self, findings: Sequence[Finding], context: Context, *, strict: bool) -> Risk:
+    def score(self, findings: Sequence[Finding], context: ReviewContext, *, strict: bool) -> Risk:
         assert context is not None
         assert strict in (True, False)
         worst = max(findings, key=lambda finding: finding.risk, default=None)
@@ -76,8 +76,8 @@ HALF = Review(Decision.MODIFY, 0.8, 0.5, Severity.HIGH, "Do it so.", "half")
 )
 def test_a_reviewer_that_fails_is_a_block_that_names_it(how: object, said: str) -> None:
     broken: Reviewer = Wrong(how)  # type: ignore[assignment]
-    alone = safe_review(broken, LS, Context())
-    among = Chain([("standard", make_reviewer()), ("mine", broken)]).review(LS, Context())
+    alone = safe_review(broken, LS, ReviewContext())
+    among = Chain([("standard", make_reviewer()), ("mine", broken)]).review(LS, ReviewContext())
     assert (alone.decision, among.decision) == (Decision.BLOCK, Decision.BLOCK)
     assert said in alone.reasoning
     assert "`mine`" in among.reasoning
@@ -88,7 +88,7 @@ def test_a_reviewer_that_fails_is_a_block_that_names_it(how: object, said: str) 
 def test_a_risk_calculator_that_fails_is_named(how: object) -> None:
     calculator: RiskCalculator = NamedRisk("mine", Wrong(how))  # type: ignore[arg-type]
     with pytest.raises(RiskError, match="`mine`"):
-        make_reviewer(risk=calculator).review(LS, Context())
+        make_reviewer(risk=calculator).review(LS, ReviewContext())
 
 
 @pytest.mark.parametrize("wrong", [HALF, Review(Decision.WARN, 7.0, 0.5, Severity.LOW, "x", "r")])
@@ -99,21 +99,21 @@ def test_one_that_breaks_the_contract_is_told(wrong: Review) -> None:
 
 def test_of_several_reviewers_the_strictest_counts() -> None:
     chain = Chain([("cautious", Cautious()), ("standard", make_reviewer())])
-    assert chain.review(LS, Context()).rule == "cautious"
-    assert chain.review(DOOM, Context()).decision is Decision.BLOCK
-    assert Chain([]).review(LS, Context()).decision is Decision.BLOCK
+    assert chain.review(LS, ReviewContext()).rule == "cautious"
+    assert chain.review(DOOM, ReviewContext()).decision is Decision.BLOCK
+    assert Chain([]).review(LS, ReviewContext()).decision is Decision.BLOCK
 
 
 @pytest.mark.parametrize(("instead", "decision"), [("ls -la", Decision.MODIFY), ("rm -rf /", Decision.BLOCK)])
 def test_what_one_wants_run_instead_is_reviewed_by_all(instead: str, decision: Decision) -> None:
     class Instead:
-        def review(self, action: Action, context: Context) -> Review:
+        def review(self, action: Action, context: ReviewContext) -> Review:
             assert context is not None
             if action.input["command"] == instead:
                 return Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "As I said.")
             changed = {"command": instead}
             return Review(Decision.MODIFY, 0.8, 0.5, Severity.LOW, "Do it so.", "i", updated_input=changed)
 
-    found = Chain([("standard", make_reviewer()), ("instead", Instead())]).review(LS, Context())
+    found = Chain([("standard", make_reviewer()), ("instead", Instead())]).review(LS, ReviewContext())
     assert found.decision is decision
     assert (found.updated_input is not None) == (decision is Decision.MODIFY)

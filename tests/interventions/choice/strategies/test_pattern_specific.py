@@ -4,8 +4,8 @@ import pytest
 
 from interventions.choice.strategies.pattern_specific import PatternSpecific
 from interventions.contract import Past, Tried
-from interventions.decisions import Outcome
-from interventions.effectiveness import Record
+from interventions.decisions import InterventionOutcome
+from interventions.effectiveness import EffectRecord
 from interventions.settings import InterventionSettings, StrategySettings
 from interventions.words import InterventionKind
 from monitors.contract.words import Severity
@@ -16,7 +16,7 @@ LADDER = (SOFT, REINFORCE, ROLLBACK, STOP)
 
 
 def index(severity: Severity, *tried: Tried) -> int:
-    past = Past(issue(severity=severity), 0.4, 100.0, tried, Record())
+    past = Past(issue(severity=severity), 0.4, 100.0, tried, EffectRecord())
     return PatternSpecific(StrategySettings()).position(LADDER, past).index
 
 
@@ -28,8 +28,8 @@ def test_severity_names_the_rung(severity: Severity, rung: int) -> None:
 
 
 def test_each_answer_in_vain_leads_one_further() -> None:
-    vain = Tried(SOFT, 50.0, True, Outcome.FAILURE, 1)
-    helped = Tried(SOFT, 60.0, True, Outcome.SUCCESS, 1)
+    vain = Tried(SOFT, 50.0, True, InterventionOutcome.FAILURE, 1)
+    helped = Tried(SOFT, 60.0, True, InterventionOutcome.SUCCESS, 1)
     assert index(Severity.LOW, vain, helped) == 1
 
 

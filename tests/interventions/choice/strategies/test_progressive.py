@@ -6,8 +6,8 @@ import pytest
 
 from interventions.choice.strategies.progressive import Progressive, rung_of
 from interventions.contract import Past, Tried
-from interventions.decisions import Outcome
-from interventions.effectiveness import Record, Tally
+from interventions.decisions import InterventionOutcome
+from interventions.effectiveness import EffectRecord, EffectTally
 from interventions.settings import StrategySettings
 from interventions.words import InterventionKind
 from monitors.contract.words import Severity
@@ -18,14 +18,17 @@ LADDER = (SOFT, REINFORCE, ROLLBACK, STOP)
 
 
 def index(
-    *tried: Tried, base: float = 0.42, record: Record | None = None, ladder: Sequence[InterventionKind] = LADDER
+    *tried: Tried, base: float = 0.42, record: EffectRecord | None = None, ladder: Sequence[InterventionKind] = LADDER
 ) -> int:
-    past = Past(issue(), base, 1_000.0, tried, record or Record())
+    past = Past(issue(), base, 1_000.0, tried, record or EffectRecord())
     return Progressive(StrategySettings()).position(ladder, past).index
 
 
 def before(
-    kind: InterventionKind, seconds: float, outcome: Outcome | None = Outcome.FAILURE, sightings: int = 1
+    kind: InterventionKind,
+    seconds: float,
+    outcome: InterventionOutcome | None = InterventionOutcome.FAILURE,
+    sightings: int = 1,
 ) -> Tried:
     return Tried(kind, 1_000.0 - seconds, True, outcome, sightings)
 
@@ -47,8 +50,8 @@ def test_an_issue_seen_twice_leads_up_at_once() -> None:
 
 
 def test_an_answer_that_helped_leads_one_down() -> None:
-    assert index(before(ROLLBACK, 40, Outcome.SUCCESS)) == 1
-    assert index(before(SOFT, 40, Outcome.SUCCESS)) == 0
+    assert index(before(ROLLBACK, 40, InterventionOutcome.SUCCESS)) == 1
+    assert index(before(SOFT, 40, InterventionOutcome.SUCCESS)) == 0
 
 
 def test_past_the_last_rung_there_is_nothing() -> None:
@@ -56,15 +59,15 @@ def test_past_the_last_rung_there_is_nothing() -> None:
 
 
 def test_a_critical_issue_goes_to_the_last_rung() -> None:
-    past = Past(issue(severity=Severity.CRITICAL), 1.2, 0.0, (), Record())
+    past = Past(issue(severity=Severity.CRITICAL), 1.2, 0.0, (), EffectRecord())
     assert Progressive(StrategySettings()).position(LADDER, past).index == 3
 
 
 def test_rungs_that_surely_help_too_seldom_are_skipped_but_never_the_last() -> None:
-    bad = Tally(failure=20)
-    record = Record({(kind, "repetitive_errors"): bad for kind in LADDER})
+    bad = EffectTally(failure=20)
+    record = EffectRecord({(kind, "repetitive_errors"): bad for kind in LADDER})
     assert index(record=record) == 3
-    assert index(record=Record({(SOFT, "repetitive_errors"): Tally(failure=4)})) == 0
+    assert index(record=EffectRecord({(SOFT, "repetitive_errors"): EffectTally(failure=4)})) == 0
 
 
 @pytest.mark.parametrize(("kind", "rung"), [(SOFT, 0), (THROTTLE, 2), (STOP, 3)])

@@ -2,18 +2,18 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
-from monitors.review import NoFacts, ReviewSettings, make_reviewer
+from monitors.review import NoFiles, ReviewSettings, make_reviewer
 
 WORKSPACE = "/home/agent/work"
-CONTEXT = Context(home="/home/agent", captured=True)
+CONTEXT = ReviewContext(home="/home/agent", captured=True)
 
 PLAIN = "---\nname: tidy\ndescription: what hooks are for\n---\nTidy up.\nhooks: none\n"
 HOOKS = "---\nname: tidy\nhooks:\n  Stop:\n    - hooks: [{type: command, command: ./tidy}]\n---\nTidy up.\n"
 
 
-class Files(NoFacts):
+class Files(NoFiles):
     """A machine with these files."""
 
     def __init__(self, files: dict[str, str]) -> None:

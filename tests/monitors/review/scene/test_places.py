@@ -2,18 +2,18 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context
-from monitors.review.scene.lookups import Kind, NoFacts
-from monitors.review.scene.places import Place, Places
+from monitors.contract.actions import Action, ReviewContext
+from monitors.review.scene.lookups import Kind, NoFiles
+from monitors.review.scene.places import ActionPlaces, Place
 
 ACTION = Action("Bash", {}, "/home/agent/work/sub", "/home/agent/work")
-CONTEXT = Context(
+CONTEXT = ReviewContext(
     home="/home/agent", protected=("/home/agent/.local/state/chaperon",), environment={"TMPDIR": "/scratch/agent"}
 )
 
 
 def place(path: str, *, strict: bool = False) -> Place:
-    places = Places(ACTION, CONTEXT, NoFacts(), strict=strict, writable=("/srv/cache",))
+    places = ActionPlaces(ACTION, CONTEXT, NoFiles(), strict=strict, writable=("/srv/cache",))
     return places.place(places.absolute(path))
 
 
@@ -35,7 +35,7 @@ def test_in_the_strict_profile_nothing_is_in_a_workspace() -> None:
     assert place("/tmp/x", strict=True) is Place.SCRATCH
 
 
-class Linked(NoFacts):
+class Linked(NoFiles):
     def real(self, path: str) -> str:
         return path.replace("/home/agent/work/link", "/etc")
 
@@ -44,7 +44,7 @@ class Linked(NoFacts):
 
 
 def test_a_link_counts_as_where_it_leads_if_that_is_worse() -> None:
-    places = Places(ACTION, CONTEXT, Linked(), strict=False)
+    places = ActionPlaces(ACTION, CONTEXT, Linked(), strict=False)
     assert places.place("/home/agent/work/link/hosts") is Place.SYSTEM
     assert places.place("/home/agent/work/other") is Place.WORKSPACE
 
@@ -64,7 +64,7 @@ def test_a_link_counts_as_where_it_leads_if_that_is_worse() -> None:
     ],
 )
 def test_secrets_are_known(path: str) -> None:
-    assert Places(ACTION, CONTEXT, NoFacts(), strict=False).secret(path)
+    assert ActionPlaces(ACTION, CONTEXT, NoFiles(), strict=False).secret(path)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_secrets_are_known(path: str) -> None:
     ],
 )
 def test_what_only_sounds_like_one_is_none(path: str) -> None:
-    places = Places(ACTION, CONTEXT, NoFacts(), strict=False)
+    places = ActionPlaces(ACTION, CONTEXT, NoFiles(), strict=False)
     assert not places.secret(path)
     assert not places.project_secret(path)

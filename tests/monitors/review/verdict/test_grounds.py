@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.review import make_reviewer
 from monitors.review.verdict.grounds import MAX_GROUNDS, Shaken, shaken
 from supervisor.runtime.filesystem import FileFacts
@@ -24,7 +24,7 @@ def workspace(tmp_path: Path) -> Path:
 
 def reviewed(workspace: Path, tool: str = "Bash", **given: Any) -> Review:
     action = Action(tool, given, str(workspace), str(workspace), "u1")
-    return make_reviewer(facts=FileFacts()).review(action, Context(home="/home/ann"))
+    return make_reviewer(facts=FileFacts()).review(action, ReviewContext(home="/home/ann"))
 
 
 def looked(review: Review, *, succeeded: bool = True, **given: Any) -> Shaken:

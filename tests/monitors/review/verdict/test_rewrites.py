@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.knowledge.book import RULES
@@ -12,7 +12,7 @@ from monitors.review.verdict.rewrites import REWRITES, TRASH
 
 STRICT = make_reviewer(ReviewSettings(profile="strict"))
 STANDARD = make_reviewer()
-CONTEXT = Context(home="/home/agent", captured=True)
+CONTEXT = ReviewContext(home="/home/agent", captured=True)
 
 EXAMPLES = {
     "force-with-lease": [

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from monitors.contract.errors import NotFoundError, UsageError
-from supervisor.cli.commands.approvals import Wanted, short_ids
+from supervisor.cli.commands.approvals import ApprovalSelection, short_ids
 from tests.daemons import Base, ended, served, until
 from tests.supervisor.cli.conftest import chaperon
 
@@ -21,30 +21,30 @@ WAITING = [
 @pytest.mark.parametrize(
     ("wanted", "requests"),
     [
-        (Wanted("a2", None, False), ["9876543210-3"]),
-        (Wanted("a1", "0123456789ab", False), ["0123456789ab-1"]),
-        (Wanted("a1", None, True), ["0123456789ab-1", "0123456789cd-2"]),
-        (Wanted(None, None, True), ["0123456789ab-1", "0123456789cd-2", "9876543210-3"]),
+        (ApprovalSelection("a2", None, False), ["9876543210-3"]),
+        (ApprovalSelection("a1", "0123456789ab", False), ["0123456789ab-1"]),
+        (ApprovalSelection("a1", None, True), ["0123456789ab-1", "0123456789cd-2"]),
+        (ApprovalSelection(None, None, True), ["0123456789ab-1", "0123456789cd-2", "9876543210-3"]),
     ],
 )
 def test_an_action_is_chosen_by_its_agent_by_how_its_request_begins_or_with_all(
-    wanted: Wanted, requests: list[str]
+    wanted: ApprovalSelection, requests: list[str]
 ) -> None:
     assert [each["request_id"] for each in wanted.chosen(WAITING)] == requests
 
 
 def test_what_does_not_say_which_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="2 actions of agent 'a1' wait") as several:
-        Wanted("a1", "0123", False).chosen(WAITING)
+        ApprovalSelection("a1", "0123", False).chosen(WAITING)
     assert "0123456789a, 0123456789c; or --all" in several.value.way_out
     with pytest.raises(NotFoundError, match="No action 'x' of agent 'a1' waits"):
-        Wanted("a1", "x", False).chosen(WAITING)
+        ApprovalSelection("a1", "x", False).chosen(WAITING)
     with pytest.raises(NotFoundError, match=r"No action of agent 'a3' waits"):
-        Wanted("a3", None, True).chosen(WAITING)
+        ApprovalSelection("a3", None, True).chosen(WAITING)
     with pytest.raises(UsageError, match="say whose"):
-        Wanted(None, None, False).chosen(WAITING)
+        ApprovalSelection(None, None, False).chosen(WAITING)
     with pytest.raises(UsageError, match="do not go together"):
-        Wanted("a1", "0123", True).chosen(WAITING)
+        ApprovalSelection("a1", "0123", True).chosen(WAITING)
 
 
 def test_an_id_is_shown_as_short_as_it_can_be_told_apart() -> None:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from supervisor.runtime import doctor
-from supervisor.runtime.doctor import Finding
+from supervisor.runtime.doctor import DoctorFinding
 from tests.daemons import Base
 from tests.supervisor.cli.conftest import command
 
@@ -26,9 +26,9 @@ def test_a_wrong_configuration_is_found(base: Base) -> None:
 
 def test_a_finding_is_a_line_with_its_remedy_below_it(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
-        Finding("one", True, "fine"),
-        Finding("two", None, "less\nmuch"),
-        Finding("three", False, "broken", "Mend it."),
+        DoctorFinding("one", True, "fine"),
+        DoctorFinding("two", None, "less\nmuch"),
+        DoctorFinding("three", False, "broken", "Mend it."),
     ]
     monkeypatch.setattr(doctor, "examine", lambda _: found)
     assert command("doctor").output == (

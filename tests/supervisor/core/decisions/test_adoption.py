@@ -13,7 +13,6 @@ from supervisor.protocol.commands import (
     Command,
     Freeze,
     Launch,
-    Record,
     ReportIncident,
     RestoreCheckpoint,
     SendLine,
@@ -21,6 +20,7 @@ from supervisor.protocol.commands import (
     StopTimer,
     Terminate,
     Thaw,
+    WriteEvent,
 )
 from supervisor.protocol.words import AgentState
 from tests.play import Play
@@ -115,7 +115,7 @@ CELLS: list[tuple[Run, AgentState, Found, list[type[Command]]]] = [
 
 def asked(commands: list[Command]) -> list[type[Command]]:
     """What is asked of the runtime beside lines and records."""
-    return [type(command) for command in commands if not isinstance(command, Record | SendLine | ReportIncident)]
+    return [type(command) for command in commands if not isinstance(command, WriteEvent | SendLine | ReportIncident)]
 
 
 def taken_over(play: Play, run: Run, found: Found, cut: int | None = None) -> tuple[Session, list[Command]]:

@@ -7,7 +7,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolCalled
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import events
-from supervisor.protocol.commands import Record
+from supervisor.protocol.commands import WriteEvent
 from supervisor.protocol.words import AgentState
 from tests.play import Play, answers, recorded, verdict
 
@@ -28,7 +28,7 @@ def _issue(seq: int) -> Issue:
 
 
 def kinds(commands: Sequence[Any]) -> list[str]:
-    return [command.event.kind for command in commands if isinstance(command, Record)]
+    return [command.event.kind for command in commands if isinstance(command, WriteEvent)]
 
 
 def test_a_call_is_answered_before_anything_is_done_about_it() -> None:

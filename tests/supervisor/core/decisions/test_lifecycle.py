@@ -6,9 +6,9 @@ import pytest
 
 from supervisor.core.decisions import lifecycle
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.decisions.stop_ladder import StopLadder
 from supervisor.core.fold.memory import Memory
-from supervisor.core.states import Step
+from supervisor.core.states import Transition
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState, Rung
 from tests.play import Play
@@ -39,18 +39,18 @@ def stop(*, force: bool = False) -> events.StopRequested:
 @pytest.mark.parametrize(
     ("state", "ending", "step"),
     [
-        (AgentState.FINISHING, exited(0), Step.SUCCEED),
-        (AgentState.FINISHING, exited(1), Step.FAIL),
-        (AgentState.RUNNING, exited(0), Step.FAIL),
-        (AgentState.RUNNING, exited(None, 9), Step.FAIL),
-        (AgentState.STOPPING, exited(None, 9), Step.END),
-        (AgentState.STOPPING, events.LaunchFailed(**STAMP, error="no CLI"), Step.END),
-        (AgentState.STARTING, events.LaunchFailed(**STAMP, error="no CLI"), Step.FAIL),
-        (AgentState.RUNNING, events.AgentVanished(**STAMP, reason="its shim was killed"), Step.VANISH),
-        (AgentState.STOPPING, events.AgentVanished(**STAMP, reason="its shim was killed"), Step.VANISH),
+        (AgentState.FINISHING, exited(0), Transition.SUCCEED),
+        (AgentState.FINISHING, exited(1), Transition.FAIL),
+        (AgentState.RUNNING, exited(0), Transition.FAIL),
+        (AgentState.RUNNING, exited(None, 9), Transition.FAIL),
+        (AgentState.STOPPING, exited(None, 9), Transition.END),
+        (AgentState.STOPPING, events.LaunchFailed(**STAMP, error="no CLI"), Transition.END),
+        (AgentState.STARTING, events.LaunchFailed(**STAMP, error="no CLI"), Transition.FAIL),
+        (AgentState.RUNNING, events.AgentVanished(**STAMP, reason="its shim was killed"), Transition.VANISH),
+        (AgentState.STOPPING, events.AgentVanished(**STAMP, reason="its shim was killed"), Transition.VANISH),
     ],
 )
-def test_what_the_end_of_the_processes_means(state: AgentState, ending: Any, step: Step) -> None:
+def test_what_the_end_of_the_processes_means(state: AgentState, ending: Any, step: Transition) -> None:
     due = lifecycle.step(known(state, ending=ending), RetrySettings())
     assert due is not None
     assert due[0] is step
@@ -59,7 +59,7 @@ def test_what_the_end_of_the_processes_means(state: AgentState, ending: Any, ste
 def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
     due = lifecycle.step(known(AgentState.RUNNING, ending=exited(1), asked=stop()), RetrySettings())
     assert due is not None
-    assert due[0] is Step.FAIL
+    assert due[0] is Transition.FAIL
 
 
 @pytest.mark.parametrize(
@@ -77,21 +77,21 @@ def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
     ],
 )
 def test_the_rung_that_is_climbed(facts: dict[str, Any], rung: Rung | None) -> None:
-    assert lifecycle.rung(known(AgentState.STOPPING, **facts), Ladder()) is rung
+    assert lifecycle.rung(known(AgentState.STOPPING, **facts), StopLadder()) is rung
 
 
 def test_where_a_stop_is_not_hard_only_a_person_ends_what_an_emergency_stop_froze() -> None:
     frozen: dict[str, Any] = {"emergency": object(), "rung": Rung.FREEZE, "rung_over": True}
-    gentle = Ladder(hard_stop=False)
+    gentle = StopLadder(hard_stop=False)
     assert lifecycle.rung(known(AgentState.STOPPING, **frozen), gentle) is None
-    assert lifecycle.rung(known(AgentState.STOPPING, **frozen), Ladder()) is Rung.KILL
+    assert lifecycle.rung(known(AgentState.STOPPING, **frozen), StopLadder()) is Rung.KILL
     assert lifecycle.rung(known(AgentState.STOPPING, **frozen, asked=stop()), gentle) is Rung.KILL
     unfit = events.TimerFired(**STAMP, name="hello")
     assert lifecycle.rung(known(AgentState.STOPPING, **frozen, unfit=unfit), gentle) is Rung.KILL
 
 
 def test_nothing_is_climbed_where_nothing_is_stopped() -> None:
-    assert lifecycle.rung(known(AgentState.RUNNING, rung=None), Ladder()) is None
+    assert lifecycle.rung(known(AgentState.RUNNING, rung=None), StopLadder()) is None
 
 
 def test_a_person_who_is_needed_holds_the_agent() -> None:
@@ -99,4 +99,4 @@ def test_a_person_who_is_needed_holds_the_agent() -> None:
     assert play.session is not None
     need = events.PersonNeeded(**STAMP, need=None)  # type: ignore[arg-type]
     play.session._known.wish = need
-    assert lifecycle.step(play.session._known, RetrySettings()) == (Step.PAUSE, "paused by chaperon")
+    assert lifecycle.step(play.session._known, RetrySettings()) == (Transition.PAUSE, "paused by chaperon")

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from interventions.choice.controller import Controller
-from interventions.contract import Facts, NoFacts
+from interventions.contract import NothingSurveyed, Surveyed
 from interventions.decisions import EndCause
-from interventions.recovery.after_end import Ended, Follow, RecoveryPlan
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryPlan
 from interventions.recovery.backoff import Backoff
 from interventions.settings import InterventionSettings
 from monitors.contract.errors import IllegalStepError
-from supervisor.core.decisions.decide import SessionSettings, Surroundings
+from supervisor.core.decisions.decide import AgentSurroundings, SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
@@ -24,11 +24,13 @@ class Again(Play):
     """A session with retries of one's choice."""
 
     def __init__(
-        self, retries: int = 3, plugins: tuple[Any, ...] = (), facts: Facts | None = None, **more: Any
+        self, retries: int = 3, plugins: tuple[Any, ...] = (), facts: Surveyed | None = None, **more: Any
     ) -> None:
         super().__init__(**more)
         self.settings = SessionSettings(retries=RetrySettings(retries, Backoff(retries=2)))
-        self.around = Surroundings(facts=facts or NoFacts(), recoveries=plugins, session_id=lambda: "s-new")
+        self.around = AgentSurroundings(
+            facts=facts or NothingSurveyed(), recoveries=plugins, session_id=lambda: "s-new"
+        )
 
     def make(self, submitted: events.TaskSubmitted) -> Session:
         controller = Controller(InterventionSettings(), self.task)
@@ -85,7 +87,7 @@ def test_a_crash_resumes_the_same_session_with_what_is_known() -> None:
 
 
 def test_what_was_not_committed_and_how_the_tests_stood_is_said_to_one_that_crashed() -> None:
-    class Workspace(NoFacts):
+    class Workspace(NothingSurveyed):
         def changed_files(self) -> tuple[str, ...]:
             return ("a.py", "new/")
 
@@ -261,7 +263,7 @@ class Tunnel:
     def __init__(self, answer: Any) -> None:
         self._answer = answer
 
-    def after_end(self, ended: Ended) -> RecoveryPlan | None:
+    def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
         del ended
         if isinstance(self._answer, Exception):
             raise self._answer

@@ -1,11 +1,11 @@
 import pytest
 
-from supervisor.core.decisions.stop_ladder import Ladder
+from supervisor.core.decisions.stop_ladder import StopLadder
 from supervisor.protocol.words import Rung
 
 
 def climbed(first: Rung) -> list[tuple[Rung, float]]:
-    ladder, found, rung = Ladder(1, 2, 4, 8), [], first
+    ladder, found, rung = StopLadder(1, 2, 4, 8), [], first
     while following := ladder.after(rung):
         found.append(following)
         rung = following[0]

@@ -5,7 +5,7 @@ from typing import Any
 from interventions.decisions import Incident
 from monitors.contract.actions import Action
 from monitors.contract.words import Decision, Severity
-from supervisor.core.fold.pending_incidents import Untold
+from supervisor.core.fold.pending_incidents import PendingIncidents
 from supervisor.protocol import events
 from tests.play import verdict
 
@@ -14,7 +14,7 @@ OPENED = events.IncidentOpened(**STAMP, incident=Incident("a1-1-x", 0.0, "a1", "
 
 
 def test_each_waits_for_an_incident_of_its_own_oldest_first() -> None:
-    untold, left = Untold(), events.TreeEnded(**STAMP, micros=1, left=2)
+    untold, left = PendingIncidents(), events.TreeEnded(**STAMP, micros=1, left=2)
     rejected = events.FrameRejected(**STAMP, problem="no frame")
     untold.remember(left)
     untold.remember(rejected)
@@ -26,13 +26,13 @@ def test_each_waits_for_an_incident_of_its_own_oldest_first() -> None:
 
 
 def test_a_tree_that_is_gone_whole_is_nothing_to_tell_of() -> None:
-    untold = Untold()
+    untold = PendingIncidents()
     untold.remember(events.TreeEnded(**STAMP, micros=1, left=0))
     assert not untold
 
 
 def test_lines_that_cannot_be_read_are_told_of_once_a_turn() -> None:
-    untold, rejected = Untold(), events.FrameRejected(**STAMP, problem="no frame")
+    untold, rejected = PendingIncidents(), events.FrameRejected(**STAMP, problem="no frame")
     untold.remember(rejected)
     untold.remember(rejected)
     untold.remember(OPENED)
@@ -44,7 +44,10 @@ def test_lines_that_cannot_be_read_are_told_of_once_a_turn() -> None:
 
 def test_actions_that_nobody_answered_are_told_of_once_a_turn() -> None:
     blocked = verdict(Decision.BLOCK)
-    untold, late = Untold(), events.ReviewMade(**STAMP, request_id="r1", action=Action("Write", {}), review=blocked)
+    untold, late = (
+        PendingIncidents(),
+        events.ReviewMade(**STAMP, request_id="r1", action=Action("Write", {}), review=blocked),
+    )
     untold.expired(late)
     untold.expired(late)
     untold.remember(OPENED)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from supervisor.core.fold.stopping import Stopping
+from supervisor.core.fold.stopping import AgentStop
 from supervisor.core.timers import LADDER
 from supervisor.protocol import events
 from supervisor.protocol.words import Rung
@@ -10,14 +10,14 @@ from supervisor.protocol.words import Rung
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 
 
-def on(rung: Rung) -> Stopping:
-    stopping = Stopping()
+def on(rung: Rung) -> AgentStop:
+    stopping = AgentStop()
     stopping.remember(events.RungReached(**STAMP, rung=rung))
     return stopping
 
 
 def test_a_wish_and_a_cli_that_lingers_are_reasons_and_a_rung_is_none() -> None:
-    asked, lingers = Stopping(), Stopping()
+    asked, lingers = AgentStop(), AgentStop()
     asked.remember(events.StopRequested(**STAMP, by="ann"))
     lingers.lingers = True
     assert (asked.due, lingers.due, on(Rung.INTERRUPT).due) == (True, True, False)

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from supervisor.core.observing.spending import ANSWER_SECONDS, ASK_SECONDS, MOST_UNCOUNTED, START, Questions, Spending
-from supervisor.protocol.messages import Assistant, Usage
+from supervisor.protocol.messages import Assistant, TokenUsage
 from supervisor.protocol.prices import Price, Spent
 
 MODEL = "claude-sonnet-4-6"
 
 
 def message(id_: str, *, read: int = 1_000, cached: int = 0, written: int = 0, model: str = MODEL) -> Assistant:
-    return Assistant(id_, [], usage=Usage(read, 1, written, cached), model=model)
+    return Assistant(id_, [], usage=TokenUsage(read, 1, written, cached), model=model)
 
 
 def figures(spent: Spent, model: str = MODEL) -> tuple[dict[str, Any], float | None]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.words import Decision, Severity
 from monitors.patterns.repetition import Repetition
@@ -21,7 +21,7 @@ LIMITS = {"limit_reached", "limit_overrun"}
 class Blocks:
     """Blocks everything."""
 
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         return Review(Decision.BLOCK, 1.0, 0.0, Severity.HIGH, "no")
 
 

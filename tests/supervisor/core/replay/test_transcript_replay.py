@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.issues import Issue
 from monitors.contract.observations import ToolCalled, UserSpoke
 from monitors.contract.words import Decision, Severity
@@ -43,9 +43,9 @@ class Cautious:
     """Blocks `rm`, raises at `crash`, allows the rest, and keeps what it was shown."""
 
     def __init__(self) -> None:
-        self.shown: list[tuple[Action, Context]] = []
+        self.shown: list[tuple[Action, ReviewContext]] = []
 
-    def review(self, action: Action, context: Context) -> Review:
+    def review(self, action: Action, context: ReviewContext) -> Review:
         self.shown.append((action, context))
         command = str(action.input.get("command"))
         if command == "crash":

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.core.replay.transcripts import Reader, Record, seconds
+from supervisor.core.replay.transcripts import TranscriptLine, TranscriptReader, seconds
 from supervisor.protocol.messages import Assistant, User
 
 COMMON = {"sessionId": "s1", "uuid": "u", "cwd": "/w", "version": "2.1.39", "timestamp": "2026-02-11T17:15:22.500Z"}
@@ -18,7 +18,7 @@ def user(content: Any, **more: Any) -> bytes:
 
 
 def test_a_transcripts_line_gives_message_place_time_and_session() -> None:
-    record = Reader().read(line({"type": "assistant", "message": {"id": "m", "content": []}, **COMMON}))
+    record = TranscriptReader().read(line({"type": "assistant", "message": {"id": "m", "content": []}, **COMMON}))
     assert record is not None
     assert isinstance(record.message, Assistant)
     assert (record.seq, record.mono, record.cwd, record.session_id) == (1, 1770830122.5, "/w", "s1")
@@ -26,7 +26,7 @@ def test_a_transcripts_line_gives_message_place_time_and_session() -> None:
 
 def test_what_a_person_said_is_told_from_what_the_cli_put_in_the_users_place() -> None:
     def said(content: Any, **more: Any) -> str:
-        record = Reader().read(user(content, **more))
+        record = TranscriptReader().read(user(content, **more))
         return record.said if record else ""
 
     assert said("mend the parser") == "mend the parser"
@@ -44,7 +44,7 @@ def test_what_a_person_said_is_told_from_what_the_cli_put_in_the_users_place() -
 def test_the_permission_decision_of_a_line_goes_to_its_results() -> None:
     block = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
     decision = {"decision": "reject", "source": "hook"}
-    record = Reader().read(user([block], permissionDecision=decision, toolUseResult="Error: no"))
+    record = TranscriptReader().read(user([block], permissionDecision=decision, toolUseResult="Error: no"))
     assert record is not None
     assert isinstance(record.message, User)
     assert record.message.tool_result_meta == [{"id": "t1", "permission_decision": decision}]
@@ -59,7 +59,7 @@ def test_subagents_are_found_in_sidechains_and_in_progress_lines() -> None:
     side = line({**inner, **COMMON, "isSidechain": True, "agentId": "a1"})
     parents = [
         record.message.parent_tool_use_id
-        for record in map(Reader().read, (old, side))
+        for record in map(TranscriptReader().read, (old, side))
         if record and isinstance(record.message, Assistant)
     ]
     assert parents == ["t9", "a1"]
@@ -67,7 +67,7 @@ def test_subagents_are_found_in_sidechains_and_in_progress_lines() -> None:
 
 def test_history_that_a_fork_wrote_once_more_is_read_once() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "a", "is_error": False}
-    reader = Reader()
+    reader = TranscriptReader()
     first = [reader.read(user("mend it")), reader.read(user([result]))]
     copies = [reader.read(user("mend it", uuid="u2", version="2.1.40")), reader.read(user([result], uuid="u3"))]
     others = [reader.read(user("and test it")), reader.read(user([{**result, "tool_use_id": "t2"}]))]
@@ -83,7 +83,7 @@ def test_from_the_line_that_says_so_on_paths_of_windows_are_those_of_unix() -> N
         "input": {"file_path": "D:\\shop\\a.py", "old_string": "D:\\x"},
     }
     frame = {"type": "assistant", "message": {"id": "m", "content": [edit]}}
-    reader = Reader()
+    reader = TranscriptReader()
     on_unix = reader.read(line({**frame, **COMMON}))
     reader.read(user("mend it", cwd="D:\\shop"))
     on_windows = reader.read(line({**frame, **COMMON, "cwd": "D:\\shop", "timestamp": "2026-02-11T17:15:23.500Z"}))
@@ -96,13 +96,13 @@ def test_from_the_line_that_says_so_on_paths_of_windows_are_those_of_unix() -> N
 
 
 def test_what_a_supervised_run_was_told_is_read_from_its_hooks_and_chaperon_is_known_by_its_mark() -> None:
-    def told(prompt: str) -> Record | None:
+    def told(prompt: str) -> TranscriptLine | None:
         hook = {
             "subtype": "hook_callback",
             "callback_id": "p",
             "input": {"hook_event_name": "UserPromptSubmit", "prompt": prompt},
         }
-        return Reader().read(line({"type": "control_request", "request_id": "r1", "request": hook}))
+        return TranscriptReader().read(line({"type": "control_request", "request_id": "r1", "request": hook}))
 
     assert [(one.said, one.by) for one in (told("mend it"), told("[chaperon] Look again.")) if one] == [
         ("mend it", ""),
@@ -126,7 +126,7 @@ def test_what_a_supervised_run_was_told_is_read_from_its_hooks_and_chaperon_is_k
     ],
 )
 def test_damaged_and_foreign_lines_are_counted_and_passed_over(bad: bytes, damaged: int, foreign: int) -> None:
-    reader = Reader()
+    reader = TranscriptReader()
     assert reader.read(bad) is None
     assert (reader.damaged, reader.foreign) == (damaged, foreign)
     assert reader.read(user("still here")) is not None

@@ -16,7 +16,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.reader import ReadingService
 from tests.daemons import Base, ended, lines, reached, served, until
 
 pytestmark = pytest.mark.anyio
@@ -186,9 +186,9 @@ async def test_a_follower_that_goes_away_is_forgotten(base: Base) -> None:
         await until(lambda: reader_of(daemon)._following == 0)
 
 
-def reader_of(daemon: Daemon) -> Reader:
+def reader_of(daemon: Daemon) -> ReadingService:
     reader = cast("Any", daemon.incidents.on_growth).__self__
-    assert isinstance(reader, Reader)
+    assert isinstance(reader, ReadingService)
     return reader
 
 

@@ -18,7 +18,7 @@ from supervisor.runtime.api.bodies import MAX_BODY_BYTES
 from supervisor.runtime.api.turnstile import Turnstile
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.reading.reader import Reader
+from supervisor.runtime.reading.reader import ReadingService
 from tests.daemons import Base, served
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +136,7 @@ async def test_bytes_that_are_no_http_are_answered_with_json(base: Base, request
 
 
 async def test_a_failure_of_ours_is_answered_with_json() -> None:
-    api = make_api(cast("Daemon", None), cast("Reader", None), Turnstile(Clock().mono))
+    api = make_api(cast("Daemon", None), cast("ReadingService", None), Turnstile(Clock().mono))
     transport = httpx.ASGITransport(api, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://chaperon") as client:
         answer = await client.get("/v1/health")

@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 from supervisor.runtime.api import server
-from supervisor.runtime.socket.admission import House, Refusal
+from supervisor.runtime.socket.admission import House, RefusedPeer
 from supervisor.runtime.socket.listening import listen
 from supervisor.runtime.socket.peer import By
 
@@ -45,9 +45,9 @@ def an_agents(lineage: Collection[int], _mark: int) -> str:
 @asynccontextmanager
 async def serving(
     path: Path, mode: int, whose: Callable[[Collection[int], int], str] = nobodys, most: int = 100
-) -> AsyncIterator[list[Refusal]]:
+) -> AsyncIterator[list[RefusedPeer]]:
     api = FastAPI()
-    refused: list[Refusal] = []
+    refused: list[RefusedPeer] = []
 
     @api.get("/here")
     async def here() -> str:

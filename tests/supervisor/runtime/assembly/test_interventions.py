@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from interventions.decisions import Intervention
-from interventions.recovery.after_end import Ended, Follow, RecoveryPlan
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryPlan
 from interventions.recovery.crash_context import LastAttempt
 from interventions.settings import InterventionSettings, StrategySettings
 from interventions.words import InterventionKind
@@ -13,7 +13,7 @@ from supervisor.config.model import Config, Plugins
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import interventions
-from supervisor.runtime.assembly.interventions import Brought, Patience
+from supervisor.runtime.assembly.interventions import Patience, PluginInterventions
 from supervisor.runtime.assembly.plugins import PluginError
 from supervisor.testing import check_answer, check_strategy
 from supervisor.testing.samples import TASK, issue
@@ -33,9 +33,9 @@ def example(tmp_path: Path) -> str:
     return str(tmp_path / "own.py")
 
 
-def brought(path: str, *kinds: str, patience: Patience | None = None) -> Brought:
+def brought(path: str, *kinds: str, patience: Patience | None = None) -> PluginInterventions:
     named = {kind: path if kind == "strategy" else (path,) for kind in kinds}
-    return Brought(Config(plugins=Plugins.model_validate(named)), patience)
+    return PluginInterventions(Config(plugins=Plugins.model_validate(named)), patience)
 
 
 def first(run: Run) -> Intervention:
@@ -64,11 +64,11 @@ def test_the_example_of_the_docs_keeps_to_the_contract_and_is_asked_first(exampl
 
 def test_the_example_of_a_recovery_knows_its_own_end_and_leaves_all_others(example: str) -> None:
     (recovery,) = brought(example, "recovery").recoveries
-    ended = Ended("p", "ssh: no route to host", True, 1, 1, LastAttempt(1, "exit code 1"))
+    ended = AgentEnd("p", "ssh: no route to host", True, 1, 1, LastAttempt(1, "exit code 1"))
     plan = recovery.after_end(ended)
     assert isinstance(plan, RecoveryPlan)
     assert (plan.follow, plan.wait_seconds) == (Follow.RESUME, 300)
-    other = Ended("p", "boom", True, 1, 1, LastAttempt(1, "exit code 1"))
+    other = AgentEnd("p", "boom", True, 1, 1, LastAttempt(1, "exit code 1"))
     assert recovery.after_end(other) is None
 
 

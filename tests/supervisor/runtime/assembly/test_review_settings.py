@@ -5,10 +5,10 @@ import pytest
 from monitors.contract.errors import UsageError
 from monitors.review import ReviewSettings
 from supervisor.config.model import Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.runtime.assembly.review_settings import protected_paths, review_settings
 
-PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
+PLACES = StatePaths(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
 
 def config(**changes: object) -> Config:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from monitors.contract.actions import Action, Context, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from supervisor.config.model import Config
 from supervisor.core import gate
@@ -17,7 +17,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.testing import check_reviewer, check_risk
 from tests.play import ALLOW
 
-ACTION, CONTEXT = Action("Bash", {"command": "ls"}), Context(None)
+ACTION, CONTEXT = Action("Bash", {"command": "ls"}), ReviewContext(None)
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Doing:
 
     do: Callable[[], object]
 
-    def review(self, action: Action, context: Context) -> Review:  # noqa: ARG002 - the protocol's
+    def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         self.do()
         return ALLOW
 

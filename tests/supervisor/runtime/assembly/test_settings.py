@@ -4,7 +4,7 @@ from pathlib import Path
 from checkpoints.retention import RetentionPolicy
 from interventions.settings import InterventionSettings
 from supervisor.config.model import Config
-from supervisor.config.paths import Places
+from supervisor.config.paths import StatePaths
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.runtime.assembly.settings import (
     controller_settings,
@@ -12,7 +12,7 @@ from supervisor.runtime.assembly.settings import (
     session_settings,
 )
 
-PLACES = Places(Path("/var/lib/chaperon"), Path("/run/chaperon"))
+PLACES = StatePaths(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
 
 def config(**changes: object) -> Config:

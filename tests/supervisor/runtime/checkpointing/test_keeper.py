@@ -17,7 +17,7 @@ from monitors.contract.tasks import Task
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.checkpointing import keeper as keeping
-from supervisor.runtime.checkpointing.keeper import Keeper, NeedlessError
+from supervisor.runtime.checkpointing.keeper import CheckpointManager, NeedlessError
 from supervisor.runtime.clock import Clock
 from tests.live import files_of, git_environment, make_repository
 
@@ -38,8 +38,8 @@ def repo(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def keeper(tmp_path: Path) -> AsyncIterator[Keeper]:
-    made = Keeper(tmp_path / "checkpoints", CaptureSettings(), Clock())
+async def keeper(tmp_path: Path) -> AsyncIterator[CheckpointManager]:
+    made = CheckpointManager(tmp_path / "checkpoints", CaptureSettings(), Clock())
     yield made
     await made.close()
 
@@ -56,14 +56,14 @@ def back(repo: Path, checkpoint: str, id_: str = "r1", **more: bool) -> RestoreC
     return RestoreCheckpoint(id_, checkpoint, str(repo), task(repo), MOMENT, **more)
 
 
-async def test_a_checkpoint_holds_what_the_core_knew_of_the_moment(keeper: Keeper, repo: Path) -> None:
+async def test_a_checkpoint_holds_what_the_core_knew_of_the_moment(keeper: CheckpointManager, repo: Path) -> None:
     facts = (await keeper.capture("a1", wanted(repo))).facts
     assert (facts.position.session_id, facts.position.message_uuid, facts.seq) == ("s-1", "u-1", 7)
     assert (facts.health.success_rate, facts.health.seconds_without_errors) == (0.9, 61.0)
     assert (facts.context.goals, facts.agent_states) == (("a goal",), {"a1": "running"})
 
 
-async def test_files_come_back_and_the_way_back_from_there_is_kept(keeper: Keeper, repo: Path) -> None:
+async def test_files_come_back_and_the_way_back_from_there_is_kept(keeper: CheckpointManager, repo: Path) -> None:
     good = await keeper.capture("a1", wanted(repo))
     (repo / "a.txt").unlink()
     (repo / "b.txt").write_text("b\n")
@@ -77,7 +77,7 @@ async def test_files_come_back_and_the_way_back_from_there_is_kept(keeper: Keepe
 
 
 async def test_a_rollback_that_is_asked_for_twice_is_done_once_and_keeps_its_way_back(
-    keeper: Keeper, repo: Path
+    keeper: CheckpointManager, repo: Path
 ) -> None:
     """As after a crash between the restore and the news of it."""
     good = await keeper.capture("a1", wanted(repo))
@@ -91,7 +91,7 @@ async def test_a_rollback_that_is_asked_for_twice_is_done_once_and_keeps_its_way
 
 
 async def test_a_rollback_that_nobody_asked_for_is_not_done_where_it_would_change_no_file(
-    keeper: Keeper, repo: Path
+    keeper: CheckpointManager, repo: Path
 ) -> None:
     made = await keeper.capture("a1", wanted(repo))
     with pytest.raises(NeedlessError, match="no file has changed since"):
@@ -104,7 +104,7 @@ async def test_a_rollback_that_nobody_asked_for_is_not_done_where_it_would_chang
     assert (await keeper.roll_back("a1", back(repo, made.name, "r2"))).restored == 0
 
 
-async def test_a_preview_changes_nothing_and_leaves_no_checkpoint(keeper: Keeper, repo: Path) -> None:
+async def test_a_preview_changes_nothing_and_leaves_no_checkpoint(keeper: CheckpointManager, repo: Path) -> None:
     good = await keeper.capture("a1", wanted(repo))
     (repo / "a.txt").write_text("changed\n")
     plan = await keeper.preview(str(repo), good.name)
@@ -113,7 +113,9 @@ async def test_a_preview_changes_nothing_and_leaves_no_checkpoint(keeper: Keeper
     assert [one.name for one in (await keeper.stores.all()).checkpoints] == [good.name]
 
 
-async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(keeper: Keeper, repo: Path) -> None:
+async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(
+    keeper: CheckpointManager, repo: Path
+) -> None:
     for number in range(30):
         (repo / f"{number}.txt").write_text("first\n")
     good = await keeper.capture("a1", wanted(repo))
@@ -128,7 +130,7 @@ async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(keepe
 
 
 async def test_worktrees_of_a_repository_share_a_store_and_keep_their_own_checkpoints(
-    keeper: Keeper, repo: Path, tmp_path: Path
+    keeper: CheckpointManager, repo: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     command = ["git", "-C", str(repo), "worktree", "add", "--quiet", "--detach", str(other)]
@@ -141,7 +143,9 @@ async def test_worktrees_of_a_repository_share_a_store_and_keep_their_own_checkp
         await keeper.roll_back("a1", back(repo, second.name))
 
 
-async def test_a_name_is_given_once_and_the_same_wish_again_is_no_second_checkpoint(keeper: Keeper, repo: Path) -> None:
+async def test_a_name_is_given_once_and_the_same_wish_again_is_no_second_checkpoint(
+    keeper: CheckpointManager, repo: Path
+) -> None:
     """A daemon that was killed before it could tell of the first asks again."""
     first = await keeper.capture("a1", wanted(repo, "good", Reason.PERSON))
     again = await keeper.capture("a1", wanted(repo, "good", Reason.PERSON))
@@ -156,7 +160,7 @@ async def test_a_name_is_given_once_and_the_same_wish_again_is_no_second_checkpo
 
 
 async def test_a_name_that_is_being_given_is_held_for_the_first_who_asked_and_free_again_where_that_failed(
-    keeper: Keeper, repo: Path
+    keeper: CheckpointManager, repo: Path
 ) -> None:
     async def fail() -> None:
         async with keeper.naming(str(repo), "good"):
@@ -171,7 +175,7 @@ async def test_a_name_that_is_being_given_is_held_for_the_first_who_asked_and_fr
         pass
 
 
-async def test_a_workspace_that_is_gone_is_said_to_be_so(keeper: Keeper, repo: Path) -> None:
+async def test_a_workspace_that_is_gone_is_said_to_be_so(keeper: CheckpointManager, repo: Path) -> None:
     await keeper.capture("a1", wanted(repo))
     repo.rename(repo.with_name("moved"))
     with pytest.raises(CheckpointError):
@@ -179,7 +183,7 @@ async def test_a_workspace_that_is_gone_is_said_to_be_so(keeper: Keeper, repo: P
 
 
 async def test_a_capture_that_hangs_is_given_up_and_the_next_one_says_why(
-    keeper: Keeper, repo: Path, monkeypatch: pytest.MonkeyPatch
+    keeper: CheckpointManager, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = await keeper.place(str(repo))
     await keeper.capture("a1", wanted(repo))
@@ -193,7 +197,7 @@ async def test_a_capture_that_hangs_is_given_up_and_the_next_one_says_why(
         place.capturer.lock.release()
 
 
-async def _gives_up(keeper: Keeper, repo: Path) -> None:
+async def _gives_up(keeper: CheckpointManager, repo: Path) -> None:
     place = keeper.places[str(repo)]
     with pytest.raises(CheckpointError, match="took longer"):
         await keeper.capture("a1", wanted(repo))
@@ -203,10 +207,10 @@ async def _gives_up(keeper: Keeper, repo: Path) -> None:
 
 
 async def test_checkpoints_outlive_the_keeper_and_are_found_by_name(tmp_path: Path, repo: Path) -> None:
-    first = Keeper(tmp_path / "checkpoints", CaptureSettings(), Clock())
+    first = CheckpointManager(tmp_path / "checkpoints", CaptureSettings(), Clock())
     made = await first.capture("a1", wanted(repo))
     await first.close()
-    second = Keeper(tmp_path / "checkpoints", CaptureSettings(), Clock())
+    second = CheckpointManager(tmp_path / "checkpoints", CaptureSettings(), Clock())
     assert await second.stores.find(made.name) == made
     with pytest.raises(NotFoundError):
         await second.stores.find("no-such")
@@ -214,7 +218,7 @@ async def test_checkpoints_outlive_the_keeper_and_are_found_by_name(tmp_path: Pa
 
 
 async def test_a_store_that_cannot_be_opened_is_named_and_the_others_serve(
-    keeper: Keeper, repo: Path, tmp_path: Path
+    keeper: CheckpointManager, repo: Path, tmp_path: Path
 ) -> None:
     made = await keeper.capture("a1", wanted(repo))
     (tmp_path / "checkpoints/bad").mkdir()
@@ -227,7 +231,7 @@ async def test_a_store_that_cannot_be_opened_is_named_and_the_others_serve(
     assert bad["problems"][0]["severe"]
 
 
-async def test_two_workspaces_are_captured_at_once(keeper: Keeper, repo: Path, tmp_path: Path) -> None:
+async def test_two_workspaces_are_captured_at_once(keeper: CheckpointManager, repo: Path, tmp_path: Path) -> None:
     """One that hangs does not hold up the other."""
     make_repository(tmp_path / "second", {"a.txt": "a\n"})
     first = await keeper.place(str(repo))
@@ -238,7 +242,7 @@ async def test_two_workspaces_are_captured_at_once(keeper: Keeper, repo: Path, t
 
 
 async def test_what_an_agent_changed_is_told_up_to_the_present_or_up_to_its_last_checkpoint(
-    keeper: Keeper, repo: Path
+    keeper: CheckpointManager, repo: Path
 ) -> None:
     await keeper.capture("a1", replace(wanted(repo), key="start", reason=Reason.START))
     (repo / "a.txt").write_text("other\n")

@@ -18,7 +18,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime import service
 from supervisor.runtime.assembly import settings
 from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
-from supervisor.runtime.daemon.runner import Batch
+from supervisor.runtime.daemon.runner import CommandBatch
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
@@ -189,7 +189,7 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
         if told_by_others:
             daemon.happened(events.TimerFired(**daemon.stamp("bad"), name="hello"))
         else:
-            daemon._runners["bad"].perform(Batch(0, [], failure=ZeroDivisionError("oh")))
+            daemon._runners["bad"].perform(CommandBatch(0, [], failure=ZeroDivisionError("oh")))
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from interventions.decisions import Fate, Judgement, Outcome
-from interventions.effectiveness import Record
+from interventions.decisions import Fate, InterventionOutcome, Judgement
+from interventions.effectiveness import EffectRecord
 from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
@@ -33,7 +33,7 @@ def samples(text: str) -> dict[str, float]:
     return found
 
 
-def judged(number: int, outcome: Outcome) -> events.InterventionJudged:
+def judged(number: int, outcome: InterventionOutcome) -> events.InterventionJudged:
     about = Judgement(
         f"i-{number}", InterventionKind.SOFT_CORRECTION, "repetition", Fate.ENDED, outcome, 5, 9.0, 0.0, "It ended."
     )
@@ -70,16 +70,24 @@ def test_labels_are_escaped() -> None:
 
 
 def test_effectiveness_is_of_all_runs_and_counted_once() -> None:
-    record = Record()
+    record = EffectRecord()
     metrics = Metrics(record)
-    for number, outcome in enumerate([Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNCLEAR], 1):
+    for number, outcome in enumerate(
+        [
+            InterventionOutcome.SUCCESS,
+            InterventionOutcome.SUCCESS,
+            InterventionOutcome.FAILURE,
+            InterventionOutcome.UNCLEAR,
+        ],
+        1,
+    ):
         metrics.saw(number, judged(number, outcome))
-    metrics.saw(1, judged(1, Outcome.SUCCESS))
+    metrics.saw(1, judged(1, InterventionOutcome.SUCCESS))
     labels = '{intervention_type="soft_correction",issue_type="repetition"}'
     found = samples(metrics.text())
     assert found[f"chaperon_intervention_effectiveness_ratio{labels}"] == pytest.approx(2 / 3)
     assert found[f"chaperon_intervention_effectiveness_low_ratio{labels}"] < 2 / 3
-    assert samples(Metrics(Record.from_json(record.as_json())).text())[
+    assert samples(Metrics(EffectRecord.from_json(record.as_json())).text())[
         f"chaperon_intervention_effectiveness_ratio{labels}"
     ] == pytest.approx(2 / 3)
 

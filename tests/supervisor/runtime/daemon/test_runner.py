@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from supervisor.protocol.commands import SendLine
-from supervisor.runtime.daemon.runner import Batch, Runner, Tools
+from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
 from supervisor.runtime.journal.journal import JournalState
-from supervisor.runtime.processes.shim_client import Shim
+from supervisor.runtime.processes.shim_client import ShimClient
 
 
 @dataclass
@@ -34,8 +34,8 @@ def test_a_line_in_a_hurry_does_not_wait_for_the_journal_unless_its_disk_is_full
     state: JournalState, sent: list[str]
 ) -> None:
     both: Any = Waiting(state)
-    runner = Runner("a1", cast("Tools", both), ended=lambda: False, shim=cast("Shim", both))
-    runner.perform(Batch(1, [SendLine("a", b"{}"), SendLine("b", b"{}", hurry=True)]))
+    runner = Runner("a1", cast("Tools", both), ended=lambda: False, shim=cast("ShimClient", both))
+    runner.perform(CommandBatch(1, [SendLine("a", b"{}"), SendLine("b", b"{}", hurry=True)]))
     assert both.sent == sent
     left = runner._take.receive_nowait().commands
     assert [command.key for command in left if isinstance(command, SendLine)] == [k for k in "ab" if k not in sent]

@@ -23,7 +23,7 @@ from supervisor.protocol import events
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.exporters import delivery
-from supervisor.runtime.exporters.delivery import Exporting, Position, Positions, export_record
+from supervisor.runtime.exporters.delivery import Exporting, ExportPosition, Positions, export_record
 from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import list_segments
@@ -303,10 +303,10 @@ async def test_records_that_were_removed_from_the_journal_are_told_as_a_gap(base
 
 def test_positions_outlive_a_restart_and_each_is_its_own(tmp_path: Path) -> None:
     positions = Positions(tmp_path)
-    positions.note("one", Position(7, "abc"))
-    positions.note("other", Position(9))
+    positions.note("one", ExportPosition(7, "abc"))
+    positions.note("other", ExportPosition(9))
     again = Positions(tmp_path)
-    assert (again.of("one"), again.of("other"), again.of("none")) == (Position(7, "abc"), Position(9), None)
+    assert (again.of("one"), again.of("other"), again.of("none")) == (ExportPosition(7, "abc"), ExportPosition(9), None)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"one": 7}', '{"one": {"n": "x"}}', '{"one": {"n": 1}}'])

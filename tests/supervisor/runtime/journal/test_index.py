@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.journal.index import Index, Indexes, build, index_path, load, save
+from supervisor.runtime.journal.index import FileIndex, JournalIndexes, build, index_path, load, save
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import Segment, list_segments
 
@@ -28,7 +28,7 @@ def directory(tmp_path: Path) -> Path:
     return directory
 
 
-def names(segment: Segment, index: Index, agent: str) -> list[str]:
+def names(segment: Segment, index: FileIndex, agent: str) -> list[str]:
     data = segment.path.read_bytes()
     spans = index.spans(agent)
     return [orjson.loads(data[span.offset : span.offset + span.length])["name"] for span in spans]
@@ -96,7 +96,7 @@ def test_one_that_is_hurt_is_passed_over_and_made_anew(directory: Path, how: str
     path = index_path(segment.path)
     path.write_bytes(HURT[how](path.read_bytes()))  # type: ignore[no-untyped-call]
     assert load(segment) is None
-    assert names(segment, Indexes(directory).of(segment, grows=False), "a1") == expected(segment, "a1")
+    assert names(segment, JournalIndexes(directory).of(segment, grows=False), "a1") == expected(segment, "a1")
     assert load(segment) is not None, "it was made anew"
 
 
@@ -130,14 +130,14 @@ def test_the_index_of_the_last_file_grows_with_it_and_not_beyond_what_is_written
         journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name=f"{number}"))
     journal.close()
     (segment,) = list_segments(tmp_path)
-    indexes = Indexes(tmp_path)
+    indexes = JournalIndexes(tmp_path)
     assert names(segment, indexes.of(segment, grows=True, upto=4), "a1") == ["0", "1", "2", "3"]
     assert len(names(segment, indexes.of(segment, grows=True, upto=10), "a1")) == 10
     assert not index_path(segment.path).exists()
 
 
 def test_all_that_are_missing_are_made_a_piece_at_a_time(directory: Path) -> None:
-    indexes = Indexes(directory)
+    indexes = JournalIndexes(directory)
     pieces = sum(1 for _ in indexes.keep_up(3_000))
     segments = list_segments(directory)
     assert pieces >= len(segments)
@@ -151,4 +151,4 @@ def test_a_full_disk_costs_the_file_and_not_the_answer(directory: Path, monkeypa
 
     monkeypatch.setattr("supervisor.runtime.journal.index.save", full)
     segment = list_segments(directory)[0]
-    assert names(segment, Indexes(directory).of(segment, grows=False), "a2") == expected(segment, "a2")
+    assert names(segment, JournalIndexes(directory).of(segment, grows=False), "a2") == expected(segment, "a2")

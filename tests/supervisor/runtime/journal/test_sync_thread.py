@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.journal.sync_thread import Job, SyncThread
+from supervisor.runtime.journal.sync_thread import SyncJob, SyncThread
 
-JOB = Job(fd=7, n=3, written_bytes=300)
+JOB = SyncJob(fd=7, n=3, written_bytes=300)
 
 
 @contextmanager

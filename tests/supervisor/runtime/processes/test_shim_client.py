@@ -17,11 +17,11 @@ from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.shim_client import (
     Accepted,
+    CliOutput,
     Exited,
     Fault,
     LaunchError,
-    Output,
-    Shim,
+    ShimClient,
     ShimGoneError,
     ShimReplacedError,
     ShimSilentError,
@@ -151,11 +151,11 @@ async def test_a_cli_that_ends_at_once_says_so_in_its_record(yard: Yard) -> None
 async def test_a_directory_serves_one_launch(yard: Yard) -> None:
     shim = await yard.launch("cat")
     with pytest.raises(LaunchError, match=r"still runs there.*directory of its own"):
-        await Shim.launch(yard.spec("cat", directory=shim.directory))
+        await ShimClient.launch(yard.spec("cat", directory=shim.directory))
     shim.close_input()
     await yard.finish(shim)
     with pytest.raises(LaunchError, match="ended there"):
-        await Shim.launch(yard.spec("cat", directory=shim.directory))
+        await ShimClient.launch(yard.spec("cat", directory=shim.directory))
 
 
 async def test_a_directory_with_a_long_path_is_as_good_as_any(yard: Yard) -> None:
@@ -211,11 +211,11 @@ async def test_the_agent_outlives_its_starter_and_hangups_and_signals(yard: Yard
 
 async def test_nobody_to_attach_to_is_said(yard: Yard) -> None:
     with pytest.raises(ShimGoneError, match="No shim listens"):
-        await Shim.attach(yard.root / "nowhere", 0)
+        await ShimClient.attach(yard.root / "nowhere", 0)
     shim = await yard.launch("true")
     await yard.finish(shim)
     with pytest.raises(ShimGoneError, match="No shim listens"):
-        await Shim.attach(shim.directory, 0)
+        await ShimClient.attach(shim.directory, 0)
 
 
 async def test_a_shim_that_is_held_up_is_silent_and_not_gone(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +223,7 @@ async def test_a_shim_that_is_held_up_is_silent_and_not_gone(yard: Yard, monkeyp
     monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.1)
     os.kill(shim.pid, signal.SIGSTOP)
     with pytest.raises(ShimSilentError, match=r"said nothing for 0.1 s"):
-        await Shim.attach(shim.directory, 0)
+        await ShimClient.attach(shim.directory, 0)
     os.kill(shim.pid, signal.SIGCONT)
     monkeypatch.undo()
     again = await yard.attach(shim.directory)
@@ -234,7 +234,7 @@ async def test_a_shim_that_is_held_up_is_silent_and_not_gone(yard: Yard, monkeyp
 async def test_a_launch_that_nobody_waited_for_leaves_no_agent(yard: Yard) -> None:
     spec = yard.spec("sleep", "300")
     with anyio.move_on_after(0) as scope:
-        await Shim.launch(spec)
+        await ShimClient.launch(spec)
     assert scope.cancelled_caught
     yard.eventually(lambda: (found := read_identity(spec.directory)) is None or not is_running(found))
     assert not yard.living()
@@ -250,7 +250,7 @@ async def test_a_newer_connection_takes_the_place_of_an_older(yard: Yard) -> Non
 
 async def test_an_agent_that_ended_alone_left_all_it_said(yard: Yard) -> None:
     shim = await yard.python(f"{COUNT.format(lines=50_000)}input()")
-    first = await yard.next_of(shim, Output)
+    first = await yard.next_of(shim, CliOutput)
     shim.close_input()
     shim.send_line("late", b"not taken\n")
     shim.close()
@@ -275,7 +275,7 @@ async def test_a_key_sent_twice_is_written_once_across_connections(yard: Yard) -
     second.close_input()
     events = await yard.everything(second)
     assert [event for event in events if isinstance(event, Accepted)] == [Accepted("k1"), Accepted("k2")]
-    assert b"".join(event.data for event in events if isinstance(event, Output)) == b"once\ntwice\n"
+    assert b"".join(event.data for event in events if isinstance(event, CliOutput)) == b"once\ntwice\n"
     notes = [json.loads(line) for line in (second.directory / "in.log").read_text().splitlines()]
     assert [(note["key"], note["bytes"]) for note in notes] == [("k1", 5), ("k2", 6)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
-from supervisor.runtime.reading.answers import Answer, GoneError
+from supervisor.runtime.reading.answers import GoneError, ResponseStream
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +55,7 @@ async def test_a_stream_comes_whole_however_slowly_it_is_read(pair: Pair) -> Non
 
     async def answer() -> None:
         with pair[0]:
-            await Answer(pair[0], "1.1").stream(parts(*given), "application/x-ndjson")
+            await ResponseStream(pair[0], "1.1").stream(parts(*given), "application/x-ndjson")
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(answer)
@@ -68,7 +68,7 @@ async def test_a_stream_comes_whole_however_slowly_it_is_read(pair: Pair) -> Non
 
 async def test_a_peer_that_knows_no_chunks_gets_the_bare_body(pair: Pair) -> None:
     with pair[0]:
-        await Answer(pair[0], "1.0").stream(parts(b"one", b"two"), "text/plain")
+        await ResponseStream(pair[0], "1.0").stream(parts(b"one", b"two"), "text/plain")
     assert (await anyio.to_thread.run_sync(pair[1].recv, 1000)).endswith(b"\r\n\r\nonetwo")
 
 
@@ -78,21 +78,21 @@ async def test_a_stream_that_fails_is_not_told_to_be_whole(pair: Pair) -> None:
         raise ValueError
 
     with pair[0], pytest.raises(ValueError):
-        await Answer(pair[0], "1.1").stream(failing(), "text/plain")
+        await ResponseStream(pair[0], "1.1").stream(failing(), "text/plain")
     _, _, body, whole = await anyio.to_thread.run_sync(read, pair[1])
     assert (body, whole) == (b"one", False)
 
 
 async def test_a_problem_is_json_with_its_status(pair: Pair) -> None:
     with pair[0]:
-        await Answer(pair[0], "1.1").problem(503, "It is full.", "Ask later.")
+        await ResponseStream(pair[0], "1.1").problem(503, "It is full.", "Ask later.")
     status, headers, body, _ = await anyio.to_thread.run_sync(read, pair[1])
     assert (status, headers["content-type"]) == (503, "application/json")
     assert body == b'{"kind":"Unavailable","what":"It is full.","way_out":"Ask later."}'
 
 
 async def test_one_who_hangs_up_is_noticed_while_nothing_is_sent_and_while_something_is(pair: Pair) -> None:
-    answer = Answer(pair[0], "1.1")
+    answer = ResponseStream(pair[0], "1.1")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(answer.gone)
         pair[1].send(b"what it says beside is passed over")

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from supervisor.runtime.reading.incident_lines import CHUNK_BYTES, incident_lines
-from supervisor.runtime.reading.jobs import Progress
+from supervisor.runtime.reading.jobs import FileProgress
 from supervisor.runtime.reading.progress import Follower
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ async def test_a_follower_gets_what_comes_and_ends_when_nothing_follows(log: Pat
         for number in (1, 2):
             with log.open("ab") as file:
                 file.write(b'{"id":%d}\n' % number)
-            progress.tell(Progress(9, number))
+            progress.tell(FileProgress(9, number))
             await anyio.wait_all_tasks_blocked()
-        progress.tell(Progress(9, 2, over=True))
+        progress.tell(FileProgress(9, 2, over=True))
     assert got == [b'{"id":1}\n', b'{"id":2}\n']

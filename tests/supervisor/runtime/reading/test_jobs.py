@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.reading.jobs import MESSAGE_BYTES, Events, Job, Progress, receive, send
+from supervisor.runtime.reading.jobs import MESSAGE_BYTES, Events, FileProgress, ReadJob, receive, send
 
 Pair = tuple[socket.socket, socket.socket]
 
@@ -23,7 +23,7 @@ def pair() -> Iterator[Pair]:
 
 
 def test_a_job_comes_with_its_connection(pair: Pair) -> None:
-    job = Job(Events(1, 9, follow=True, agent="a1", since=0.5), "1.1")
+    job = ReadJob(Events(1, 9, follow=True, agent="a1", since=0.5), "1.1")
     peer, connection = socket.socketpair()
     with peer, connection:
         send(pair[0], job, connection.fileno())
@@ -53,7 +53,7 @@ def test_nobody_waits_for_the_other_end(pair: Pair) -> None:
     sent = taken = 0
     with suppress(BlockingIOError):
         for sent in range(1_000_000):  # noqa: B007 - how far it came is what is asked
-            send(pair[0], Progress(1, 1))
+            send(pair[0], FileProgress(1, 1))
     assert 10 < sent < 999_999
     pair[0].close()
     while receive(pair[1]) is not None:

@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.journal.index import Indexes, build, index_path, save
+from supervisor.runtime.journal.index import JournalIndexes, build, index_path, save
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import JournalDamagedError, list_segments
-from supervisor.runtime.reading.jobs import Events, Progress
+from supervisor.runtime.reading.jobs import Events, FileProgress
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
 
@@ -45,13 +45,13 @@ def asked(after: int = 0, last: int = COUNT, **more: object) -> Events:
 
 
 def reading(directory: Path) -> JournalLines:
-    indexes = Indexes(directory)
+    indexes = JournalIndexes(directory)
     return JournalLines(indexes, files_of(indexes))
 
 
 def at(written: int, *, over: bool = False) -> Follower:
     follower = Follower()
-    follower.tell(Progress(written, 0, over))
+    follower.tell(FileProgress(written, 0, over))
     return follower
 
 
@@ -94,9 +94,9 @@ async def test_a_follower_gets_what_comes_across_files_and_ends_with_the_journal
         await anyio.wait_all_tasks_blocked()
         for more in range(COUNT, COUNT + 1_500, 500):
             append(directory, range(more + 1, more + 501))
-            progress.tell(Progress(more + 500, 0))
+            progress.tell(FileProgress(more + 500, 0))
             await anyio.wait_all_tasks_blocked()
-        progress.tell(Progress(COUNT + 1_500, 0, over=True))
+        progress.tell(FileProgress(COUNT + 1_500, 0, over=True))
     assert got == [n for n in range(1_901, COUNT + 1_501) if agent is None or n % 5 == 0]
 
 

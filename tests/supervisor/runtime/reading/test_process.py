@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from monitors.contract.actions import Action, Context
+from monitors.contract.actions import Action, ReviewContext
 from supervisor.config.model import Config
 from supervisor.protocol.events import TimerFired
 from supervisor.runtime.journal.journal import Journal
@@ -18,10 +18,10 @@ from supervisor.runtime.reading.jobs import (
     FINISHED,
     Checkpoints,
     Events,
+    FileProgress,
     Incidents,
-    Job,
-    Places,
-    Progress,
+    ReadJob,
+    ReadPaths,
     Reviewing,
     send,
 )
@@ -32,19 +32,19 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> ReadPaths:
     journal, _ = Journal.open(tmp_path / "journal")
     for number in range(10):
         journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name=f"{number}"))
     journal.close()
     (tmp_path / "incidents.jsonl").write_bytes(b'{"id":"one"}\n')
-    reviewer = pickled(Config(), Context())
+    reviewer = pickled(Config(), ReviewContext())
     log, stores = tmp_path / "incidents.jsonl", tmp_path / "checkpoints"
-    return Places(tmp_path / "journal", log, stores, reviewer, log_level=30, connections=2)
+    return ReadPaths(tmp_path / "journal", log, stores, reviewer, log_level=30, connections=2)
 
 
 @contextmanager
-def running(places: Places) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+def running(places: ReadPaths) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path)]
@@ -53,7 +53,7 @@ def running(places: Places) -> Iterator[tuple[subprocess.Popen[bytes], socket.so
         try:
             ours.settimeout(SECONDS)
             send(ours, places)
-            send(ours, Progress(10, 1))
+            send(ours, FileProgress(10, 1))
             yield process, ours
         finally:
             process.kill()
@@ -63,7 +63,7 @@ def ask(channel: socket.socket, wanted: object) -> socket.socket:
     peer, theirs = socket.socketpair()
     peer.settimeout(SECONDS)
     with theirs:
-        send(channel, Job(wanted, "1.0"), theirs.fileno())
+        send(channel, ReadJob(wanted, "1.0"), theirs.fileno())
     return peer
 
 
@@ -80,7 +80,7 @@ def everything(*, follow: bool = False) -> Events:
     return Events(0, 10, follow=follow, agent=None, since=0.0)
 
 
-def test_it_answers_each_on_its_own_connection_and_ends_with_the_channel(places: Places) -> None:
+def test_it_answers_each_on_its_own_connection_and_ends_with_the_channel(places: ReadPaths) -> None:
     with running(places) as (process, channel):
         events, incidents = ask(channel, everything()), ask(channel, Incidents(follow=False))
         assert len(read(events).splitlines()) == 10
@@ -89,7 +89,7 @@ def test_it_answers_each_on_its_own_connection_and_ends_with_the_channel(places:
         assert process.wait(SECONDS) == 0
 
 
-def test_what_costs_much_is_answered_beside_it(places: Places) -> None:
+def test_what_costs_much_is_answered_beside_it(places: ReadPaths) -> None:
     with running(places) as (_, channel):
         assert read(ask(channel, Checkpoints(""))) == b'{"checkpoints":[],"problems":[]}'
         for command, decision in (("rm -rf /", "block"), ("ls", "allow"), ("x" * 5_000_000, "block")):
@@ -97,19 +97,19 @@ def test_what_costs_much_is_answered_beside_it(places: Places) -> None:
             assert json.loads(answer)["decision"] == decision, command[:20]
 
 
-def test_those_who_follow_get_what_was_written_last_and_then_the_end(places: Places) -> None:
+def test_those_who_follow_get_what_was_written_last_and_then_the_end(places: ReadPaths) -> None:
     with running(places) as (process, channel):
         following = ask(channel, everything(follow=True))
         journal, _ = Journal.open(places.journal)
         journal.append(TimerFired(agent="a1", at=0.0, mono=0.0, name="the last"))
         journal.close()
-        send(channel, Progress(11, 1))
+        send(channel, FileProgress(11, 1))
         channel.close()
         assert read(following).splitlines()[-1].startswith(b'{"n":11,')
         assert process.wait(SECONDS) == 0
 
 
-def test_one_who_follows_and_hangs_up_is_told_of(places: Places) -> None:
+def test_one_who_follows_and_hangs_up_is_told_of(places: ReadPaths) -> None:
     with running(places) as (_, channel):
         following = ask(channel, everything(follow=True))
         assert following.recv(10)
@@ -117,7 +117,7 @@ def test_one_who_follows_and_hangs_up_is_told_of(places: Places) -> None:
         assert channel.recv(1) == FINISHED
 
 
-def test_more_than_it_takes_are_told_so_and_what_nobody_knows_ends_nobody(places: Places) -> None:
+def test_more_than_it_takes_are_told_so_and_what_nobody_knows_ends_nobody(places: ReadPaths) -> None:
     with running(places) as (process, channel):
         held = [ask(channel, everything(follow=True)) for _ in range(2)]
         assert all(each.recv(10) for each in held)

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from supervisor.runtime.reading.jobs import Progress
+from supervisor.runtime.reading.jobs import FileProgress
 from supervisor.runtime.reading.progress import Follower
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ async def test_a_follower_wakes_when_its_record_is_written_and_not_before() -> N
         for n in (1, 5, 6):
             tasks.start_soon(wait, n)
         for written, expected in ((1, [1]), (4, [1]), (5, [1, 5]), (9, [1, 5, 6])):
-            follower.tell(Progress(written, 0))
+            follower.tell(FileProgress(written, 0))
             await anyio.wait_all_tasks_blocked()
             assert woken == expected
 
@@ -31,6 +31,6 @@ async def test_nobody_waits_once_nothing_follows() -> None:
         tasks.start_soon(follower.reach, 7)
         tasks.start_soon(follower.change)
         await anyio.wait_all_tasks_blocked()
-        follower.tell(Progress(3, 0, over=True))
+        follower.tell(FileProgress(3, 0, over=True))
     await follower.reach(99)
     await follower.change()

@@ -10,9 +10,9 @@ from supervisor.config.model import Agent
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
-from supervisor.rehearsal.script import Script, Step
+from supervisor.rehearsal.script import ModelScript, ScriptStep
 from supervisor.runtime.service import run_daemon
-from supervisor.runtime.services.judging import CliJudge, Judging, Reply
+from supervisor.runtime.services.judging import CliJudge, JudgeReply, Judging
 from tests.daemons import Base, ended, reached, served, until
 from tests.live import Live, bash, make_repository, setup
 from tests.support import kill_tree
@@ -49,7 +49,7 @@ def judge(base: Base, seconds: float = 60.0) -> CliJudge:
 @pytest.mark.real_cli
 async def test_a_model_that_finds_an_agent_stuck_is_an_issue_like_any_other(tmp_path: Path) -> None:
     make_repository(tmp_path / "repo", {"README.md": "x\n"})
-    script = Script((Step((bash(WAITS),)),), side_text=ANSWER)
+    script = ModelScript((ScriptStep((bash(WAITS),)),), side_text=ANSWER)
     async with ScriptedModel([script]) as model:
         started = setup(tmp_path, model.url)
         async with run_daemon(started) as daemon:
@@ -74,9 +74,9 @@ async def test_an_agent_is_asked_about_within_its_budget_and_only_once_more_is_d
     base.cli(ASKS_AND_WAITS)
     asked: list[str] = []
 
-    async def ask(question: str) -> Reply:
+    async def ask(question: str) -> JudgeReply:
         asked.append(question)
-        return Reply(ANSWER, cost_usd=0.01)
+        return JudgeReply(ANSWER, cost_usd=0.01)
 
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(prompt="mend it"), by="test")
@@ -94,8 +94,8 @@ async def test_an_agent_is_asked_about_within_its_budget_and_only_once_more_is_d
 async def test_a_question_that_fails_is_noted_and_raises_nothing(base: Base) -> None:
     base.cli(ASKS_AND_WAITS)
 
-    async def ask(question: str) -> Reply:
-        return Reply("I cannot say.")
+    async def ask(question: str) -> JudgeReply:
+        return JudgeReply("I cannot say.")
 
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
@@ -135,13 +135,16 @@ async def test_a_question_that_is_given_up_leaves_no_process(base: Base) -> None
 @pytest.mark.parametrize(
     ("says", "expected"),
     [
-        ("""print('{"result": "' + sys.stdin.read() + '", "total_cost_usd": 0.25}')""", Reply("Is it stuck?", 0.25)),
-        ("""print('{"result": "no credit", "is_error": true}')""", Reply(error="the CLI says: no credit")),
-        ("print('oops')", Reply(error="the CLI printed no result: b'oops\\n'")),
-        ("print('[1]')", Reply(error="the CLI printed no result: b'[1]\\n'")),
+        (
+            """print('{"result": "' + sys.stdin.read() + '", "total_cost_usd": 0.25}')""",
+            JudgeReply("Is it stuck?", 0.25),
+        ),
+        ("""print('{"result": "no credit", "is_error": true}')""", JudgeReply(error="the CLI says: no credit")),
+        ("print('oops')", JudgeReply(error="the CLI printed no result: b'oops\\n'")),
+        ("print('[1]')", JudgeReply(error="the CLI printed no result: b'[1]\\n'")),
     ],
 )
-async def test_what_the_cli_prints_is_read(base: Base, says: str, expected: Reply) -> None:
+async def test_what_the_cli_prints_is_read(base: Base, says: str, expected: JudgeReply) -> None:
     program(base, says)
     assert await judge(base)("Is it stuck?") == expected
 

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Say, Use
+from supervisor.rehearsal.script import Say, ToolUse
 from supervisor.rehearsal.told import what_the_model_was_told
 from tests.live import Live, bash, files_of, git_environment, live, make_repository
 
@@ -241,7 +241,7 @@ ROLLBACK_AT_ONCE = {
 async def test_a_run_that_goes_in_circles_is_set_back_to_where_it_was_well(base: Path) -> None:
     """The controller chooses the checkpoint; nobody is asked, since the policy says so."""
     fails = bash("echo junk >> junk.txt; python3 missing.py")
-    steps: tuple[Say | Use, ...] = (
+    steps: tuple[Say | ToolUse, ...] = (
         bash("echo one > one.txt; echo the-first-output"),
         *[fails] * 3,
         # Twice: the CLI may have asked once more before it was frozen, and that answer is lost with its processes.

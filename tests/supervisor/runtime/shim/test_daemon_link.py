@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.shim import wire
-from supervisor.runtime.shim.daemon_link import Daemon
+from supervisor.runtime.shim.daemon_link import DaemonLink
 from supervisor.runtime.shim.pipes import ErrorLog, OutputLog
 
 
@@ -59,7 +59,7 @@ def received(connection: socket.socket) -> list[tuple[int, bytes]]:
 def test_facts_go_ahead_of_output_and_the_end_behind_all_of_it(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     daemon.offset = 20_000
     daemon.last_words = wire.fact(wire.EXITED)
     daemon.tell(wire.FROZEN, micros=1)
@@ -75,7 +75,7 @@ def test_facts_go_ahead_of_output_and_the_end_behind_all_of_it(
 def test_who_has_not_attached_gets_facts_and_is_owed_the_end(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     daemon.last_words = wire.fact(wire.EXITED)
     daemon.tell(wire.HELLO)
     daemon.flush()
@@ -86,7 +86,7 @@ def test_who_has_not_attached_gets_facts_and_is_owed_the_end(
 def test_commands_come_whole_however_they_arrive(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     text = b"".join(json.dumps({"op": "thaw", "n": n}).encode() + b"\n" for n in range(3))
     found: list[bytes] = []
     for cut in range(len(text)):
@@ -101,7 +101,7 @@ def test_commands_come_whole_however_they_arrive(
 def test_a_daemon_that_takes_nothing_blocks_nobody(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     for _ in range(1000):
         daemon.tell(wire.FAULT, text="x" * 1000)
     for _ in range(100):
@@ -112,7 +112,7 @@ def test_a_daemon_that_takes_nothing_blocks_nobody(
 def test_error_output_goes_to_who_asked_for_it_and_before_the_end(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     daemon.offset, daemon.errors_offset = log.size, 1
     daemon.last_words = wire.fact(wire.EXITED)
     while daemon.sendable:
@@ -127,7 +127,7 @@ def test_error_output_goes_to_who_asked_for_it_and_before_the_end(
 def test_a_daemon_that_does_not_know_of_error_output_is_sent_none(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     daemon.offset = log.size
     assert not daemon.sendable
 
@@ -135,7 +135,7 @@ def test_a_daemon_that_does_not_know_of_error_output_is_sent_none(
 def test_error_output_that_somebody_emptied_holds_nothing_up(
     log: OutputLog, errors: ErrorLog, ends: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:
-    daemon = Daemon(ends[0], log, errors)
+    daemon = DaemonLink(ends[0], log, errors)
     daemon.offset, daemon.errors_offset = log.size, 0
     os.truncate(tmp_path / "err.log", 0)
     daemon.last_words = wire.fact(wire.EXITED)

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from supervisor.runtime.processes.shim_client import Accepted, Ended, Exited, Fault, Frozen, Output, read_exit_record
+from supervisor.runtime.processes.shim_client import (
+    Accepted,
+    CliOutput,
+    Exited,
+    Fault,
+    Frozen,
+    TreeKilled,
+    read_exit_record,
+)
 from supervisor.runtime.shim import process_tree
 from supervisor.runtime.shim.pipes import STDERR_CAP_BYTES, TAIL_BYTES
 
@@ -43,7 +51,7 @@ async def test_after_end_tree_no_process_of_the_agent_is_left(both: Yard, how: s
     shim.end_tree()
     events = await both.everything(shim)
     assert not both.living()
-    (ended,) = [event for event in events if isinstance(event, Ended)]
+    (ended,) = [event for event in events if isinstance(event, TreeKilled)]
     assert ended.left == 0
     record = events[-1].record
     assert (record.code, record.signal, record.left) == (None, signal.SIGKILL, 0)
@@ -106,7 +114,7 @@ async def test_a_frozen_tree_can_be_ended(both: Yard) -> None:
     shim.freeze()
     await both.next_of(shim, Frozen)
     shim.end_tree()
-    assert (await both.next_of(shim, Ended)).left == 0
+    assert (await both.next_of(shim, TreeKilled)).left == 0
     await both.finish(shim)
     assert not both.living()
 
@@ -285,13 +293,13 @@ async def test_a_stranger_who_holds_the_output_open_and_writes_on_does_not_keep_
     shim = await yard.launch("cat")
     with subprocess.Popen(["/bin/sh", "-c", f"exec yes >/proc/{shim.cli_pid}/fd/1"]) as stranger:
         try:
-            await yard.next_of(shim, Output)
+            await yard.next_of(shim, CliOutput)
             shim.end_tree()
             events = await yard.everything(shim)
         finally:
             stranger.kill()
     assert isinstance(events[-1], Exited)
-    last = [event for event in events if isinstance(event, Output)][-1]
+    last = [event for event in events if isinstance(event, CliOutput)][-1]
     assert events[-1].record.out_size == last.offset + len(last.data) == (shim.directory / "out.log").stat().st_size
 
 

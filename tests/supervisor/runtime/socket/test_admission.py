@@ -18,7 +18,7 @@ import pytest
 from supervisor.protocol.events import FaultSeen
 from supervisor.runtime.shim import marks
 from supervisor.runtime.shim.credentials import Peer
-from supervisor.runtime.socket.admission import Admission, Arrival, House, Refusal, most_connections
+from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer, most_connections
 from supervisor.runtime.socket.listening import listen
 from tests.daemons import Base, ended, served
 
@@ -73,7 +73,7 @@ class Host:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.welcomed: list[Arrival] = []
-        self.refused: list[Refusal] = []
+        self.refused: list[RefusedPeer] = []
         self.agents: dict[int, str] = {}
         self.full = False
 
@@ -155,7 +155,7 @@ def test_a_connection_whose_process_has_ended_is_refused_while_another_has_it(tm
             found = House().look(ours)
         if not reaped:
             os.waitpid(child, 0)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedPeer)
     assert found.reason == "unknown"
     assert f"process {child}, which connected, has ended" in found.why
 
@@ -224,7 +224,7 @@ def test_a_look_that_fails_refuses(tmp_path: Path) -> None:
         assert isinstance(House().look(ours), Arrival)
         with without_descriptors():
             found = House().look(ours)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedPeer)
     assert found.reason == "unknown"
 
 
@@ -235,7 +235,7 @@ def test_a_look_that_raises_what_nobody_thought_of_refuses(tmp_path: Path, monke
     monkeypatch.setattr(marks, "is_marked", broken)
     with connected(tmp_path) as (ours, _):
         found = House().look(ours)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedPeer)
     assert "could not be looked at (oh)" in found.why
 
 
@@ -243,7 +243,7 @@ def test_a_process_in_the_control_group_of_an_agent_is_refused(tmp_path: Path) -
     own = Path("/proc/self/cgroup").read_text().splitlines()[-1]
     with connected(tmp_path) as (ours, _):
         assert isinstance(House(group="/chaperon-0/agents/").look(ours), Arrival)
-        assert isinstance(House(group=own[-4:]).look(ours), Refusal)
+        assert isinstance(House(group=own[-4:]).look(ours), RefusedPeer)
 
 
 def test_who_has_hung_up_is_refused_and_told_from_who_hides(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_who_has_hung_up_is_refused_and_told_from_who_hides(tmp_path: Path) -> N
         ours, _ = listening.accept()
         with ours:
             found = House().look(ours)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedPeer)
     assert found.reason == "gone"
 
 
@@ -265,7 +265,7 @@ def test_a_process_outside_of_our_pid_namespace_is_refused(tmp_path: Path) -> No
     """Its number is 0, and nothing can be looked up about it."""
     with connected(tmp_path) as (ours, _):
         found = House()._look(ours, Peer(0, os.getuid()))
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedPeer)
 
 
 def test_connections_leave_half_of_the_descriptors_to_agents() -> None:

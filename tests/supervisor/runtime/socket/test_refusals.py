@@ -2,8 +2,8 @@
 
 from monitors.contract.words import Severity
 from supervisor.runtime.shim.credentials import Peer
-from supervisor.runtime.socket.admission import Refusal
-from supervisor.runtime.socket.refusals import AGAIN_SECONDS, Refusals
+from supervisor.runtime.socket.admission import RefusedPeer
+from supervisor.runtime.socket.refusals import AGAIN_SECONDS, RefusedPeers
 
 
 class Told:
@@ -11,13 +11,13 @@ class Told:
         self.now = 0.0
         self.incidents: list[tuple[str, Severity, str]] = []
         self.counted: list[str] = []
-        self.refusals = Refusals(self._fault, self.counted.append, lambda: self.now)
+        self.refusals = RefusedPeers(self._fault, self.counted.append, lambda: self.now)
 
     def _fault(self, agent: str, _type: str, summary: str, severity: Severity, _way_out: str) -> None:
         self.incidents.append((agent, severity, summary))
 
 
-OF_A1 = Refusal("agent", "an agent's own process may not steer agents", Peer(7, 1000), "python3", agent="a1")
+OF_A1 = RefusedPeer("agent", "an agent's own process may not steer agents", Peer(7, 1000), "python3", agent="a1")
 
 
 def test_a_storm_of_an_agent_is_one_incident_and_all_of_it_is_counted() -> None:
@@ -43,9 +43,9 @@ def test_after_a_while_it_is_told_again_with_what_was_not_told() -> None:
 def test_one_agents_storm_hides_no_other_agent_and_no_other_reason() -> None:
     told = Told()
     told.refusals.saw(OF_A1)
-    told.refusals.saw(Refusal("agent", "", Peer(8, 1000), agent="a2"))
-    told.refusals.saw(Refusal("unknown", "", Peer(9, 1000)))
-    told.refusals.saw(Refusal("full", "", Peer(9, 1000)))
+    told.refusals.saw(RefusedPeer("agent", "", Peer(8, 1000), agent="a2"))
+    told.refusals.saw(RefusedPeer("unknown", "", Peer(9, 1000)))
+    told.refusals.saw(RefusedPeer("full", "", Peer(9, 1000)))
     assert [(agent, severity) for agent, severity, _ in told.incidents] == [
         ("a1", Severity.HIGH), ("a2", Severity.HIGH), ("", Severity.HIGH), ("", Severity.MEDIUM),
     ]  # fmt: skip
@@ -53,7 +53,7 @@ def test_one_agents_storm_hides_no_other_agent_and_no_other_reason() -> None:
 
 def test_a_command_that_was_ended_as_it_began_is_counted_and_is_no_incident() -> None:
     told = Told()
-    told.refusals.saw(Refusal("gone", "", Peer(9, 1000)))
+    told.refusals.saw(RefusedPeer("gone", "", Peer(9, 1000)))
     assert (told.incidents, told.counted) == ([], ["gone"])
 
 
@@ -61,5 +61,5 @@ def test_what_was_told_long_ago_is_forgotten() -> None:
     told = Told()
     for number in range(1_000):
         told.now += AGAIN_SECONDS
-        told.refusals.saw(Refusal("agent", "", Peer(9, 1000), agent=f"a{number}"))
+        told.refusals.saw(RefusedPeer("agent", "", Peer(9, 1000), agent=f"a{number}"))
     assert len(told.refusals._told) == 1
