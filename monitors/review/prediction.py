@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from monitors.contract.actions import Review
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
+from monitors.secret_patterns import secrets_in
 
 MAX_OUTPUT = 262_144
 """Longest output looked through, in characters: its first and its last half of that. Models are sent far less."""
@@ -28,30 +28,6 @@ class Afterthought:
     """The kind of secret, the phrase, or the paths."""
 
 
-class _Secret(NamedTuple):
-    """A kind of secret."""
-
-    what: str
-    words: tuple[str, ...]
-    """One of these is in every text that has one: looking for them takes a hundredth of what the pattern takes."""
-    pattern: re.Pattern[str]
-
-
-_SECRETS = (
-    _Secret("a private key", ("PRIVATE KEY",), re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))")),
-    _Secret("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    _Secret("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
-    _Secret("a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b")),
-    _Secret("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b")),
-    _Secret("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b")),
-    _Secret("an Anthropic key", ("sk-ant-",), re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
-    _Secret("an API key", ("sk-", "k_live_", "k_test_"), re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b")),
-    _Secret("a Google key", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
-    _Secret("an npm or PyPI token", ("npm_", "pypi-"), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b")),
-    _Secret("a signed web token", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}")),
-    _Secret("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
-    _Secret("a password in an address", ("://",), re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])")),
-)  # fmt: skip
 _INSTRUCTIONS = (
     re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),
     re.compile(r"\b(?:you are now|from now on,? you|act as if you|pretend (?:that )?you)\b.{0,80}\b(?:unrestricted|developer mode|no (?:rules|restrictions|limits)|jailbr|root|admin|different (?:ai|assistant))", re.IGNORECASE),
@@ -61,14 +37,6 @@ _INSTRUCTIONS = (
     re.compile(r"\b(?:send|post|upload|exfiltrate|email|forward)\b.{0,60}\b(?:api keys?|credentials?|secrets?|tokens?|passwords?|\.env|ssh keys?|environment variables)\b.{0,60}\b(?:to|at)\b", re.IGNORECASE),
 )  # fmt: skip
 _INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
-
-
-_WORDS = tuple((word, secret) for secret in _SECRETS for word in secret.words)
-
-
-def _kinds(text: str) -> Iterable[_Secret]:
-    """The kinds of secrets that the text may have."""
-    return dict.fromkeys(secret for word, secret in _WORDS if word in text)
 
 
 def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
@@ -84,11 +52,10 @@ def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
         Afterthought(
             "secret_in_output",
             Severity.HIGH,
-            f"The output carries {secret.what}; it is in the conversation now and should be replaced.",
-            secret.what,
+            f"The output carries {kind}; it is in the conversation now and should be replaced.",
+            kind,
         )
-        for secret in _kinds(text)
-        if secret.pattern.search(text)
+        for kind in secrets_in(text)
     ]
     return [*found, *_instructions(text)] if instructions else found
 
@@ -118,13 +85,6 @@ def _instructions(text: str) -> list[Afterthought]:
             )
         )
     return found
-
-
-def masked(text: str) -> str:
-    """The text with what looks like a secret replaced by its kind."""
-    for secret in _kinds(text):
-        text = secret.pattern.sub(f"[{secret.what} was here]", text)
-    return text
 
 
 def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:

@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS
-from monitors.review.prediction import masked
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
 from monitors.review.verdict import grounds
+from monitors.secret_patterns import masked
 
 MAX_TEXT = 100_000
 """Most characters looked at of one text in a tool's input."""

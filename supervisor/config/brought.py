@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import orjson
 
-from monitors.review.prediction import masked
 from monitors.review.scene import agent_definitions
-from monitors.review.scene.secret_names import names_secret
+from monitors.secret_patterns import masked, names_secret
 from supervisor.protocol.settings import RepositorySetting
 
 HELPERS = (

@@ -13,8 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from monitors.review.checks.environment import steers
-from monitors.review.prediction import masked
-from monitors.review.scene.secret_names import names_secret
+from monitors.secret_patterns import masked, names_secret
 from supervisor.config.brought import HARMLESS as ALWAYS_COUNT
 from supervisor.config.brought import HELPERS, Found
 from supervisor.config.environment import gate_arguments

@@ -34,8 +34,12 @@ def test_ordinary_texts_stay_as_they_are(said: str) -> None:
 
 
 def test_data_keeps_its_shape_and_hides_what_stands_under_a_secrets_name() -> None:
-    given = {"env": {"PG_PASSWORD": "hunter22", "auth_token": "t0p"}, "list": ["ok", 3, None, True], "tuple": (1, "x")}
-    hidden = {"PG_PASSWORD": sanitise.HIDDEN, "auth_token": sanitise.HIDDEN}
+    given = {
+        "env": {"PG_PASSWORD": "hunter22", "auth_token": "t0p", "GH_PAT": "t0p"},
+        "list": ["ok", 3, None, True],
+        "tuple": (1, "x"),
+    }
+    hidden = {"PG_PASSWORD": sanitise.HIDDEN, "auth_token": sanitise.HIDDEN, "GH_PAT": sanitise.HIDDEN}
     assert sanitise.data(given) == {"env": hidden, "list": ["ok", 3, None, True], "tuple": [1, "x"]}
 
 

@@ -7,10 +7,10 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
-from monitors.review.prediction import masked
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.reader import read
 from monitors.review.shell.tree import Simple
+from monitors.secret_patterns import masked
 
 TRASH = "/var/tmp/chaperon-trash"  # noqa: S108 — kept over a reboot, and a person can look into it
 """Where deleted things are put instead."""

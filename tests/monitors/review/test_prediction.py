@@ -4,7 +4,8 @@ import pytest
 
 from monitors.contract.actions import Action, ReviewContext
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
-from monitors.review.prediction import in_changes, in_output, masked
+from monitors.review.prediction import in_changes, in_output
+from monitors.secret_patterns import masked
 
 SECRETS = [
     "-----BEGIN OPENSSH PRIVATE KEY-----",

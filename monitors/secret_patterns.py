@@ -1,0 +1,116 @@
+"""What secrets look like: the shapes of keys and tokens, and the names of variables that hold them.
+
+One table serves those who look for secrets, those who take them out of what leaves the machine, and those who take them out
+of reports.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class SecretKind(NamedTuple):
+    """A kind of secret."""
+
+    name: str
+    """Example: `an AWS key`."""
+    words: tuple[str, ...]
+    """Each text with a secret of this kind has one of these: looking for them takes a hundredth of the pattern's time."""
+    certain: re.Pattern[str]
+    """Finds a secret and hardly anything else: what it finds is reported as an issue."""
+    possible: re.Pattern[str] | None = None
+    """Finds secrets that are torn, old or long as well: in what is kept for people, a text hidden for nothing does no harm.
+    The group `kept` stays. None if `certain` serves."""
+    whole: re.Pattern[str] | None = None
+    """Finds the whole of a secret if `certain` finds its beginning. None if `certain` finds all of it."""
+
+
+KINDS = (
+    SecretKind(
+        "a private key", ("PRIVATE KEY",),
+        re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))"),
+        possible=re.compile(r"-----BEGIN[ A-Z]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z]*PRIVATE KEY(?: BLOCK)?-----|$)"),
+        whole=re.compile(
+            r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))"
+            r"[\s\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----|$)"
+        ),
+    ),
+    SecretKind("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    SecretKind("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
+    SecretKind(
+        "a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
+        possible=re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9_-]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
+    ),
+    SecretKind("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b"), re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}")),
+    SecretKind("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b"), re.compile(r"\bxox[abeoprs][-_][A-Za-z0-9_-]{10,}")),
+    SecretKind("an Anthropic key", ("sk-ant-",), re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
+    SecretKind(
+        "an API key", ("sk-", "pk-", "rk-", "k_live_", "k_test_"),
+        re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
+        possible=re.compile(r"\b(?:[spr]k-[A-Za-z0-9_-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,})"),
+    ),
+    SecretKind("a Google key", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b"), re.compile(r"\bAIza[0-9A-Za-z_-]{20,}")),
+    SecretKind(
+        "an npm or PyPI token", ("npm_", "pypi-"),
+        re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b"),
+        possible=re.compile(r"\b(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{40,})"),
+    ),
+    SecretKind(
+        "a signed web token", ("eyJ",),
+        re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+        possible=re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+    ),
+    SecretKind("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
+    SecretKind(
+        "a password in an address", ("://",),
+        re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])"),
+        possible=re.compile(r"(?i)\b(?P<kept>[a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"),
+    ),
+)  # fmt: skip
+"""The kinds of secrets that are known by their shape."""
+
+_WORDS = tuple((word, kind) for kind in KINDS for word in kind.words)
+
+
+def _kinds(text: str) -> Iterator[SecretKind]:
+    """Yield the kinds of secrets that the text may have."""
+    yield from dict.fromkeys(kind for word, kind in _WORDS if word in text)
+
+
+def secrets_in(text: str) -> list[str]:
+    """Return the names of the kinds of secrets in a text."""
+    return [kind.name for kind in _kinds(text) if kind.certain.search(text)]
+
+
+def masked(text: str) -> str:
+    """Return the text with each secret replaced by its kind."""
+    for kind in _kinds(text):
+        text = (kind.whole or kind.certain).sub(f"[{kind.name} was here]", text)
+    return text
+
+
+def hidden(text: str, mark: str) -> str:
+    """Return the text with whatever may be a secret replaced by a mark."""
+    for kind in _kinds(text):
+        text = (kind.possible or kind.certain).sub(lambda found: (found.groupdict().get("kept") or "") + mark, text)
+    return text
+
+
+_HOLDS = re.compile(
+    r"(?:PASSWORDS?|PASSWD)(?=_|$)|(?:^|_)(?:TOKENS?|SECRETS?|PASS|PWD(?<=._PWD)|PASSPHRASE|CREDENTIALS?|CREDS|PAT(?<=._PAT)|JWT|COOKIE"
+    r"|(?:API|ACCESS|SECRET|PRIVATE|AUTH|SIGNING|ENCRYPTION|MASTER|ADMIN|ACCOUNT|SERVICE|LICENSE|DEPLOY|STRIPE|SHARED)_?KEY"
+    r"|API[A-Z]*KEY|KEY(?<=._KEY))(?=_|$)|APIKEY|AUTHTOKEN|SECRETKEY"
+)
+_RATHER_ABOUT_ONE = re.compile(
+    r"(?:^|_)(?:MAX|MIN|NUM|COUNT|LIMIT|PUBLIC|PUB|HOST|SORT|PRIMARY|FOREIGN|CACHE|PARTITION|IDEMPOTENCY|GPG_SIGNING|COLOR)_"
+    r"|_(?:FILE|PATH|DIR|URL|URI|NAME|TTL|TTL_MS|LIFETIME|LENGTH|SIZE|COUNT|LIMIT|TYPE|HEADER|FIELD|PREFIX|EXPIRY|EXPIRES|HELPER|"
+    r"COMMAND|SOCK|SCOPES?|ENABLED|DISABLED|POLICY|ROTATION|MODE|ALGORITHM)$|^(?:OLD)?PWD$|TOKENIZERS?"
+)
+"""Names of what is said about a secret, of other keys, and of counts of tokens."""
+
+
+def names_secret(name: str) -> bool:
+    """Whether a variable of this name is taken to hold a secret. Example: `ANTHROPIC_API_KEY`, and not `MAX_TOKENS`."""
+    upper = name.upper()
+    return bool(_HOLDS.search(upper)) and not _RATHER_ABOUT_ONE.search(upper)
