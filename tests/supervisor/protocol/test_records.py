@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interventions.decisions import Incident
+from monitors.contract import anyjson
 from monitors.contract.actions import Action, Factor, Review, SideEffect, Touch
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import records
@@ -25,6 +26,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.records import ORIGIN, RecordError, UnknownEvent
 from supervisor.protocol.words import AgentState
+from tests.recordings.record_journal import JOURNAL
 from tests.support import acting
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -275,3 +277,26 @@ def test_a_step_of_the_state_table_reads_as_words() -> None:
 def test_no_event_has_a_field_that_the_line_needs_for_itself() -> None:
     for kind in get_args(AnyEvent):
         assert not {"n", "p", "c", "first", "format"} & {field.name for field in dataclasses.fields(kind)}
+
+
+def without_added(now: Any, recorded: Any) -> Any:
+    """What is written now, without the fields that the recorded line has not."""
+    if isinstance(now, dict) and isinstance(recorded, dict):
+        return {name: without_added(value, recorded[name]) for name, value in now.items() if name in recorded}
+    if isinstance(now, list) and isinstance(recorded, list) and len(now) == len(recorded):
+        return [without_added(*pair) for pair in zip(now, recorded, strict=True)]
+    return now
+
+
+def test_a_recorded_journal_with_every_kind_of_event_is_read_and_written_with_the_same_bytes() -> None:
+    header, *lines = JOURNAL.read_bytes().splitlines(keepends=True)
+    assert records.encode_header(1, ORIGIN)[0] == header
+    kinds, previous = set(), records.line_hash(header)
+    for n, line in enumerate(lines, 1):
+        event = records.decode(line, n, previous).event
+        recorded = {name: value for name, value in anyjson.loads(line).items() if name not in {"n", "p", "c"}}
+        body = anyjson.dumps(without_added(anyjson.loads(records.spell(event)), recorded))
+        assert records.frame(n, body, previous)[0] == line
+        kinds.add(type(event))
+        previous = records.line_hash(line)
+    assert kinds >= set(get_args(AnyEvent)), "record it anew: python -m tests.recordings.record_journal"
