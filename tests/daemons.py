@@ -163,5 +163,5 @@ async def lines(client: httpx.AsyncClient, path: str, **query: Any) -> list[Mapp
 
 async def metrics_of(daemon: Daemon) -> str:
     """The metrics' text, as the reading process would write it."""
-    counted, stores = await gather(daemon), daemon.keeper.stores.folder
+    counted, stores = await gather(daemon), daemon.checkpoint_manager.stores.folder
     return await anyio.to_thread.run_sync(exposition, counted, daemon.journal.directory, stores)

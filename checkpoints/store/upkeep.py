@@ -22,7 +22,7 @@ class Upkeep:
     """Whether it is still over the quota: then only checkpoints that must stay are left, and a person has to choose."""
 
 
-def keep_up(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
+def maintain(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
     """Settle, sweep, drop and pack as far as that is needed.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned
-from monitors.review.prediction import Afterthought, in_output
+from monitors.review.prediction import OutputFinding, in_output
 
 FROM_OUTSIDE = re.compile(r"WebFetch|WebSearch|mcp__.*")
 """Tools whose results somebody else wrote."""
@@ -42,12 +42,12 @@ class Outputs:
             if self._is_new(found)
         ]
 
-    def _is_new(self, found: Afterthought) -> bool:
+    def _is_new(self, found: OutputFinding) -> bool:
         new = (found.type, found.detail) not in self._seen
         self._seen.add((found.type, found.detail))
         return new
 
-    def _issue(self, observation: ToolReturned, found: Afterthought) -> Issue:
+    def _issue(self, observation: ToolReturned, found: OutputFinding) -> Issue:
         return Issue(
             type=found.type,
             severity=found.severity,

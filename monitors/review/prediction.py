@@ -16,7 +16,7 @@ MAX_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Afterthought:
+class OutputFinding:
     """One thing seen in a result."""
 
     type: str
@@ -39,7 +39,7 @@ _INSTRUCTIONS = (
 _INVISIBLE = re.compile(r"[\U000e0020-\U000e007f\u202a-\u202e\u2066-\u2069]{4,}")
 
 
-def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
+def in_output(text: str, *, instructions: bool = True) -> list[OutputFinding]:
     """Secrets and instructions in what a tool printed.
 
     Args:
@@ -49,7 +49,7 @@ def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
     if len(text) > MAX_OUTPUT:
         text = text[: MAX_OUTPUT // 2] + "\n" + text[-MAX_OUTPUT // 2 :]
     found = [
-        Afterthought(
+        OutputFinding(
             "secret_in_output",
             Severity.HIGH,
             f"The output carries {kind}; it is in the conversation now and should be replaced.",
@@ -60,14 +60,14 @@ def in_output(text: str, *, instructions: bool = True) -> list[Afterthought]:
     return [*found, *_instructions(text)] if instructions else found
 
 
-def _instructions(text: str) -> list[Afterthought]:
+def _instructions(text: str) -> list[OutputFinding]:
     found = []
     for pattern in _INSTRUCTIONS:
         match = pattern.search(text)
         if match:
             phrase = " ".join(match[0].split())[:120]
             found.append(
-                Afterthought(
+                OutputFinding(
                     "instructions_in_output",
                     Severity.HIGH,
                     f'The output speaks to the agent instead of being data: "{phrase}".',
@@ -77,7 +77,7 @@ def _instructions(text: str) -> list[Afterthought]:
             break
     if _INVISIBLE.search(text):
         found.append(
-            Afterthought(
+            OutputFinding(
                 "instructions_in_output",
                 Severity.MEDIUM,
                 "The output has invisible or reordering characters in a row, which hide text from people.",
@@ -87,14 +87,14 @@ def _instructions(text: str) -> list[Afterthought]:
     return found
 
 
-def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
+def in_changes(review: Review, changed: Iterable[str]) -> list[OutputFinding]:
     """Files that changed although the review did not say so.
 
     Args:
         review: what was predicted.
         changed: absolute paths that the workspace watcher saw change while the action ran.
     """
-    if not foretold(review):
+    if not is_predicted(review):
         return []
     predicted = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
     surprises = sorted(
@@ -104,7 +104,7 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
         return []
     listed = ", ".join(surprises[:MAX_LISTED])
     return [
-        Afterthought(
+        OutputFinding(
             "unpredicted_change",
             Severity.MEDIUM,
             f"{counted(len(surprises), 'file')} changed that the review did not foresee: {listed}.",
@@ -113,7 +113,7 @@ def in_changes(review: Review, changed: Iterable[str]) -> list[Afterthought]:
     ]
 
 
-def foretold(review: Review) -> bool:
+def is_predicted(review: Review) -> bool:
     """Whether the review names every file that the action would change, exactly, and it does nothing else."""
     changed = [touch.path for touch in review.touches if touch.access in ("write", "delete")]
     effects = [made.target for made in review.side_effects if made.type in ("file_write", "file_delete")]

@@ -148,7 +148,7 @@ class Socket(Section):
 
 
 class StopSection(Section):
-    """The ladder by which an agent is ended; whoever is left after the last rung is killed, with all below it."""
+    """The steps by which an agent is ended. Processes that are left after the last step are killed."""
 
     interrupt_seconds: Pause = 3
     """After an interrupt, in seconds. The CLI ends tool and turn at once; what is left is writing the result."""

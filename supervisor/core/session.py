@@ -1,6 +1,6 @@
 """One agent's session: events in, commands out, and nothing else touched.
 
-`see` folds an event into what is known, makes the decisions that are due, and returns what is to be done, in order.
+`see` folds an event into what is memory, makes the decisions that are due, and returns what is to be done, in order.
 `remember` only folds, for rebuilding from the journal; `recover` then does what a crash left undone.
 """
 
@@ -25,11 +25,11 @@ from supervisor.core.timers import (
     FINISH,
     HELLO,
     INTERVENE,
-    LADDER,
     OF_A_SESSION,
     RETRY,
     SETTLE,
     STANDSTILL,
+    STOP_STEP,
 )
 from supervisor.protocol.commands import (
     ApplyLimits,
@@ -66,7 +66,7 @@ from supervisor.protocol.events import (
     TaskSubmitted,
 )
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, StopStep
 
 
 class Session:
@@ -90,12 +90,12 @@ class Session:
         settings: SessionSettings,
         surroundings: AgentSurroundings | None = None,
     ) -> None:
-        self._known = Memory(
+        self._memory = Memory(
             submitted,
             detectors,
             controller,
             settings.captures,
-            hurry=settings.hurry,
+            asynchronous=settings.asynchronous,
             prices=settings.prices,
             own_rules=settings.own_rules,
         )
@@ -109,31 +109,31 @@ class Session:
     @property
     def summary(self) -> Summary:
         """What is known at a glance."""
-        return self._known.summary
+        return self._memory.summary
 
     @property
     def state(self) -> AgentState:
         """Where the agent is in its life."""
-        return self._known.state
+        return self._memory.state
 
     @property
     def approvals(self) -> tuple[ApprovalAsked, ...]:
         """The actions that wait for a person, oldest first."""
-        return tuple(self._known.requests.approvals.values())
+        return tuple(self._memory.requests.approvals.values())
 
     def allowances(self, now: float) -> tuple[Allowance, ...]:
         """What a person lets it do at this moment, oldest first."""
-        return self._known.allowances.holding(now)
+        return self._memory.allowances.holding(now)
 
     @property
     def open_issues(self) -> tuple[str, ...]:
         """The types of the issues that are open, one for each."""
-        return tuple(type_ for type_, _ in self._known.issues.open)
+        return tuple(type_ for type_, _ in self._memory.issues.open)
 
     @property
     def answers_due(self) -> bool:
         """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
-        return bool(self._known.requests.waiting or self._known.outbox)
+        return bool(self._memory.requests.waiting or self._memory.outbox)
 
     @property
     def controller(self) -> Controller:
@@ -143,55 +143,55 @@ class Session:
     @property
     def launched(self) -> bool:
         """Whether its processes were started, now or before a restart."""
-        return self._known.processes.launched
+        return self._memory.processes.launched
 
     @property
     def identity(self) -> Identity | None:
         """Who its processes are; None before they were launched, and if an older chaperon did."""
-        return self._known.processes.identity
+        return self._memory.processes.identity
 
     @property
     def processes_ended(self) -> bool:
-        """Whether the end of its processes is known, though what follows from it may still be due."""
-        return self._known.processes.ending is not None
+        """Whether the end of its processes is memory, though what follows from it may still be due."""
+        return self._memory.processes.ending is not None
 
     @property
     def launch_number(self) -> int:
         """Which launch its processes are of, or the next one would be."""
-        return self._known.going_back.launches + (0 if self._known.processes.launched else 1)
+        return self._memory.going_back.launches + (0 if self._memory.processes.launched else 1)
 
     @property
     def over(self) -> bool:
         """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
-        return self.state.ended and not self._known.untold and not self._controller.watching
+        return self.state.ended and not self._memory.pending_incidents and not self._controller.watching
 
     @property
     def offset(self) -> int:
         """Where in the agent's output reading resumes."""
-        return self._known.processes.offset
+        return self._memory.processes.offset
 
     @property
     def errors_offset(self) -> int:
         """Where in the agent's error output reading resumes."""
-        return self._known.processes.errors_offset
+        return self._memory.processes.errors_offset
 
     def check(self, wish: AnyEvent) -> None:
         """Refuse a person's wish that cannot be, before it is journalled; raises like `wishes.check`."""
-        validation.check(self._known, wish)
+        validation.check(self._memory, wish)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
-        """Fold one event of the journal into what is known, deciding nothing."""
-        self._known.remember(seq, event)
+        """Fold one event of the journal into what is memory, deciding nothing."""
+        self._memory.remember(seq, event)
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
-        known = self._known
-        greeted, awaited, rollback = known.processes.greeted, self._awaited(), self._rollback
-        known.remember(seq, event)
+        memory = self._memory
+        greeted, awaited, rollback = memory.processes.greeted, self._awaited(), self._rollback
+        memory.remember(seq, event)
         commands = self._effects(event)
         commands += self._decide(seq, event)
-        if known.processes.greeted and not greeted:
-            commands += [StopTimer(HELLO), LookAtSettings(known.submitted.workspace)]
+        if memory.processes.greeted and not greeted:
+            commands += [StopTimer(HELLO), LookAtSettings(memory.submitted.workspace)]
         commands += [StartTimer(name, seconds) for name, seconds in self._awaited().items() if name not in awaited]
         if self._rollback != rollback:
             commands += self._go_back(event.mono)
@@ -202,31 +202,31 @@ class Session:
 
         The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
         """
-        self._known.outbox.lost()
-        self._known.foreseen.take()  # nobody noted what changed before the restart
+        self._memory.outbox.lost()
+        self._memory.predicted.take()  # nobody noted what changed before the restart
         commands = self._decide(seq, event)
         for todo in TABLE[self.state].get(found, ()):
             commands += self._taking_over(todo, event)
         return commands + self._wake(event.mono)
 
     def _taking_over(self, todo: Todo, event: AnyEvent) -> list[Command]:
-        known, mono = self._known, event.mono
+        memory, mono = self._memory, event.mono
         match todo:
             case Todo.LAUNCH:
                 return self._launch()
             case Todo.AWAIT_RETRY:
-                return [StartTimer(RETRY, known.retries.seconds_left(event.at))]
+                return [StartTimer(RETRY, memory.retries.seconds_left(event.at))]
             case Todo.AWAIT_HELLO:
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case Todo.AWAIT_TURN:
                 return [StartTimer(name, seconds) for name, seconds in self._awaited().items()]
             case Todo.CLOSE:
                 return self._close()
-            case Todo.CLIMB if known.stopping.rung is not None:
-                return self._climb(known.stopping.rung)
+            case Todo.STOP_STEP if memory.stopping.step is not None:
+                return self._take_stop_step(memory.stopping.step)
             case Todo.WATCH:
-                deadlines: list[Command] = [self._deadline(asked, mono) for asked in known.requests.approvals.values()]
-                lowered = self._controller.limits != LimitsInForce(known.task.limits)
+                deadlines: list[Command] = [self._deadline(asked, mono) for asked in memory.requests.approvals.values()]
+                lowered = self._controller.limits != LimitsInForce(memory.task.limits)
                 return [*deadlines, self._apply_limits()] if lowered else deadlines
             case Todo.GO_ON:
                 # Without a rollback too: the daemon before may have ended with the tree standing still, for a stop that
@@ -237,7 +237,7 @@ class Session:
 
     def _awaited(self) -> dict[str, float]:
         """What may start another turn behind the one that ended, by its timer's name: for how long that is waited for."""
-        turns, awaited = self._known.turns, dict[str, float]()
+        turns, awaited = self._memory.turns, dict[str, float]()
         if turns.ended is None:
             return awaited
         if turns.owed:
@@ -247,11 +247,11 @@ class Session:
         return awaited
 
     def _apply_limits(self) -> ApplyLimits:
-        return ApplyLimits(self._controller.limits, self._known.task.limits.max_memory_mb)
+        return ApplyLimits(self._controller.limits, self._memory.task.limits.max_memory_mb)
 
     def _wake(self, mono: float) -> list[Command]:
         """Have something happen when a cooldown ends and an issue waits for it."""
-        held = self._controller.call_wait(mono) if self._known.requests.waiting else 0.0
+        held = self._controller.call_wait(mono) if self._memory.requests.waiting else 0.0
         due = self._controller.wakes_in(mono)
         if not (held or due) or self.state.ended:
             return []
@@ -273,26 +273,26 @@ class Session:
         """
         commands: list[Command] = []
         number = seq
-        while (decision := self._decider.next(self._known, event, seq)) is not None:
+        while (decision := self._decider.next(self._memory, event, seq)) is not None:
             number += 1
-            self._known.remember(number, decision)
+            self._memory.remember(number, decision)
             commands += [WriteEvent(decision), *self._effects(decision)]
-        commands += self._known.foreseen.take()
-        commands += self._known.outbox.take()
+        commands += self._memory.predicted.take()
+        commands += self._memory.outbox.take()
         return commands + self._capture(number, event)
 
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
         """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments."""
-        known = self._known
-        if known.going_back.cause is not None or known.captures.due.keys() == self._captures_asked:
+        memory = self._memory
+        if memory.going_back.cause is not None or memory.captures.due.keys() == self._captures_asked:
             return []
-        asked, self._captures_asked = self._captures_asked, set(known.captures.due)
-        if known.state.ended or not self._captures_asked - asked:
+        asked, self._captures_asked = self._captures_asked, set(memory.captures.due)
+        if memory.state.ended or not self._captures_asked - asked:
             return []
-        moment = known.captures.moment(seq, event.mono, known.state)
+        moment = memory.captures.moment(seq, event.mono, memory.state)
         return [
-            Capture(key, due.reason, moment, known.task, known.submitted.workspace, due.name, due.note)
-            for key, due in known.captures.due.items()
+            Capture(key, due.reason, moment, memory.task, memory.submitted.workspace, due.name, due.note)
+            for key, due in memory.captures.due.items()
             if key not in asked
         ]
 
@@ -314,7 +314,7 @@ class Session:
             case StateChanged(after=AgentState.STARTING):
                 return [StopTimer(SETTLE), *self._launch()]
             case StateChanged(after=AgentState.WAITING):
-                wait = StartTimer(RETRY, self._known.retries.seconds_left(event.at))
+                wait = StartTimer(RETRY, self._memory.retries.seconds_left(event.at))
                 return [*(StopTimer(name) for name in (HELLO, SETTLE, FINISH)), wait]
             case InterventionChosen() if event.intervention.kind is InterventionKind.RESOURCE_THROTTLING:
                 return [self._apply_limits()]
@@ -323,7 +323,7 @@ class Session:
             case ApprovalAsked():
                 return [self._deadline(event, event.mono)]
             case RungReached():
-                return self._climb(event.rung)
+                return self._take_stop_step(event.rung)
             case IncidentOpened():
                 return [ReportIncident(event.incident, event.report)]
             case _:
@@ -331,11 +331,11 @@ class Session:
 
     def _close(self) -> list[Command]:
         """Have the CLI end by itself; what is to be said to it is said while there is an input."""
-        return [*self._known.outbox.take(), CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
+        return [*self._memory.outbox.take(), CloseInput(), StartTimer(FINISH, self._settings.finish_seconds)]
 
     def _launch(self) -> list[Command]:
         """Start the processes, once for each time that the agent begins."""
-        submitted, back = self._known.submitted, self._known.going_back
+        submitted, back = self._memory.submitted, self._memory.going_back
         number = back.launches + 1
         if number == self._launches_asked:
             return []
@@ -346,13 +346,13 @@ class Session:
     @property
     def _rollback(self) -> tuple[int, Phase | None]:
         """Which rollback is under way, and what it waits for."""
-        return self._known.going_back.asked_seq, self._known.going_back.phase
+        return self._memory.going_back.asked_seq, self._memory.going_back.phase
 
     def _go_back(self, mono: float) -> list[Command]:
         """What a rollback needs to come to its next phase; where it is over, what lets the agent go on."""
-        known = self._known
+        memory = self._memory
         wait = StartTimer(STANDSTILL, self._settings.standstill_seconds)
-        match known.going_back.phase:
+        match memory.going_back.phase:
             case Phase.FREEZING:
                 return [Freeze(), wait]
             case Phase.RESTORING:
@@ -360,18 +360,18 @@ class Session:
             case Phase.ENDING:
                 return [EndTree(), wait]
             case None if (
-                known.processes.launched
-                and known.processes.ending is None
-                and known.stopping.rung not in (Rung.FREEZE, Rung.KILL)
+                memory.processes.launched
+                and memory.processes.ending is None
+                and memory.stopping.step not in (StopStep.FREEZE, StopStep.KILL)
             ):
                 return [StopTimer(STANDSTILL), Thaw()]
             case None:
                 return [StopTimer(STANDSTILL)]
 
     def _restore(self, mono: float) -> RestoreCheckpoint:
-        known, back = self._known, self._known.going_back
-        moment = known.captures.moment(back.asked_seq, mono, known.state)
-        restore = RestoreCheckpoint(back.id, back.checkpoint, known.submitted.workspace, known.task, moment)
+        memory, back = self._memory, self._memory.going_back
+        moment = memory.captures.moment(back.asked_seq, mono, memory.state)
+        restore = RestoreCheckpoint(back.id, back.checkpoint, memory.submitted.workspace, memory.task, moment)
         match back.cause:
             case InterventionChosen(intervention=chosen):
                 fresh = bool(chosen.details.get("fresh"))
@@ -387,19 +387,19 @@ class Session:
             case None:
                 return restore
 
-    def _climb(self, rung: Rung) -> list[Command]:
-        """What a rung does, and when the next is climbed."""
-        following = self._settings.ladder.after(rung)
-        timer: list[Command] = [StartTimer(LADDER, following[1])] if following else []
-        match rung:
-            case Rung.INTERRUPT:
-                first = self._known.outbox.take()  # what takes messages back that would begin another turn
+    def _take_stop_step(self, step: StopStep) -> list[Command]:
+        """Perform a stop step, and start the timer of the next."""
+        following = self._settings.stop_sequence.after(step)
+        timer: list[Command] = [StartTimer(STOP_STEP, following[1])] if following else []
+        match step:
+            case StopStep.INTERRUPT:
+                first = self._memory.outbox.take()  # what takes messages back that would begin another turn
                 return [*first, SendLine("interrupt:stop", interrupt("interrupt-stop")), *timer]
-            case Rung.END_OF_INPUT:
+            case StopStep.END_OF_INPUT:
                 return [CloseInput(), *timer]
-            case Rung.TERMINATE:
+            case StopStep.TERMINATE:
                 return [Terminate(), *timer]
-            case Rung.FREEZE:
+            case StopStep.FREEZE:
                 return [Freeze(), *timer]
-            case Rung.KILL:
+            case StopStep.KILL:
                 return [EndTree()]

@@ -12,8 +12,8 @@ COMMANDS = "commands"
 FINISH = "finish"
 """The CLI's end, once its input is closed."""
 
-LADDER = "ladder"
-"""The next rung of a stop."""
+STOP_STEP = "ladder"
+"""The next step of a stop."""
 
 INTERVENE = "intervene"
 """The end of a cooldown, or of the wait for the next call that a throttling lets through."""
@@ -27,5 +27,5 @@ STANDSTILL = "standstill"
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""
 
-OF_A_SESSION = (HELLO, SETTLE, COMMANDS, FINISH, LADDER, INTERVENE, RETRY, STANDSTILL)
+OF_A_SESSION = (HELLO, SETTLE, COMMANDS, FINISH, STOP_STEP, INTERVENE, RETRY, STANDSTILL)
 """Those that end with their session, each by its whole name."""

@@ -15,5 +15,5 @@ prices    tokens, and what they cost
 records   one event as one line of the journal
 retrying  what the CLI says while the API does not answer
 settings  what the settings of a repository bring into the CLI
-words     enumerations: states of agents, rungs of a stop
+words     enumerations: states of agents, steps of a stop
 """

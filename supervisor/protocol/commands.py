@@ -44,7 +44,7 @@ class SendLine:
 
     key: str
     line: bytes
-    hurry: bool = False
+    asynchronous: bool = False
     """Whether it may be sent before the journal has what led to it."""
 
 

@@ -22,7 +22,7 @@ from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.settings import RepositorySetting
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, StopStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,7 +443,7 @@ class StopRequested(Event):
     by: str
     reason: str = ""
     force: bool = False
-    """Whether to end the tree at once instead of climbing the ladder."""
+    """Whether to end the tree at once instead of step by step."""
     limit: str = ""
     """The limit of the task for which chaperon itself ends it; empty for any other reason."""
     kind: Literal["stop_requested"] = "stop_requested"
@@ -671,9 +671,9 @@ class StateChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RungReached(Event):
-    """A stop climbed one rung of its ladder."""
+    """A stop took one of its steps."""
 
-    rung: Rung
+    rung: StopStep
     kind: Literal["rung_reached"] = "rung_reached"
 
 

@@ -19,7 +19,7 @@ class AgentState(StrEnum):
     FINISHING = "finishing"
     """The task's last turn ended and the CLI's input is closed; its exit is awaited."""
     STOPPING = "stopping"
-    """On the stop ladder, or frozen and about to be ended."""
+    """A stop takes its steps, or the processes are frozen and about to be ended."""
     DONE = "done"
     """The CLI ended by itself after a turn that succeeded."""
     FAILED = "failed"
@@ -42,8 +42,8 @@ VERSION_HEADER = "chaperon-version"
 """The header of each answer on the socket that has the daemon's version."""
 
 
-class Rung(StrEnum):
-    """The rungs of the stop ladder, gentlest first. What each waits for is in `supervisor.core.decisions.stop_ladder`."""
+class StopStep(StrEnum):
+    """The steps of a stop, gentlest first. `supervisor.core.decisions.stop_sequence` has the time that each is given."""
 
     INTERRUPT = "interrupt"
     """The running tool and turn end; the CLI lives."""
@@ -54,4 +54,4 @@ class Rung(StrEnum):
     KILL = "kill"
     """Every process of the tree is ended."""
     FREEZE = "freeze"
-    """Not a rung of the gentle way: the tree stands still, and is ended next."""
+    """No step of an orderly stop: the process tree is frozen, and is ended next."""

@@ -52,7 +52,7 @@ from supervisor.runtime.assembly.settings import (
     worktree_rules,
 )
 from supervisor.runtime.assembly.workspace_facts import Lookups
-from supervisor.runtime.checkpointing.keeper import CheckpointManager
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
@@ -155,11 +155,11 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
-        keeper = CheckpointManager(setup.places.checkpoints, captured, setup.clock)
-        stack.push_async_callback(keeper.close)
+        manager = CheckpointManager(setup.places.checkpoints, captured, setup.clock)
+        stack.push_async_callback(manager.close)
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
-            daemon = _make_daemon(setup, board, opened, launcher, keeper, kept_out, tasks)
+            daemon = _make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
@@ -260,7 +260,7 @@ def _make_daemon(
     board: Board,
     opened: _Opened,
     launcher: ProcessLauncher,
-    keeper: CheckpointManager,
+    manager: CheckpointManager,
     kept_out: Mapping[str, str],
     tasks: anyio.abc.TaskGroup,
 ) -> Daemon:
@@ -274,7 +274,7 @@ def _make_daemon(
         opened.journal,
         opened.feed,
         launcher,
-        keeper,
+        manager,
         Worktrees(worktree_rules(config, setup.places, setup.environ)),
         setup.clock,
         tasks,
@@ -346,7 +346,7 @@ async def _begin(
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")
     if opened.problem:
         log.warning("%s", opened.problem)
-    for problem in await daemon.keeper.complete_interrupted():
+    for problem in await daemon.checkpoint_manager.complete_interrupted():
         daemon.fault("", "rollback_interrupted", problem, way_out="chaperon checkpoints names what is there.")
     for agent, error in daemon.board.failed.items():
         log.error("the session of %s failed", agent, exc_info=error)

@@ -58,7 +58,7 @@ def test_a_capture_killed_before_any_change_of_the_disk_loses_nothing_that_was_a
 
 @pytest.mark.timeout(300)
 def test_dropping_and_packing_killed_before_any_change_of_the_disk_leave_every_checkpoint_whole(tmp_path: Path) -> None:
-    found = kill_at_each_step("keep_up", tmp_path)
+    found = kill_at_each_step("maintain", tmp_path)
     assert lived_through_the_last_alone(found, 35)
     left = [one["checkpoints"] for one in found]
     assert left == sorted(left, reverse=True)

@@ -295,7 +295,7 @@ class History:
         self.git(self.root, *words)
         self.done.append(" ".join(words))
 
-    def keep_up(self) -> None:
+    def maintain(self) -> None:
         self.store.settle()
 
     def scrub(self) -> None:
@@ -389,7 +389,7 @@ class History:
             self.write: 25, self.edit_in_place_with_the_same_size_and_time: 12, self.remove: 6, self.change_mode: 4,
             self.link: 5, self.move: 7, self.make_folder: 4, self.make_pipe: 2, self.make_a_repository_inside: 4,
             self.add_a_submodule: 3, self.commit: 6, self.add_with_force: 4, self.change_rules: 3, self.git_command: 9,
-            self.capture: 14, self.restore: 9, self.keep_up: 1, self.scrub: 1, self.crash: 1,
+            self.capture: 14, self.restore: 9, self.maintain: 1, self.scrub: 1, self.crash: 1,
             self.restore_that_is_cut: 5,
         }  # fmt: skip
         while True:

@@ -151,7 +151,7 @@ def open_again(workspace: Path, state: Path, killer: Killer) -> None:
     Store(state, workspace)
 
 
-def keep_up(workspace: Path, state: Path, killer: Killer) -> None:
+def maintain(workspace: Path, state: Path, killer: Killer) -> None:
     """Drop, and pack."""
     store = Store(state, workspace)
     capturer = Capturer(store, workspace)
@@ -193,7 +193,7 @@ def restore_and_return(workspace: Path, state: Path, killer: Killer) -> None:
 
 ACTIONS = {
     act.__name__: act
-    for act in (make_store, capture, capture_much, grow, open_again, keep_up, restore, restore_and_return)
+    for act in (make_store, capture, capture_much, grow, open_again, maintain, restore, restore_and_return)
 }
 
 

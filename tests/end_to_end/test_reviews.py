@@ -141,7 +141,7 @@ async def check_the_same(made: House, command: str, gate: Review | None) -> None
 
 
 @pytest.mark.parametrize("own", [True, False])
-async def test_a_change_that_no_review_foretold_is_noticed_where_nobody_but_the_agent_works(
+async def test_a_change_that_no_review_predicted_is_noticed_where_nobody_but_the_agent_works(
     tmp_path: Path, own: bool
 ) -> None:
     make_workspace(tmp_path)

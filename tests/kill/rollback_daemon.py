@@ -21,7 +21,7 @@ from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.checkpointing import keeper
+from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.journal.disk import RealDisk
@@ -82,7 +82,7 @@ async def main(base: Path, point: str) -> None:
     when, _, text = point.partition(":")
     if when == "step":
         deadly = partial(Restorer, step=lambda name: die() if name == text else None)
-        setattr(keeper, "Restorer", deadly)  # noqa: B010 - the checker knows the class, not what stands for it here
+        setattr(manager, "Restorer", deadly)  # noqa: B010 - the checker knows the class, not what stands for it here
     places = StatePaths(state=base / "state", runtime=base / "run")
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
     config = Config(agent=Agent(command=str(base / "claude")))

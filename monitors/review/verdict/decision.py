@@ -35,7 +35,7 @@ def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewri
     return Decision.ALLOW
 
 
-def may_hurry(review: Review) -> bool:
+def may_answer_early(review: Review) -> bool:
     """Whether the answer may reach the CLI before the journal has the review, as the async mode allows.
 
     The review itself takes less time than telling the CLI that it is not awaited, so it is always made first. What a call

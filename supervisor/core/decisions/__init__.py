@@ -5,6 +5,6 @@ decide       what is due next, given what a session knows
 incidents    from what happened to the incident that tells a person of it
 lifecycle    the agent's life
 restart      what follows when the CLI ended before the task was done
-stop_ladder  the stop ladder
+stop_sequence  the stop sequence
 validation   what people wish of an agent, refused where it cannot be
 """

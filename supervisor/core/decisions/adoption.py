@@ -23,7 +23,7 @@ class Todo(StrEnum):
     AWAIT_TURN = "a turn that is owed is waited for"
     AWAIT_RETRY = "the rest of its wait is waited for"
     CLOSE = "its input is closed, and its end waited for"
-    CLIMB = "the rung of the stop is climbed again"
+    STOP_STEP = "the step of the stop is taken again"
     WATCH = "limits and people's deadlines hold again"
     GO_ON = "a rollback goes on; without one a tree that stands still does"
 
@@ -53,7 +53,7 @@ TABLE: dict[AgentState, dict[Found, tuple[Todo, ...]]] = {
     AgentState.PAUSED: {"reattached": (Todo.WATCH, Todo.GO_ON), **_GONE},
     AgentState.WAITING: {"exited": (), "lost": (), "terminal": (), "launched": (Todo.AWAIT_RETRY,)},
     AgentState.FINISHING: {"reattached": (Todo.CLOSE, Todo.WATCH, Todo.GO_ON), **_GONE},
-    AgentState.STOPPING: {"reattached": (Todo.CLIMB,), "exited": (), "lost": (), "terminal": (), "launched": ()},
+    AgentState.STOPPING: {"reattached": (Todo.STOP_STEP,), "exited": (), "lost": (), "terminal": (), "launched": ()},
     AgentState.DONE: _ENDED,
     AgentState.FAILED: _ENDED,
     AgentState.STOPPED: _ENDED,

@@ -20,7 +20,7 @@ from monitors.contract.words import Decision
 from supervisor.core import gate, limits
 from supervisor.core.decisions import incidents, lifecycle, restart
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import StopLadder
+from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import RISKY, CaptureRules
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.rollback import Phase
@@ -70,12 +70,12 @@ class SessionSettings:
     itself, and a minute is for the rest."""
     standstill_seconds: float = 10.0
     """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
-    ladder: StopLadder = field(default_factory=StopLadder)
+    stop_sequence: StopSequence = field(default_factory=StopSequence)
     home: str = ""
     """The agent's home directory, for reviews."""
     protected: tuple[str, ...] = ()
     """Chaperon's own paths, which no agent touches."""
-    hurry: bool = False
+    asynchronous: bool = False
     """Whether a call of low risk that changes nothing is answered before the journal has its review."""
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     """Which actions wait for a person."""
@@ -116,54 +116,59 @@ class Decider:
         self._settings = settings
         self._surroundings = surroundings
 
-    def next(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+    def next(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
         """The next decision that is due, or None.
 
         Args:
-            known: The session's state; not changed here.
+            memory: The session's state; not changed here.
             now: The event that is being handled: when it is.
             seq: That event's sequence number.
         """
-        if not known.calm:
-            return self._due(known, now, seq)
-        return (self._overspent(known, now) or self._issue(known, now, seq)) if known.usage_seen else None
+        if not memory.calm:
+            return self._due(memory, now, seq)
+        return (self._overspent(memory, now) or self._issue(memory, now, seq)) if memory.usage_seen else None
 
-    def _due(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        if known.state.ended:
-            return self._intervention(known, now, seq) or self._incident(known, now, seq)
+    def _due(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if memory.state.ended:
+            return self._intervention(memory, now, seq) or self._incident(memory, now, seq)
         return (
-            self._rejection(known, now)
-            or self._overspent(known, now)
-            or self._review(known, now)
-            or self._issue(known, now, seq)
-            or self._intervention(known, now, seq)
-            or self._rollback(known, now)
-            or self._recovery(known, now)
-            or self._step(known, now)
-            or self._rung(known, now)
-            or self._incident(known, now, seq)
+            self._rejection(memory, now)
+            or self._overspent(memory, now)
+            or self._review(memory, now)
+            or self._issue(memory, now, seq)
+            or self._intervention(memory, now, seq)
+            or self._rollback(memory, now)
+            or self._recovery(memory, now)
+            or self._step(memory, now)
+            or self._stop_step(memory, now)
+            or self._incident(memory, now, seq)
         )
 
-    def _rejection(self, known: Memory, now: Event) -> AnyEvent | None:
-        unread = known.requests.unread
+    def _rejection(self, memory: Memory, now: Event) -> AnyEvent | None:
+        unread = memory.requests.unread
         if unread is None:
             return None
         return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
 
-    def _overspent(self, known: Memory, now: Event) -> StopRequested | None:
+    def _overspent(self, memory: Memory, now: Event) -> StopRequested | None:
         """The stop before a call of the model that would pass what the task may spend.
 
         Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of answered.
         """
-        at_limit, waiting = self._settings.limits.at_limit, known.requests.waiting
-        if at_limit == "tell" or known.state is not AgentState.RUNNING or known.stopping.due or known.going_back.cause:
+        at_limit, waiting = self._settings.limits.at_limit, memory.requests.waiting
+        if (
+            at_limit == "tell"
+            or memory.state is not AgentState.RUNNING
+            or memory.stopping.due
+            or memory.going_back.cause
+        ):
             return None
-        usage, turned_down = self._controller.usage(now.mono), known.requests.turned_down
+        usage, turned_down = self._controller.usage(now.mono), memory.requests.turned_down
         found = None
         if (at_limit == "block" and waiting) or turned_down:
-            found = limits.passing(usage, known.spending.next, known.task.limits)
-        elif at_limit == "block" and known.turns.ended is None:
-            found = limits.passing(usage, Spent(), known.task.limits)
+            found = limits.passing(usage, memory.spending.next, memory.task.limits)
+        elif at_limit == "block" and memory.turns.ended is None:
+            found = limits.passing(usage, Spent(), memory.task.limits)
         if found is None:
             return None
         return StopRequested(
@@ -172,48 +177,48 @@ class Decider:
 
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _review(self, known: Memory, now: Event) -> AnyEvent | None:
-        if known.state in (AgentState.PAUSED, AgentState.STOPPING) or known.going_back.cause is not None:
+    def _review(self, memory: Memory, now: Event) -> AnyEvent | None:
+        if memory.state in (AgentState.PAUSED, AgentState.STOPPING) or memory.going_back.cause is not None:
             return None
-        if known.stopping.due:
+        if memory.stopping.due:
             return None  # an answer would lead to another call of the model
-        for request in known.requests.waiting.values():
-            if due := self._answer(known, request, now):
+        for request in memory.requests.waiting.values():
+            if due := self._answer(memory, request, now):
                 return due
         return None
 
     def _answer(
-        self, known: Memory, request: gate.Request, now: Event
+        self, memory: Memory, request: gate.Request, now: Event
     ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | None:
         """The review of a request, or what it waits for; None while it waits."""
-        awaited = known.captures.awaited.get(request.request_id)
+        awaited = memory.captures.awaited.get(request.request_id)
         if awaited is not None:
-            captured = _captured(known, awaited)
+            captured = _captured(memory, awaited)
             return None if captured is None else self._made(now, request, awaited.action, captured)
-        asked = known.requests.approvals.get(request.request_id)
+        asked = memory.requests.approvals.get(request.request_id)
         if asked is not None:
-            made = _approved(known, asked)
-            return None if made is None else self._unless_captured(known, request, asked.action, made, now)
-        action = gate.action_of(request, known.submitted.workspace, known.submitted.workspace)
+            made = _approved(memory, asked)
+            return None if made is None else self._unless_captured(memory, request, asked.action, made, now)
+        action = gate.action_of(request, memory.submitted.workspace, memory.submitted.workspace)
         if action is None:
             action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
             return self._made(now, request, action, gate.malformed(request.tool_name))
-        before = self._verdict(known, request, action)
+        before = self._verdict(memory, request, action)
         if before is not None:
             return self._made(now, request, action, before)
         if self._controller.call_wait(now.mono) > 0:
             return None
         if over := self._controller.refuses(action.tool, now.mono):
             return self._made(now, request, action, gate.used_up(over))
-        review = gate.review(self._reviewer, action, self._context(known))
-        review = known.allowances.applied(action, review, now.mono)
+        review = gate.review(self._reviewer, action, self._context(memory))
+        review = memory.allowances.applied(action, review, now.mono)
         settings = self._settings.approval
-        used_up = self._used_up(known, action, review, now)
+        used_up = self._used_up(memory, action, review, now)
         if used_up and self._settings.limits.at_limit == "block":
             return self._made(now, request, action, limits.refused(review, used_up))
         why = used_up or approval.needs_person(action, review, settings)
         if not why:
-            return self._unless_captured(known, request, action, review, now)
+            return self._unless_captured(memory, request, action, review, now)
         return ApprovalAsked(
             agent=now.agent,
             at=now.at,
@@ -225,22 +230,22 @@ class Decider:
             deadline_seconds=settings.deadline_seconds,
         )
 
-    def _used_up(self, known: Memory, action: Action, review: Review, now: Event) -> str:
+    def _used_up(self, memory: Memory, action: Action, review: Review, now: Event) -> str:
         """Why a limit that is reached forbids the action; empty where none does."""
         at_limit, usage = self._settings.limits.at_limit, self._controller.usage(now.mono)
         if at_limit == "tell":
             return ""
-        if at_limit == "hold" and (found := limits.passing(usage, known.spending.next, known.task.limits)):
+        if at_limit == "hold" and (found := limits.passing(usage, memory.spending.next, memory.task.limits)):
             return f"{found.says[0].upper()}{found.says[1:]}."
         return limits.forbidden(action, review, usage, self._controller.limits.limits)
 
     def _unless_captured(
-        self, known: Memory, request: gate.Request, action: Action, review: Review, now: Event
+        self, memory: Memory, request: gate.Request, action: Action, review: Review, now: Event
     ) -> ReviewMade | CheckpointAwaited | None:
         """The review; while a capture is under way, None for an action that might get half into it."""
-        if known.captures.holds(action, review):
+        if memory.captures.holds(action, review):
             return None
-        if not known.captures.needs(review):
+        if not memory.captures.needs(review):
             return self._made(now, request, action, review)
         return CheckpointAwaited(
             agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
@@ -251,9 +256,9 @@ class Decider:
             agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
         )
 
-    def _verdict(self, known: Memory, request: gate.Request, action: Action) -> Review | None:
+    def _verdict(self, memory: Memory, request: gate.Request, action: Action) -> Review | None:
         """What the first gate said of the same call, where the second asks about the input that it let pass."""
-        before = known.calls.verdict(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
+        before = memory.calls.verdict(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
         if before is None:
             return None
         if before.review.decision is Decision.BLOCK or action.input in (
@@ -263,35 +268,35 @@ class Decider:
             return before.review
         return None
 
-    def _context(self, known: Memory) -> ReviewContext:
+    def _context(self, memory: Memory) -> ReviewContext:
         return ReviewContext(
-            task=known.task,
-            history=known.calls.steps,
+            task=memory.task,
+            history=memory.calls.steps,
             home=self._settings.home,
             protected=self._settings.protected,
-            captured=known.captures.captured,
-            active_issues=tuple(sorted({type_ for type_, _ in known.issues.open})),
+            captured=memory.captures.captured,
+            active_issues=tuple(sorted({type_ for type_, _ in memory.issues.open})),
         )
 
     # ── what goes wrong, and what is done about it ────────────────────────────────────────────────────────────────
 
-    def _issue(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        fresh = known.issues.fresh[0] if known.issues.fresh else self._limit(known, now, seq)
+    def _issue(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
+        fresh = memory.issues.fresh[0] if memory.issues.fresh else self._limit(memory, now, seq)
         return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
 
-    def _limit(self, known: Memory, now: Event, seq: int) -> Issue | None:
+    def _limit(self, memory: Memory, now: Event, seq: int) -> Issue | None:
         """What is to be said about the task's limits."""
-        if known.state is AgentState.STOPPING or known.state.ended or not known.usage_seen:
+        if memory.state is AgentState.STOPPING or memory.state.ended or not memory.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
-        working = known.state is AgentState.RUNNING and known.turns.ended is None
-        return limits.due(usage, in_force, known.issues.open, seq, self._settings.limits, working=working)
+        working = memory.state is AgentState.RUNNING and memory.turns.ended is None
+        return limits.due(usage, in_force, memory.issues.open, seq, self._settings.limits, working=working)
 
-    def _intervention(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
+    def _intervention(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
         """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
-        if self._controller.idle or known.state is AgentState.STOPPING:
+        if self._controller.idle or memory.state is AgentState.STOPPING:
             return None
-        match self._controller.next(self._situation(known, now, seq)):
+        match self._controller.next(self._situation(memory, now, seq)):
             case None:
                 return None
             case Judgement() as judgement:
@@ -303,35 +308,35 @@ class Decider:
             case Easing(intervention=ended, limits=eased):
                 return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
 
-    def _situation(self, known: Memory, now: Event, seq: int) -> Situation:
-        stopped = known.state is AgentState.STOPPED and known.stopping.emergency is not None
+    def _situation(self, memory: Memory, now: Event, seq: int) -> Situation:
+        stopped = memory.state is AgentState.STOPPED and memory.stopping.emergency is not None
         return Situation(
             agent=now.agent,
-            task=known.task,
+            task=memory.task,
             id=f"{now.agent}-{seq}",
             mono=now.mono,
-            listening=known.state in (AgentState.RUNNING, AgentState.IDLE) and known.going_back.cause is None,
-            finished=known.turns.finished,
-            ended=known.state.ended,
-            well=known.state is AgentState.DONE or stopped,
-            history=known.calls.steps,
-            todo=known.todo.items,
-            checkpoints=known.captures if known.captures.rules.enabled else self._surroundings.checkpoints,
+            listening=memory.state in (AgentState.RUNNING, AgentState.IDLE) and memory.going_back.cause is None,
+            finished=memory.turns.finished,
+            ended=memory.state.ended,
+            well=memory.state is AgentState.DONE or stopped,
+            history=memory.calls.steps,
+            todo=memory.todo.items,
+            checkpoints=memory.captures if memory.captures.rules.enabled else self._surroundings.checkpoints,
             facts=self._surroundings.facts,
         )
 
-    def _incident(self, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        if not known.untold:
+    def _incident(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
+        if not memory.pending_incidents:
             return None
-        incident, report = incidents.describe(known.untold.first, known, now.at, seq)
+        incident, report = incidents.describe(memory.pending_incidents.first, memory, now.at, seq)
         return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
 
-    def _rollback(self, known: Memory, now: Event) -> AnyEvent | None:
+    def _rollback(self, memory: Memory, now: Event) -> AnyEvent | None:
         """A rollback fails where the agent does not stand still, and where it is to be ended instead."""
-        back = known.going_back
+        back = memory.going_back
         if back.phase is not Phase.FREEZING:
             return None
-        if known.state is AgentState.STOPPING:
+        if memory.state is AgentState.STOPPING:
             why = f"Agent {now.agent} was stopped before it stood still; no file was changed."
         elif back.overdue:
             seconds = self._settings.standstill_seconds
@@ -344,46 +349,46 @@ class Decider:
 
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _recovery(self, known: Memory, now: Event) -> AnyEvent | None:
+    def _recovery(self, memory: Memory, now: Event) -> AnyEvent | None:
         """How an agent goes on whose CLI ended too early; not where the model's first call would pass what may be spent."""
         around = self._surroundings
-        chosen = restart.recovery(known, now, self._settings.retries, around.zones, around.recoveries, around.facts)
-        if chosen is None or self._may_not_call(known, now):
+        chosen = restart.recovery(memory, now, self._settings.retries, around.zones, around.recoveries, around.facts)
+        if chosen is None or self._may_not_call(memory, now):
             return None
-        session_id = around.session_id() if chosen.fresh else known.summary.session_id
+        session_id = around.session_id() if chosen.fresh else memory.summary.session_id
         return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
 
-    def _may_not_call(self, known: Memory, now: Event) -> bool:
+    def _may_not_call(self, memory: Memory, now: Event) -> bool:
         """Whether the next call of the model would pass what may be spent."""
         usage, at_limit = self._controller.usage(now.mono), self._settings.limits.at_limit
-        return at_limit != "tell" and limits.passing(usage, known.spending.next, known.task.limits) is not None
+        return at_limit != "tell" and limits.passing(usage, memory.spending.next, memory.task.limits) is not None
 
-    def _step(self, known: Memory, now: Event) -> AnyEvent | None:
-        due = lifecycle.step(known, self._settings.retries)
+    def _step(self, memory: Memory, now: Event) -> AnyEvent | None:
+        due = lifecycle.step(memory, self._settings.retries)
         if due is None:
             return None
         step, why = due
-        after = take(now.agent, known.state, step)
-        return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=known.state, after=after, why=why)
+        after = take(now.agent, memory.state, step)
+        return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=memory.state, after=after, why=why)
 
-    def _rung(self, known: Memory, now: Event) -> AnyEvent | None:
-        rung = lifecycle.rung(known, self._settings.ladder)
-        return None if rung is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=rung)
+    def _stop_step(self, memory: Memory, now: Event) -> AnyEvent | None:
+        step = lifecycle.stop_step(memory, self._settings.stop_sequence)
+        return None if step is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=step)
 
 
-def _approved(known: Memory, asked: ApprovalAsked) -> Review | None:
+def _approved(memory: Memory, asked: ApprovalAsked) -> Review | None:
     """What became of an action that a person was asked about; None while nobody answered and there is time."""
-    given = known.requests.approved.get(asked.request_id)
+    given = memory.requests.approved.get(asked.request_id)
     if given is not None:
         return (approval.granted if given.granted else approval.denied)(asked.review, given.by, given.note)
     return (
-        approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in known.requests.overdue else None
+        approval.overdue(asked.review, asked.deadline_seconds) if asked.request_id in memory.requests.overdue else None
     )
 
 
-def _captured(known: Memory, awaited: CheckpointAwaited) -> Review | None:
+def _captured(memory: Memory, awaited: CheckpointAwaited) -> Review | None:
     """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
-    captures, request = known.captures, awaited.request_id
+    captures, request = memory.captures, awaited.request_id
     if request in captures.failed and awaited.review.checkpoint_first:
         reason = (
             f"The workspace could not be captured ({captures.failed[request]}), so this {awaited.action.tool} call could "

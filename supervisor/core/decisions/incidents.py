@@ -49,13 +49,13 @@ API_OUTAGE = (
 SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it), or set ANTHROPIC_API_KEY for chaperon."
 
 
-def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
+def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
     """The incident and, where there is more to say, its full report."""
-    agent, workspace = known.submitted.agent, known.submitted.workspace
+    agent, workspace = memory.submitted.agent, memory.submitted.workspace
     at = getattr(cause, "at", at)
     resume = "chaperon doctor says whether the CLI works here."
-    if known.processes.greeted:
-        resume = f"To go on in its session: claude --resume {known.summary.session_id} in {workspace}."
+    if memory.processes.greeted:
+        resume = f"To go on in its session: claude --resume {memory.summary.session_id} in {workspace}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
         id_ = _NOT_OF_AN_ID.sub("_", f"{agent}-{seq}-{type_}")[:128]
@@ -63,7 +63,7 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
 
     match cause:
         case InterventionChosen():
-            return _intervention(cause, cause.intervention, known, seq)
+            return _intervention(cause, cause.intervention, memory, seq)
         case PersonNeeded(need=need):
             return incident(need.reason, need.issue.severity, need.sentence, need.way_out)
         case RecoveryChosen(recovery=recovery):
@@ -81,16 +81,18 @@ def describe(cause: IncidentCause, known: Memory, at: float, seq: int) -> tuple[
         case AgentVanished():
             what = f"Agent {agent} is gone without an exit record: {cause.reason}"
             return incident("agent_lost", Severity.HIGH, what, resume)
-        case AgentExited() if known.summary.failed:
-            what = f"The turn of agent {agent} ended in an error: {known.summary.result[:500]}"
-            if NO_LOGIN in known.summary.result or known.summary.result.startswith(REFUSED_LOGIN):
+        case AgentExited() if memory.summary.failed:
+            what = f"The turn of agent {agent} ended in an error: {memory.summary.result[:500]}"
+            if NO_LOGIN in memory.summary.result or memory.summary.result.startswith(REFUSED_LOGIN):
                 return incident("sign_in_failed", Severity.HIGH, what, SIGN_IN)
             return incident("turn_failed", Severity.MEDIUM, what, resume)
         case AgentExited():
             how = f"exit code {cause.code}" if cause.signal is None else f"signal {cause.signal}"
             tail = cause.stderr_tail.strip()[-500:]
             what = f"The CLI of agent {agent} ended with {how} before its task did."
-            what += f" It was started again {counted(known.retries.crashes, 'time')}." if known.retries.crashes else ""
+            what += (
+                f" It was started again {counted(memory.retries.crashes, 'time')}." if memory.retries.crashes else ""
+            )
             what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
         case Retrying(status=401 | 403):
@@ -164,7 +166,7 @@ _ANSWERED = {
 
 
 def _intervention(
-    cause: InterventionChosen, chosen: Intervention, known: Memory, seq: int
+    cause: InterventionChosen, chosen: Intervention, memory: Memory, seq: int
 ) -> tuple[Incident, dict[str, Any] | None]:
     stop = chosen.kind is InterventionKind.EMERGENCY_STOP
     issue, id_ = chosen.issue, f"{chosen.id}-{chosen.kind}"
@@ -180,7 +182,7 @@ def _intervention(
         seq=seq,
         report=f"incidents/{id_}.json" if stop else "",
     )
-    return incident, stop_report.report(_stop_facts(id_, cause, known)) if stop else None
+    return incident, stop_report.report(_stop_facts(id_, cause, memory)) if stop else None
 
 
 def _way_out(agent: str, chosen: Intervention) -> str:
@@ -190,22 +192,22 @@ def _way_out(agent: str, chosen: Intervention) -> str:
     return f"chaperon show {agent}"
 
 
-def _stop_facts(id_: str, cause: InterventionChosen, known: Memory) -> stop_report.StopFacts:
-    summary = known.summary
+def _stop_facts(id_: str, cause: InterventionChosen, memory: Memory) -> stop_report.StopFacts:
+    summary = memory.summary
     counts = {"reviews": summary.reviews, "issues": summary.issues, "interventions": summary.interventions}
     return stop_report.StopFacts(
         incident=id_,
         intervention=cause.intervention,
-        task=known.task,
+        task=memory.task,
         agent=cause.agent,
-        workspace=known.submitted.workspace,
+        workspace=memory.submitted.workspace,
         session_id=summary.session_id,
         started_at=summary.started_at,
         at=cause.at,
-        history=known.calls.steps,
-        timeline=known.controller.timeline,
-        issues=tuple(known.issues.open.values()),
-        usage=known.controller.usage(cause.mono),
+        history=memory.calls.steps,
+        timeline=memory.controller.timeline,
+        issues=tuple(memory.issues.open.values()),
+        usage=memory.controller.usage(cause.mono),
         counts=counts,
-        journal_range=(known.first_seq, known.last_seq),
+        journal_range=(memory.first_seq, memory.last_seq),
     )

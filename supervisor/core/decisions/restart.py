@@ -42,7 +42,7 @@ class RetrySettings:
 
 
 def recovery(
-    known: Memory,
+    memory: Memory,
     now: Event,
     settings: RetrySettings,
     zones: Offset,
@@ -52,44 +52,44 @@ def recovery(
     """How the agent goes on whose CLI has just ended; None where it does not.
 
     Args:
-        known: The session's state.
+        memory: The session's state.
         now: The event that is being handled: when it is.
         settings: What the user decided.
         zones: Where the time zones are, for resets that are stated as a time of day.
         plugins: Asked first, in this order, for as long as another try is allowed at all.
         workspace: What can be looked up of the agent's files.
     """
-    ended = known.processes.ending
-    if settings.max_retries == 0 or known.stopping.due or known.going_back.phase is not None:
+    ended = memory.processes.ending
+    if settings.max_retries == 0 or memory.stopping.due or memory.going_back.phase is not None:
         return None
     if not isinstance(ended, AgentExited | AgentVanished):
         return None
-    said = _last_words(known, ended)
+    said = _last_words(memory, ended)
     if said is None or (isinstance(ended, AgentVanished) and ended.ours):
         return None
-    tried = known.retries
+    tried = memory.retries
     facts = AgentEnd(
-        prompt=known.task.prompt,
+        prompt=memory.task.prompt,
         said=said,
-        began=bool(known.summary.cli_version),
+        began=bool(memory.summary.cli_version),
         crashes=tried.crashes + 1,
         waits=tried.waits + 1,
-        last=_last_attempt(known, ended, workspace or NothingSurveyed()),
+        last=_last_attempt(memory, ended, workspace or NothingSurveyed()),
         killed=isinstance(ended, AgentVanished) or ended.signal in SENT_FROM_OUTSIDE,
     )
-    chance = crc32(f"{now.agent} {known.going_back.launches}".encode()) / 2**32
+    chance = crc32(f"{now.agent} {memory.going_back.launches}".encode()) / 2**32
     retries, backoff = settings.max_retries, settings.backoff
     plan = after_end(facts, now=now.at, offset=zones, max_retries=retries, backoff=backoff, chance=chance)
     allowed = facts.crashes <= retries and facts.waits <= backoff.retries
     return _as_recovery(_of_plugins(plugins, facts, plan) if allowed else plan)
 
 
-def waits_out(known: Memory, settings: RetrySettings) -> bool:
+def waits_out(memory: Memory, settings: RetrySettings) -> bool:
     """Whether the agent is to be ended for now because its last turn failed at what passes by itself, and may go on after it."""
-    error = recognise(known.summary.result) if known.summary.failed and settings.max_retries > 0 else None
+    error = recognise(memory.summary.result) if memory.summary.failed and settings.max_retries > 0 else None
     if error is None or error.kind not in SERVICE:
         return False
-    return error.kind is ErrorKind.USAGE_LIMIT or known.retries.waits < settings.backoff.retries
+    return error.kind is ErrorKind.USAGE_LIMIT or memory.retries.waits < settings.backoff.retries
 
 
 def _of_plugins(plugins: Sequence[RecoveryAnswer], ended: AgentEnd, built_in: RecoveryPlan) -> RecoveryPlan:
@@ -120,13 +120,13 @@ def _checked(plan: object) -> RecoveryPlan:
     return plan
 
 
-def _last_words(known: Memory, ended: AgentExited | AgentVanished) -> str | None:
+def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | None:
     """What the CLI said of why it ended; None where its end is no reason to start it again."""
-    turn_over = known.state is AgentState.FINISHING or known.turns.ended is not None
-    if turn_over and known.summary.failed:
-        error = recognise(known.summary.result)
-        return known.summary.result if error is not None and error.kind in SERVICE else None
-    if known.state not in AT_WORK:
+    turn_over = memory.state is AgentState.FINISHING or memory.turns.ended is not None
+    if turn_over and memory.summary.failed:
+        error = recognise(memory.summary.result)
+        return memory.summary.result if error is not None and error.kind in SERVICE else None
+    if memory.state not in AT_WORK:
         return None
     return ended.stderr_tail if isinstance(ended, AgentExited) else ""
 
@@ -137,17 +137,17 @@ def _as_recovery(plan: RecoveryPlan) -> Recovery | None:
     return Recovery(plan.cause, plan.follow is Follow.FRESH, plan.why, plan.wait_seconds, plan.prompt)
 
 
-def _last_attempt(known: Memory, ended: AgentExited | AgentVanished, workspace: Surveyed) -> LastAttempt:
-    steps, tests = known.calls.steps, known.calls.tests
+def _last_attempt(memory: Memory, ended: AgentExited | AgentVanished, workspace: Surveyed) -> LastAttempt:
+    steps, tests = memory.calls.steps, memory.calls.tests
     return LastAttempt(
-        number=known.going_back.launches,
+        number=memory.going_back.launches,
         how=how_it_ended(ended),
-        turns=known.summary.turns,
+        turns=memory.summary.turns,
         history=steps,
         files_modified=_written(steps),
         uncommitted=workspace.changed_files(),
-        done=tuple(item.text for item in known.todo.items if item.done),
-        still_open=tuple(item.text for item in known.todo.items if not item.done),
+        done=tuple(item.text for item in memory.todo.items if item.done),
+        still_open=tuple(item.text for item in memory.todo.items if not item.done),
         tests="" if tests is None else f"{tests.passed} pass, {tests.failed} fail ({tests.framework})",
         last_commit=workspace.last_commit(),
     )

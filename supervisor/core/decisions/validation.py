@@ -43,31 +43,31 @@ def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
             return
 
 
-def check(known: Memory, wish: AnyEvent) -> None:
+def check(memory: Memory, wish: AnyEvent) -> None:
     """Refuse a wish for which there is no place in what is known of the agent.
 
     Raises:
         IllegalStepError: Its state does not allow it.
         UsageError: An agent may not wish it, or there is nothing that it is about.
     """
-    agent = known.submitted.agent
-    refuse_illegal(agent, known.state, wish)
+    agent = memory.submitted.agent
+    refuse_illegal(agent, memory.state, wish)
     match wish:
         case ApprovalGiven():
-            _check_answer(known, wish)
+            _check_answer(memory, wish)
         case AllowanceGiven() | AllowanceRevoked():
-            known.allowances.check(wish)
-        case RollbackRequested() if known.going_back.cause is not None:
-            raise IllegalStepError(agent, known.state, "go back while it goes back", legal(known.state))
+            memory.allowances.check(wish)
+        case RollbackRequested() if memory.going_back.cause is not None:
+            raise IllegalStepError(agent, memory.state, "go back while it goes back", legal(memory.state))
         case _:
             return
 
 
-def _check_answer(known: Memory, given: ApprovalGiven) -> None:
+def _check_answer(memory: Memory, given: ApprovalGiven) -> None:
     refuse_agent(given.by, given.from_agent)
-    if given.request_id not in known.requests.approvals:
-        waiting = ", ".join(known.requests.approvals) or "none"
+    if given.request_id not in memory.requests.approvals:
+        waiting = ", ".join(memory.requests.approvals) or "none"
         raise NotFoundError(
-            f"No action {given.request_id!r} of agent {known.submitted.agent!r} waits for approval.",
+            f"No action {given.request_id!r} of agent {memory.submitted.agent!r} waits for approval.",
             way_out=f"Waiting: {waiting}.",
         )

@@ -186,13 +186,13 @@ class Captures:
             self._last_effect = seq
             self._running -= ids
         if ids:
-            self._keep_up(seq)
+            self._capture_ahead(seq)
         if user.parent_tool_use_id is None and ids:
             self._open_calls -= ids
             if not self._open_calls:
                 self._resume_session, self._resume_at = self._session, user.uuid
 
-    def _keep_up(self, seq: int) -> None:
+    def _capture_ahead(self, seq: int) -> None:
         """Want what changed captured ahead of the next risky action, now and then: after each change would cost the run."""
         at_rest = not self._running and not self.due and not self.captured
         if at_rest and self.mono - self._wanted_at >= self.rules.spacing_seconds:

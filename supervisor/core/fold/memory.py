@@ -15,7 +15,7 @@ from interventions.choice.controller import EASED, Controller
 from interventions.words import InterventionKind
 from monitors.contract.issues import Detector
 from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, TurnEnded, UsageSeen
-from monitors.review.verdict.decision import may_hurry
+from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
 from supervisor.core.fold.checkpoints import CaptureRules, Captures
@@ -25,7 +25,7 @@ from supervisor.core.fold.issues import Issues
 from supervisor.core.fold.outage import Outage
 from supervisor.core.fold.outbox import Outbox, message_id
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
-from supervisor.core.fold.predicted_changes import Foreseen
+from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.core.fold.processes import Processes
 from supervisor.core.fold.requests import Requests
 from supervisor.core.fold.restarts import Retries
@@ -82,7 +82,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.prices import Prices
 from supervisor.protocol.retrying import Retrying
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, StopStep
 
 USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
 """What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
@@ -102,7 +102,7 @@ class Memory:
         detectors: Watch the run; fed here, since their memory is part of the state.
         controller: Remembers issues and interventions; asked elsewhere.
         captures: When checkpoints are made.
-        hurry: Whether answers that change nothing may be sent before the journal has why.
+        asynchronous: Whether answers that change nothing may be sent before the journal has why.
         prices: The user's own prices of models.
         own_rules: The names of the user's own rules; see `Allowances`.
     """
@@ -114,7 +114,7 @@ class Memory:
         controller: Controller,
         captures: CaptureRules,
         *,
-        hurry: bool = False,
+        asynchronous: bool = False,
         prices: Prices | None = None,
         own_rules: Collection[str] | None = None,
     ) -> None:
@@ -128,7 +128,7 @@ class Memory:
         self.outbox = Outbox()
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
-        self.foreseen = Foreseen(submitted.workspace, own=bool(submitted.branch))
+        self.predicted = PredictedChanges(submitted.workspace, own=bool(submitted.branch))
         self.turns = Turns()
         self.calls = History()
         self.todo = TodoList()
@@ -136,7 +136,7 @@ class Memory:
         self.captures = Captures(captures)
         self.going_back = GoingBack(submitted.session_id)
         self.retries = Retries()
-        self.untold = PendingIncidents()
+        self.pending_incidents = PendingIncidents()
         self.outage = Outage()
         self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
         """What holds the agent or lets it go on; a need of a person holds it."""
@@ -145,7 +145,7 @@ class Memory:
         self.controller = controller
         self._observer = Observer(prices)
         self._questions = Questions()
-        self._hurry = hurry
+        self._asynchronous = asynchronous
 
     @property
     def spending(self) -> Spending:
@@ -161,7 +161,7 @@ class Memory:
         return self.controller.idle and not (
             self.requests.waiting
             or self.issues.fresh
-            or self.untold
+            or self.pending_incidents
             or self.turns.begun
             or self.going_back.overdue
             or self.retries.due is not None
@@ -196,7 +196,7 @@ class Memory:
         """Hand an event on to each part, and fold in what concerns several of them."""
         tell_controller(self.controller, seq, event)
         self.captures.remember(seq, event)
-        for part in (self.processes, self.stopping, self.requests, self.retries, self.untold, self.summary):
+        for part in (self.processes, self.stopping, self.requests, self.retries, self.pending_incidents, self.summary):
             part.remember(event)
         match event:
             case FrameRejected():
@@ -209,7 +209,7 @@ class Memory:
                 self._shaken(seq, event)
             case IssueSeen():
                 self.issues.raised(event.issue)
-            case RungReached(rung=Rung.INTERRUPT):
+            case RungReached(rung=StopStep.INTERRUPT):
                 self.outbox.take_back(self.turns.untaken)
             case JudgeAnswered():
                 self.issues.fresh += [event.issue] if event.issue else []
@@ -281,7 +281,7 @@ class Memory:
                     made = self.calls.verdict(message.tool_use_id)
                     self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
                 if message.event == "ConfigChange":
-                    self.untold.changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
+                    self.pending_incidents.changed(SettingsChanged(message.source[:100], message.file_path[-300:]))
                     self.outbox.keep_out(message.request_id, KEPT_OUT)
                 else:
                     self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
@@ -312,7 +312,7 @@ class Memory:
                 self._answered()
             case Retrying():
                 if self.outage.retried(message):
-                    self.untold.add(message)
+                    self.pending_incidents.add(message)
                 self.summary.api = message.sentence
             case _:
                 pass
@@ -328,13 +328,13 @@ class Memory:
         self.processes.greeted = True
         if answer.subtype != "success":
             self.stopping.unfit = answer
-            self.untold.add(answer)
+            self.pending_incidents.add(answer)
 
     def _init(self, init: messages.Init) -> None:
         self.processes.greeted = True
         self.turns.began(self.state)
         self.stopping.turn_began()
-        self.untold.turn_began()
+        self.pending_incidents.turn_began()
         self.summary.began(init)
 
     def _feed(self, observations: Sequence[Observation]) -> None:
@@ -342,18 +342,18 @@ class Memory:
             if isinstance(observation, ToolReturned):
                 self._returned(observation)
             elif isinstance(observation, TurnEnded):
-                self.foreseen.turn_ended()
+                self.predicted.turn_ended()
             self.controller.observed(observation)
             self.usage_seen = self.usage_seen or isinstance(observation, USES)
             for failure in self.issues.observed(observation):
-                self.untold.add(failure)
+                self.pending_incidents.add(failure)
 
     def _returned(self, call: ToolReturned) -> None:
         self.calls.returned(call)
         self.summary.calls = self.calls.running
         if self.todo.returned(call):
             self.summary.todo = self.todo.items
-        self.foreseen.returned(call.id, failed=call.failed)
+        self.predicted.returned(call.id, failed=call.failed)
         self.captures.returned(call)
         self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
         if call.failed:
@@ -364,7 +364,7 @@ class Memory:
         if how is None or (bypass.TYPE, how.tool_use_id) in self.issues.known:
             return
         self.issues.fresh.append(how.issue(seq))
-        self.untold.bypassed(how)
+        self.pending_incidents.bypassed(how)
 
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -378,15 +378,15 @@ class Memory:
     def _review(self, seq: int, event: ReviewMade) -> None:
         permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
         line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
-        self.outbox.answer(event.request_id, line, hurry=self._hurry and may_hurry(event.review))
+        self.outbox.answer(event.request_id, line, asynchronous=self._asynchronous and may_answer_early(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.reviewed(event.review)
-        self.foreseen.reviewed(event, beside=bool(self.turns.background or self.turns.commands))
+        self.predicted.reviewed(event, beside=bool(self.turns.background or self.turns.commands))
         self.calls.reviewed(event)
         self.summary.count_review(event.review)
         if event.review.rule == DEADLINE_PASSED:
-            self.untold.expired(event)
+            self.pending_incidents.expired(event)
         self.summary.recent, self.summary.calls = self.calls.steps, self.calls.running
         self._feed(self._observer.reviewed(event.action, event.review, seq, event.mono))
         if event.review.stop:
@@ -395,14 +395,14 @@ class Memory:
     def _surprised(self, seq: int, event: ChangesSeen) -> None:
         made = self.calls.verdict(event.tool_use_id)
         if made is not None:
-            self.issues.fresh += self.foreseen.seen(event, made, seq)
+            self.issues.fresh += self.predicted.seen(event, made, seq)
 
     def _shaken(self, seq: int, event: GroundsShaken) -> None:
         """What a review rested on did not hold: what was written elsewhere ends the run, and of a script a person is told."""
         made, id_ = self.calls.verdict(event.tool_use_id), event.tool_use_id
         tool = made.action.tool if made else ""
         for path in event.scripts:
-            self.untold.changed(ScriptChanged(tool, id_, path[-300:]))
+            self.pending_incidents.changed(ScriptChanged(tool, id_, path[-300:]))
         for path in event.elsewhere[:1]:
             self._bypassed(seq, bypass.Bypass("written_elsewhere", tool, id_, path[-300:]))
 
@@ -426,7 +426,7 @@ class Memory:
             case RestoreFailed():
                 self.going_back.over()
                 if not event.needless:
-                    self.untold.add(event)
+                    self.pending_incidents.add(event)
 
     def _go_back(self, seq: int, cause: RollbackRequested | InterventionChosen) -> None:
         self.going_back.begin(seq, cause, still=self.processes.ending is not None)
@@ -466,7 +466,7 @@ class Memory:
             case Phase.FREEZING:
                 self.going_back.overdue = True
             case Phase.ENDING:
-                self.untold.add(event)
+                self.pending_incidents.add(event)
 
     def _pace(self, id_: str) -> None:
         """Have the CLI go to the effort and the model that the limits in force ask for, where they changed."""
@@ -484,7 +484,7 @@ class Memory:
             self.outbox.clear()
             self.requests.clear()
             if event.after in (AgentState.FAILED, AgentState.LOST) and self.processes.ending is not None:
-                self.untold.add(self.processes.ending)
+                self.pending_incidents.add(self.processes.ending)
 
     # ── what people wished and processes did ──────────────────────────────────────────────────────────────────────
 
@@ -538,7 +538,7 @@ class Memory:
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.processes.greeted and not self.stopping.due:
             self.stopping.unfit = event
-            self.untold.add(event)
+            self.pending_incidents.add(event)
         elif event.name == FINISH and self.state is AgentState.FINISHING:
             self.stopping.lingers = True
         elif event.name == STANDSTILL:

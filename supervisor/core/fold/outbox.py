@@ -33,7 +33,7 @@ class Outbox:
     def __init__(self) -> None:
         self._lines: dict[str, bytes] = {}
         self._sent: set[str] = set()
-        self._hurried: set[str] = set()
+        self._asynchronous: set[str] = set()
         self._messages: set[str] = set()
         """The keys of what is said to the model."""
         self._effort: str | None = None
@@ -105,12 +105,12 @@ class Outbox:
             self._model = limits.model
             self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", limits.model or usual_model)
 
-    def answer(self, request_id: str, line: bytes, *, hurry: bool = False) -> None:
-        """What a request of the CLI is answered; in a hurry, before the journal has why."""
+    def answer(self, request_id: str, line: bytes, *, asynchronous: bool = False) -> None:
+        """What a request of the CLI is answered; in a asynchronous, before the journal has why."""
         key = f"answer:{request_id}"
         self._lines[key] = line
-        if hurry:
-            self._hurried.add(key)
+        if asynchronous:
+            self._asynchronous.add(key)
 
     def withdraw(self, request_id: str) -> None:
         """The CLI waits for this answer no longer."""
@@ -120,14 +120,14 @@ class Outbox:
         """The shim has the line; nothing happens where there is none of that key."""
         self._lines.pop(key, None)
         self._sent.discard(key)
-        self._hurried.discard(key)
+        self._asynchronous.discard(key)
         self._messages.discard(key)
 
     def clear(self) -> None:
         """The processes that would have read the lines are gone."""
         self._lines.clear()
         self._sent.clear()
-        self._hurried.clear()
+        self._asynchronous.clear()
         self._messages.clear()
 
     def forget(self) -> None:
@@ -140,7 +140,9 @@ class Outbox:
         """The lines that were not taken before."""
         if not self._lines or self._sent.issuperset(self._lines):
             return []
-        due = [SendLine(key, line, key in self._hurried) for key, line in self._lines.items() if key not in self._sent]
+        due = [
+            SendLine(key, line, key in self._asynchronous) for key, line in self._lines.items() if key not in self._sent
+        ]
         self._sent = set(self._lines)
         return due
 

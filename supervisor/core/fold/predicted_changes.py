@@ -8,14 +8,14 @@ Elsewhere nobody can say whose a change was: another agent's, an editor's, a bui
 
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
-from monitors.review.prediction import foretold, in_changes
+from monitors.review.prediction import in_changes, is_predicted
 from supervisor.protocol.commands import LookAtChanges, LookAtGrounds
 from supervisor.protocol.events import ChangesSeen, ReviewMade
 
 Look = LookAtChanges | LookAtGrounds
 
 
-class Foreseen:
+class PredictedChanges:
     """The calls of one agent that run.
 
     Args:
@@ -45,7 +45,7 @@ class Foreseen:
         self._running[id_] = made
         if len(self._running) > 1 or beside:
             self._beside.update(self._running)
-        elif self._own and foretold(made.review):
+        elif self._own and is_predicted(made.review):
             self._due.append(LookAtChanges(self._workspace))
 
     def returned(self, id_: str, *, failed: bool) -> None:
@@ -59,7 +59,7 @@ class Foreseen:
             self._due.append(
                 LookAtGrounds(id_, made.review, made.review.updated_input or made.action.input, not failed)
             )
-        if self._own and alone and foretold(made.review):
+        if self._own and alone and is_predicted(made.review):
             self._due.append(LookAtChanges(self._workspace, id_, made.review))
 
     def turn_ended(self) -> None:

@@ -1,7 +1,7 @@
 """What ends an agent before its task does, and how far its stop has come. A fold over events."""
 
 from interventions.words import InterventionKind
-from supervisor.core.timers import LADDER
+from supervisor.core.timers import STOP_STEP
 from supervisor.protocol.events import (
     AnyEvent,
     InterventionChosen,
@@ -11,11 +11,11 @@ from supervisor.protocol.events import (
     TreeFrozen,
 )
 from supervisor.protocol.messages import ControlResponse
-from supervisor.protocol.words import Rung
+from supervisor.protocol.words import StopStep
 
 
 class AgentStop:
-    """The stop of one agent: its reasons, of which there may be several, and the rung that it is on."""
+    """The stop of one agent: its reasons, of which there may be several, and the step that it has reached."""
 
     def __init__(self) -> None:
         self.asked: StopRequested | None = None
@@ -24,9 +24,9 @@ class AgentStop:
         """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
         self.lingers = False
         """Whether the CLI did not end in time once its input was closed."""
-        self.rung: Rung | None = None
-        self.rung_over = False
-        """Whether the next rung is due."""
+        self.step: StopStep | None = None
+        self.step_over = False
+        """Whether the next step is due."""
 
     @property
     def due(self) -> bool:
@@ -41,18 +41,18 @@ class AgentStop:
             case InterventionChosen() if event.intervention.kind is InterventionKind.EMERGENCY_STOP:
                 self.emergency = event
             case RungReached():
-                self.rung, self.rung_over = event.rung, False
+                self.step, self.step_over = event.rung, False
             case TreeFrozen():
-                self.rung_over = self.rung is Rung.FREEZE
-            case TimerFired(name=name) if name == LADDER:
-                self.rung_over = True
+                self.step_over = self.step is StopStep.FREEZE
+            case TimerFired(name=name) if name == STOP_STEP:
+                self.step_over = True
             case _:
                 pass
 
     def turn_began(self) -> None:
         """Note that the CLI began another turn, for what ran in the background, though its input is closed or about to be."""
-        self.rung_over = self.rung_over or self.rung is Rung.END_OF_INPUT
+        self.step_over = self.step_over or self.step is StopStep.END_OF_INPUT
 
     def turn_ended(self) -> None:
         """What an interruption is to bring about."""
-        self.rung_over = self.rung_over or self.rung is Rung.INTERRUPT
+        self.step_over = self.step_over or self.step is StopStep.INTERRUPT

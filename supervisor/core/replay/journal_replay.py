@@ -63,7 +63,7 @@ class Rerun:
         self._reviewer = reviewer
         witnessed = [_Witness(detector, self.result.issues) for detector in detectors]
         controller = Controller(InterventionSettings(), submitted.task)
-        self._known = Memory(submitted, witnessed, controller, CaptureRules())
+        self._memory = Memory(submitted, witnessed, controller, CaptureRules())
         self._began = submitted.mono
 
     def take(self, seq: int, event: AnyEvent) -> None:
@@ -75,7 +75,7 @@ class Rerun:
             self._review(seq, event)
         if isinstance(event, IssueSeen) and event.issue.type in OF_THE_CORE and "rule" not in event.issue.details:
             self.result.issues.append(SeenIssue(seq, event.issue))
-        self._known.remember(seq, event)
+        self._memory.remember(seq, event)
 
     def _review(self, seq: int, event: ReviewMade) -> None:
         review = event.review
@@ -87,15 +87,15 @@ class Rerun:
 
     def _context(self) -> ReviewContext:
         """What the gate knew at this moment."""
-        known, places = self._known, self.places
+        memory, places = self._memory, self.places
         if places is None or not places.home:
             self.result.lacks = tuple(dict.fromkeys((*self.result.lacks, PLACES)))
         return ReviewContext(
             task=self.task,
-            history=known.calls.steps,
-            home=(places.home if places else "") or home_of(known.submitted.workspace),
+            history=memory.calls.steps,
+            home=(places.home if places else "") or home_of(memory.submitted.workspace),
             protected=places.protected if places else (),
-            active_issues=tuple(sorted({type_ for type_, _ in known.issues.open})),
+            active_issues=tuple(sorted({type_ for type_, _ in memory.issues.open})),
         )
 
 

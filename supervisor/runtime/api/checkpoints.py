@@ -74,13 +74,13 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
     @api.get("/v1/checkpoints", response_class=Response)
     async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> Response:
         """All checkpoints, each with its project, oldest first, and the stores that cannot be read."""
-        await daemon.keeper.stores.replay()
+        await daemon.checkpoint_manager.stores.replay()
         return AnsweredElsewhere(reader, Checkpoints(agent))
 
     @api.get("/v1/checkpoint-stores")
     async def stores(repair: bool = Query(False, description="Take lost checkpoints back in.")) -> list[dict[str, Any]]:
         """Each store of checkpoints, and what is wrong with it; every object is read."""
-        return await daemon.keeper.stores.examine(repair=repair)
+        return await daemon.checkpoint_manager.stores.examine(repair=repair)
 
     @api.post("/v1/checkpoint-stores/delete")
     async def delete(which: Project) -> Project:
@@ -91,14 +91,14 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
     @api.post("/v1/checkpoints/{name}/forget")
     async def forget(name: str, whose: Whose | None = None) -> dict[str, Any]:
         """Forget one checkpoint."""
-        found = await daemon.keeper.stores.find(name, whose.agent if whose else "")
-        await daemon.keeper.stores.forget(found)
+        found = await daemon.checkpoint_manager.stores.find(name, whose.agent if whose else "")
+        await daemon.checkpoint_manager.stores.forget(found)
         return to_data(found)
 
     @api.get("/v1/checkpoints/{name}")
     async def show(name: str, agent: str = "") -> dict[str, Any]:
         """One checkpoint, with all that it holds."""
-        return to_data(await daemon.keeper.stores.find(name, agent))
+        return to_data(await daemon.checkpoint_manager.stores.find(name, agent))
 
     @api.get("/v1/checkpoints/{name}/diff")
     async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:
@@ -123,7 +123,7 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
         """What changed since the agent started, until now or until its last turn ended."""
         known = daemon.board.summary(agent)
         live = not known.state.ended
-        found = await daemon.keeper.changes(known.workspace, agent, known.started_at, now=live)
+        found = await daemon.checkpoint_manager.changes(known.workspace, agent, known.started_at, now=live)
         return AgentChanges(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)

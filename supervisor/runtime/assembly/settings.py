@@ -26,7 +26,7 @@ from supervisor.config.paths import StatePaths, config_home, data_home, home
 from supervisor.config.yaml_tree import YamlError, parse
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import StopLadder
+from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.limits import LimitSettings
 from supervisor.protocol.prices import Price
@@ -39,7 +39,7 @@ def session_settings(config: Config, places: StatePaths, environ: Mapping[str, s
     """What a session needs to know."""
     stop = config.stop
     return SessionSettings(
-        ladder=StopLadder(
+        stop_sequence=StopSequence(
             interrupt_seconds=stop.interrupt_seconds,
             end_of_input_seconds=stop.end_of_input_seconds,
             terminate_seconds=stop.terminate_seconds,
@@ -47,7 +47,7 @@ def session_settings(config: Config, places: StatePaths, environ: Mapping[str, s
         ),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
-        hurry=config.reviewer.review_mode == "async",
+        asynchronous=config.reviewer.review_mode == "async",
         approval=ApprovalSettings(**config.approval.model_dump()),
         limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
         prices={each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices},

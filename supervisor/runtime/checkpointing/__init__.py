@@ -1,7 +1,7 @@
 """The daemon's side of checkpoints: one manager, one store a project, captures as commands.
 
 captures     checkpoints that sessions ask for
-keeper       the keeper of checkpoints
+manager      the checkpoint manager
 keyed_locks  a lock for each of many things that come and go, so that work on one does not wait for work on another
 milestones   after every so many tasks that were done in a workspace, a checkpoint
 stores       the stores of all projects

@@ -14,7 +14,7 @@ from monitors.review.prediction import in_changes
 from monitors.review.verdict.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
-from supervisor.runtime.checkpointing.keeper import CheckpointManager, NeedlessError, Restored
+from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError, Restored
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
 from supervisor.runtime.log import log
@@ -24,7 +24,7 @@ class Checkpointing:
     """Performs captures and restores. Neither holds up an agent's other commands: a stop goes through while a disk hangs.
 
     Args:
-        keeper: Does the work.
+        manager: Does the work.
         clock: Tells the time that events carry.
         tasks: Where the work lives.
         happened: Is told each outcome.
@@ -34,14 +34,14 @@ class Checkpointing:
 
     def __init__(
         self,
-        keeper: CheckpointManager,
+        manager: CheckpointManager,
         clock: Clock,
         tasks: TaskGroup,
         happened: Callable[[events.AnyEvent], object],
         fault: Callable[[str, str, str, Severity, str], object],
         beside: Callable[[str], set[str]],
     ) -> None:
-        self._keeper = keeper
+        self._manager = manager
         self._clock = clock
         self._tasks = tasks
         self._happened = happened
@@ -65,7 +65,7 @@ class Checkpointing:
     def look(self, agent: str, wanted: LookAtChanges) -> None:
         """Look what changed: at once for a call that is about to run; beside all else, and told of, for one that has."""
         if wanted.review is None:
-            self._keeper.pass_over_changes(wanted.workspace)
+            self._manager.pass_over_changes(wanted.workspace)
         else:
             self._tasks.start_soon(self._compare, agent, wanted, wanted.review, name=f"look at changes of {agent}")
 
@@ -84,7 +84,7 @@ class Checkpointing:
 
     async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
         """Tell of changes that the review did not foretell; of none where another agent works in that workspace."""
-        changed = await self._keeper.changed(wanted.workspace)
+        changed = await self._manager.changed(wanted.workspace)
         if in_changes(review, changed) and not self._beside(agent):
             stamp: dict[str, Any] = {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
             self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
@@ -94,7 +94,7 @@ class Checkpointing:
         started = self._clock.mono()
         about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
         try:
-            made = await self._keeper.capture(agent, wanted)
+            made = await self._manager.capture(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
             if not isinstance(error, ChaperonError):
                 log.exception("the capture %s of %s failed", wanted.key, agent)
@@ -118,7 +118,7 @@ class Checkpointing:
 
     def _look_whether_watched(self, agent: str, workspace: str) -> None:
         """Tell a person that captures are slow, and why: once for all workspaces of which that is so, for they have one cause."""
-        problem = self._keeper.unwatched(workspace)
+        problem = self._manager.unwatched(workspace)
         if not problem or workspace in self._unwatched:
             return
         self._unwatched.add(workspace)
@@ -133,7 +133,7 @@ class Checkpointing:
         which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}
         try:
             self._refuse_company(agent)
-            done = await self._keeper.roll_back(agent, wanted)
+            done = await self._manager.roll_back(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, the agent stands still until it is told
             if not isinstance(error, ChaperonError):
                 log.exception("the restore of %s for %s failed", wanted.checkpoint, agent)

@@ -26,7 +26,7 @@ from monitors.contract.words import Decision
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import AftermathSeen, AnyEvent, ReviewMade
-from supervisor.runtime.checkpointing.keeper import CheckpointManager
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
@@ -45,7 +45,7 @@ class Aftermaths:
 
     Args:
         board: All agents.
-        keeper: Has the checkpoints.
+        manager: Has the checkpoints.
         journal: Has the reviews.
         incidents: Has the reports.
         happened: Is told what was found.
@@ -56,7 +56,7 @@ class Aftermaths:
     def __init__(
         self,
         board: Board,
-        keeper: CheckpointManager,
+        manager: CheckpointManager,
         journal: Journal,
         incidents: IncidentFeed,
         happened: Callable[[AnyEvent], object],
@@ -64,7 +64,7 @@ class Aftermaths:
         directory: Callable[[str], Path],
     ) -> None:
         self._board = board
-        self._keeper = keeper
+        self._manager = manager
         self._journal = journal
         self._incidents = incidents
         self._happened = happened
@@ -91,7 +91,7 @@ class Aftermaths:
         not_looked: list[str] = []
         files: list[str] = []
         try:
-            files = await self._keeper.changed_since_start(summary.workspace, summary.agent, summary.started_at)
+            files = await self._manager.changed_since_start(summary.workspace, summary.agent, summary.started_at)
         except ChaperonError as error:
             not_looked.append(f"files of the workspace: {error}")
         directory = self._directory(summary.agent)

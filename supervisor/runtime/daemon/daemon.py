@@ -32,7 +32,7 @@ from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing.captures import Checkpointing
-from supervisor.runtime.checkpointing.keeper import CheckpointManager
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.milestones import after_task
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
@@ -81,7 +81,7 @@ class Daemon:
         journal: Where every event goes first.
         incidents: What is worth a person's eye.
         launcher: Starts agents.
-        keeper: Makes checkpoints and goes back to them.
+        manager: Makes checkpoints and goes back to them.
         worktrees: Makes workspaces for agents that do not work in place.
         clock: Tells the time that events carry.
         tasks: Where runners live.
@@ -97,7 +97,7 @@ class Daemon:
         journal: Journal,
         incidents: IncidentFeed,
         launcher: ProcessLauncher,
-        keeper: CheckpointManager,
+        manager: CheckpointManager,
         worktrees: Worktrees,
         clock: Clock,
         tasks: TaskGroup,
@@ -119,7 +119,7 @@ class Daemon:
         """Set once the socket is answered, which is the last thing that a start makes."""
         self.exporting: list[Exporting] = []
         """What sends the journal to other systems, for looking only."""
-        self.keeper = keeper
+        self.checkpoint_manager = manager
         self.worktrees = worktrees
         self._defaults = defaults or Defaults()
         self._silent: set[str] = set()
@@ -129,8 +129,8 @@ class Daemon:
         self._clock = clock
         self._tasks = tasks
         self._runners: dict[str, Runner] = {}
-        self.checkpointing = Checkpointing(keeper, clock, tasks, self.happened, self.fault, self.beside)
-        self._aftermaths = Aftermaths(board, keeper, journal, incidents, self.happened, self.stamp, launcher.directory)
+        self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
+        self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
         self._tools = Tools(
             journal=journal,
             incidents=incidents,
@@ -428,7 +428,7 @@ class Daemon:
         summary = self.board.summary(agent)
         if not summary.branch or summary.workspace_closed:
             return
-        await self.keeper.release(summary.workspace)
+        await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))

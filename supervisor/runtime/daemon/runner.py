@@ -181,7 +181,7 @@ class Runner:
             rest = [command for command in batch.commands if not isinstance(command, Freeze)]
             batch = replace(batch, commands=rest)
         if self._shim is not None and self._tools.journal.state is JournalState.OPEN:
-            batch = replace(batch, commands=[command for command in batch.commands if not self._hurried(command)])
+            batch = replace(batch, commands=[command for command in batch.commands if not self._sent_early(command)])
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
@@ -250,12 +250,12 @@ class Runner:
             self._enforcer.stand_back(thaw=False)
         self._shim.freeze()
 
-    def _hurried(self, command: Command) -> bool:
+    def _sent_early(self, command: Command) -> bool:
         """Send a line at once that need not wait for the journal; whether it was one."""
-        hurries = isinstance(command, SendLine) and command.hurry
-        if isinstance(command, SendLine) and hurries:
+        asynchronous = isinstance(command, SendLine) and command.asynchronous
+        if isinstance(command, SendLine) and asynchronous:
             self._steer(command)
-        return hurries
+        return asynchronous
 
     def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
         """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""

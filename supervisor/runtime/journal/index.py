@@ -223,13 +223,13 @@ class JournalIndexes:
         """
         if not grows and (found := load(segment)) is not None:
             return found
-        index = self._kept_up(segment, upto if grows else None)
+        index = self._up_to_date(segment, upto if grows else None)
         if not grows:
             self._live = None
             self._save(index, segment)
         return index
 
-    def keep_up(self, upto: int) -> Iterator[None]:
+    def maintain(self, upto: int) -> Iterator[None]:
         """Make the indexes that are not there, and keep up that of the last file; yields after every piece of work.
 
         Args:
@@ -255,7 +255,7 @@ class JournalIndexes:
         self._save(index, segment)
         return index
 
-    def _kept_up(self, segment: Segment, upto: int | None) -> FileIndex:
+    def _up_to_date(self, segment: Segment, upto: int | None) -> FileIndex:
         while self._add_to(segment, upto):
             pass
         assert self._live is not None

@@ -152,7 +152,7 @@ class Process:
         while True:
             await self._progress.reach(1)
             try:
-                for _ in self._indexes.keep_up(self._progress.written):
+                for _ in self._indexes.maintain(self._progress.written):
                     await anyio.lowlevel.checkpoint()
             except (JournalDamagedError, OSError) as error:
                 log.error("the journal could not be indexed: %s", error)

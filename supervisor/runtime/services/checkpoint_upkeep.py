@@ -5,11 +5,11 @@ import pygit2
 
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store.store import Store
-from checkpoints.store.upkeep import Upkeep, keep_up
+from checkpoints.store.upkeep import Upkeep, maintain
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from monitors.contract.words import Severity
-from supervisor.runtime.checkpointing.keeper import WatchedWorkspace
+from supervisor.runtime.checkpointing.manager import WatchedWorkspace
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.log import log
@@ -31,25 +31,25 @@ async def tend(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
     """Look after the daemon's checkpoints for as long as it runs."""
     while True:
         await anyio.sleep(LOOK_SECONDS)
-        await tend_once(daemon, policy, clock)
+        await maintain_once(daemon, policy, clock)
 
 
-async def tend_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
+async def maintain_once(daemon: Daemon, policy: RetentionPolicy, clock: Clock) -> None:
     """Do what is due now; a failure is told and the rest is done."""
-    keeper = daemon.keeper
+    manager = daemon.checkpoint_manager
     live = {summary.workspace for summary in daemon.board.at_work()}
-    for workspace, place in list(keeper.places.items()):
+    for workspace, place in list(manager.places.items()):
         if not _idle(place, clock):
             continue
         if clock.mono() - place.scrubbed_at > SCRUB_SECONDS:
             await _scrub(daemon, workspace, place)
         if workspace not in live:
-            await keeper.release(workspace)
-    for store in list(keeper.stores.opened.values()):
-        if all(_idle(place, clock) for place in keeper.places.values() if place.store is store):
-            due = keeper.tidied_at.get(store.folder, float("-inf")) + TIDY_SECONDS
+            await manager.release(workspace)
+    for store in list(manager.stores.opened.values()):
+        if all(_idle(place, clock) for place in manager.places.values() if place.store is store):
+            due = manager.tidied_at.get(store.folder, float("-inf")) + TIDY_SECONDS
             if not store.is_settled or clock.mono() > due:
-                keeper.tidied_at[store.folder] = clock.mono()
+                manager.tidied_at[store.folder] = clock.mono()
                 await _tidy(daemon, store, policy, clock.wall())
 
 
@@ -72,7 +72,7 @@ def _idle(place: WatchedWorkspace, clock: Clock) -> bool:
 
 async def _scrub(daemon: Daemon, workspace: str, place: WatchedWorkspace) -> None:
     try:
-        report = await daemon.keeper.scrub(place)
+        report = await daemon.checkpoint_manager.scrub(place)
     except ChaperonError as error:
         log.warning("%s could not be compared with its checkpoint: %s", workspace, error)
         return
@@ -86,7 +86,7 @@ async def _scrub(daemon: Daemon, workspace: str, place: WatchedWorkspace) -> Non
 async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: float) -> None:
     """Settle, drop and pack, where something came to the store since or time may have made something old."""
     try:
-        done = await daemon.keeper.stores.in_thread(lambda: keep_up(store, now, policy))
+        done = await daemon.checkpoint_manager.stores.in_thread(lambda: maintain(store, now, policy))
     except (ChaperonError, OSError, pygit2.GitError) as error:
         what = f"The store {store.folder} could not be tidied: {error}"
         daemon.fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")
@@ -101,8 +101,8 @@ async def _tidy(daemon: Daemon, store: Store, policy: RetentionPolicy, now: floa
 def _tell_of_quota(daemon: Daemon, store: Store, done: Upkeep) -> None:
     """Tell once that a store is too large and nothing more may go, until it is not any more."""
     if not done.over_quota:
-        daemon.keeper.over_quota.discard(store.folder)
-    elif store.folder not in daemon.keeper.over_quota:
-        daemon.keeper.over_quota.add(store.folder)
+        daemon.checkpoint_manager.over_quota.discard(store.folder)
+    elif store.folder not in daemon.checkpoint_manager.over_quota:
+        daemon.checkpoint_manager.over_quota.add(store.folder)
         what = f"The checkpoints of {store.project} take {size(done.size_bytes)}, more than checkpoints.quota_mb allows; those left must stay."
         daemon.fault("", "checkpoints_over_quota", what, Severity.MEDIUM, "Raise the quota, or free named checkpoints.")

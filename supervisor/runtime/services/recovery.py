@@ -169,7 +169,7 @@ class Recovering:
         return name
 
     async def _clean_up(self, wanted: Resumption, left: Sequence[str]) -> Recovered:
-        await self._daemon.keeper.release(wanted.workspace)
+        await self._daemon.checkpoint_manager.release(wanted.workspace)
         kept = await self._daemon.worktrees.give_up(wanted.workspace)
         if NAME.fullmatch(wanted.agent):
             directory = self._state / "agents" / wanted.agent

@@ -62,7 +62,7 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
         UsageError: The name is taken, another is taking it, or it cannot be one.
         NotDoneError: The workspace could not be captured.
     """
-    async with daemon.keeper.naming(daemon.board.summary(agent).workspace, name):
+    async with daemon.checkpoint_manager.naming(daemon.board.summary(agent).workspace, name):
         return await _make(daemon, agent, name, note, by)
 
 
@@ -91,11 +91,13 @@ async def preview(daemon: Daemon, name: str, agent: str, *, with_branch: bool = 
         UsageError: Several agents work in its workspace, or another than the one named; or several projects have one of
             this name.
     """
-    target = await daemon.keeper.stores.find(name, agent)
+    target = await daemon.checkpoint_manager.stores.find(name, agent)
     living = _living(daemon, target.workspace)
     who = agent or _whose(target, living)
     _refuse_company(who, target.workspace, living)
-    return Preview(who, who in living, await daemon.keeper.preview(target.workspace, name, with_branch=with_branch))
+    return Preview(
+        who, who in living, await daemon.checkpoint_manager.preview(target.workspace, name, with_branch=with_branch)
+    )
 
 
 async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.CheckpointRestored:
@@ -108,7 +110,7 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
         NotDoneError: It was not done; the sentence says why, and how the workspace was left.
     """
     summary = daemon.board.summary(agent)
-    (await daemon.keeper.place(summary.workspace)).store.find(how.checkpoint)
+    (await daemon.checkpoint_manager.place(summary.workspace)).store.find(how.checkpoint)
     _refuse_company(agent, summary.workspace, _living(daemon, summary.workspace))
     before, id_ = daemon.journal.last, uuid4().hex[:12]
     facts = {name: getattr(how, name) for name in Going.__slots__}
@@ -143,17 +145,17 @@ async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
         UsageError: Several projects have one of this name, or the project is no git repository.
         CheckpointError: It could not be done.
     """
-    target = await daemon.keeper.stores.find(name, agent)
+    target = await daemon.checkpoint_manager.stores.find(name, agent)
     project, called = (
-        str(daemon.keeper.stores.holding(target).project),
+        str(daemon.checkpoint_manager.stores.holding(target).project),
         re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS],
     )
     try:
         made = await daemon.worktrees.create(called, project, target.repository.head or "HEAD")
     except UsageError:  # the commit that stood there then is gone
         made = await daemon.worktrees.create(called, project, "HEAD")
-    kept = await daemon.keeper.write_out(target, made.path)
-    await daemon.keeper.release(made.path)
+    kept = await daemon.checkpoint_manager.write_out(target, made.path)
+    await daemon.checkpoint_manager.release(made.path)
     await daemon.worktrees.keep(made, f"it was made for checkpoint {name}")
     return Written(name, made.path, made.branch, kept)
 
@@ -166,21 +168,27 @@ async def forget_project(daemon: Daemon, project: str) -> None:
         NotFoundError: There are none.
         CheckpointError: A restore is under way; nothing was deleted.
     """
-    places = {workspace for workspace, place in daemon.keeper.places.items() if str(place.store.project) == project}
+    places = {
+        workspace
+        for workspace, place in daemon.checkpoint_manager.places.items()
+        if str(place.store.project) == project
+    }
     at_work = [one.agent for one in daemon.board.at_work() if one.workspace in {*places, project}]
     if at_work:
         raise UsageError(
             f"Agent {', '.join(at_work)} works in {project}; no checkpoint was deleted.", way_out="Stop it first."
         )
-    await daemon.keeper.forget_project(project)
+    await daemon.checkpoint_manager.forget_project(project)
 
 
 async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
     """What changed from one checkpoint to another, or to the present where no other is named; raises like `preview`."""
-    one = await daemon.keeper.stores.find(name, agent)
+    one = await daemon.checkpoint_manager.stores.find(name, agent)
     if not other:
-        return (await daemon.keeper.preview(one.workspace, name)).lost
-    return await daemon.keeper.stores.difference(one, await daemon.keeper.stores.find(other, ""))
+        return (await daemon.checkpoint_manager.preview(one.workspace, name)).lost
+    return await daemon.checkpoint_manager.stores.difference(
+        one, await daemon.checkpoint_manager.stores.find(other, "")
+    )
 
 
 def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:

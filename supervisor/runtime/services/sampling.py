@@ -127,7 +127,7 @@ class Sampling:
         if not alive or not figures.processes or not self._is_news(watched, figures, now):
             return
         watched.told, watched.told_at = figures, now
-        operations = self._daemon.keeper.operations(self._daemon.board.summary(agent).workspace)
+        operations = self._daemon.checkpoint_manager.operations(self._daemon.board.summary(agent).workspace)
         facts = {**asdict(figures), "disk_mb": watched.disk_mb, "file_operations": operations}
         self._daemon.happened(ResourcesSeen(**self._daemon.stamp(agent), **facts))
 

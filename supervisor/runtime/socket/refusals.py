@@ -20,11 +20,11 @@ Fault = Callable[[str, str, str, Severity, str], object]
 
 
 @dataclass(slots=True)
-class _Told:
+class _Reported:
     """What was told of one agent, or for one reason."""
 
     mono: float
-    untold: int = 0
+    unreported: int = 0
 
 
 class RefusedPeers:
@@ -40,7 +40,7 @@ class RefusedPeers:
         self._fault = fault
         self._count = count
         self._mono = mono
-        self._told: dict[tuple[str, Reason], _Told] = {}
+        self._reported: dict[tuple[str, Reason], _Reported] = {}
 
     def saw(self, refusal: RefusedPeer) -> None:
         """Count a refusal, and tell of it where none of its kind was told of lately."""
@@ -48,14 +48,16 @@ class RefusedPeers:
         if refusal.reason == "gone":  # a command that was ended as it began; nobody was there to be answered
             return
         now, key = self._mono(), (refusal.agent, refusal.reason)
-        before = self._told.get(key)
+        before = self._reported.get(key)
         if before is not None and now < before.mono + AGAIN_SECONDS:
-            before.untold += 1
+            before.unreported += 1
             return
-        self._told = {known: told for known, told in self._told.items() if now < told.mono + AGAIN_SECONDS}
-        self._told[key] = _Told(now)
+        self._reported = {known: last for known, last in self._reported.items() if now < last.mono + AGAIN_SECONDS}
+        self._reported[key] = _Reported(now)
         more = (
-            f" Since the last such incident it happened {before.untold} more times." if before and before.untold else ""
+            f" Since the last such incident it happened {before.unreported} more times."
+            if before and before.unreported
+            else ""
         )
         severity = Severity.MEDIUM if refusal.reason == "full" else Severity.HIGH
         self._fault(refusal.agent, INCIDENT, _sentence(refusal) + more, severity, _way_out(refusal))

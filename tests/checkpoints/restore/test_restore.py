@@ -15,7 +15,7 @@ from checkpoints.model import Change, Checkpoint, Reason, RestoreResult
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.restore_journal import interrupted
 from checkpoints.store.store import Store
-from checkpoints.store.upkeep import keep_up
+from checkpoints.store.upkeep import maintain
 from checkpoints.workspace.capture import Capturer, CaptureSettings
 from tests.checkpoints.support import MOMENT, git, shape
 from tests.checkpoints.workspace.test_capture import Capturing, Opening
@@ -361,7 +361,7 @@ def test_what_was_taken_away_leaves_the_workspace_at_once_and_the_disk_when_idle
     assert not list(workspace.glob(".chaperon*"))
     (left,) = store.restores.iterdir()
     assert (left / "old/0").read_text() == "taken away"
-    keep_up(store, MOMENT.at)
+    maintain(store, MOMENT.at)
     assert list(store.restores.iterdir()) == []
 
 
@@ -388,9 +388,9 @@ def test_a_journal_that_was_never_in_place_is_passed_over_and_a_damaged_one_is_n
     capturer.capture(MOMENT)
     (store.restores / f"tmp_{capturer.label}.json").write_text('{"workspace"')
     assert interrupted(store) == ()
-    keep_up(store, MOMENT.at)
+    maintain(store, MOMENT.at)
     (store.restores / f"{capturer.label}.json").write_text("{}")
-    for look in (lambda: interrupted(store), lambda: keep_up(store, MOMENT.at), Restorer(capturer).recover):
+    for look in (lambda: interrupted(store), lambda: maintain(store, MOMENT.at), Restorer(capturer).recover):
         with pytest.raises(CheckpointError, match=rf"{capturer.label}.json.*cannot be read"):
             look()
 

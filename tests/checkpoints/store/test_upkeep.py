@@ -7,7 +7,7 @@ from checkpoints.model import Reason
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store.health import examine
 from checkpoints.store.store import Store
-from checkpoints.store.upkeep import keep_up
+from checkpoints.store.upkeep import maintain
 from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT
 
@@ -25,7 +25,7 @@ def test_what_is_old_goes_and_what_is_left_is_sound_and_borrows_nothing(
 ) -> None:
     named = capturer.capture(replace(MOMENT, name="good", reason=Reason.PERSON))
     capture(workspace, capturer, 6)
-    done = keep_up(store, LATER)
+    done = maintain(store, LATER)
     assert len(done.dropped) == 3
     assert store.checkpoints[0].name == named.name
     assert len(store.checkpoints) == 4
@@ -37,8 +37,8 @@ def test_what_is_old_goes_and_what_is_left_is_sound_and_borrows_nothing(
 
 def test_with_nothing_to_do_nothing_is_done(store: Store, workspace: Path, capturer: Capturer) -> None:
     capture(workspace, capturer, 2)
-    keep_up(store, MOMENT.at)
-    again = keep_up(store, MOMENT.at)
+    maintain(store, MOMENT.at)
+    again = maintain(store, MOMENT.at)
     assert (again.dropped, again.packed) == ((), None)
 
 
@@ -46,7 +46,7 @@ def test_over_its_quota_it_drops_more_and_says_if_that_was_not_enough(
     store: Store, workspace: Path, capturer: Capturer
 ) -> None:
     capture(workspace, capturer, 10)
-    done = keep_up(store, MOMENT.at, RetentionPolicy(max_count=100, quota_bytes=1))
+    done = maintain(store, MOMENT.at, RetentionPolicy(max_count=100, quota_bytes=1))
     assert len(done.dropped) == 4
     assert done.over_quota
     assert examine(store) == ()
@@ -61,4 +61,4 @@ def test_a_checkpoint_that_an_interrupted_restore_needs_stays(
         f'{{"workspace": "w", "target": "{first.name}", "undo": "{second.name}", "blocks": {{}}, "phase": "applying"}}'
     )
     (store.folder / "restores/x.json").write_text(journal)
-    assert not {first.name, second.name} & set(keep_up(store, LATER).dropped)
+    assert not {first.name, second.name} & set(maintain(store, LATER).dropped)

@@ -10,7 +10,7 @@ from monitors.contract.words import Decision, MonitoringLevel
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
-from monitors.review.verdict.decision import decision, may_hurry, watched_at
+from monitors.review.verdict.decision import decision, may_answer_early, watched_at
 from monitors.review.verdict.rationality import UNKNOWN, rationality
 from monitors.review.verdict.risk import StandardRisk
 
@@ -102,18 +102,18 @@ def test_without_scores_only_what_destroys_is_stopped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "hurries"), [("ls", True), ("cat a.txt", True), ("touch a.txt", False), ("curl https://x", False)]
+    ("command", "early"), [("ls", True), ("cat a.txt", True), ("touch a.txt", False), ("curl https://x", False)]
 )
-def test_only_what_changes_nothing_may_be_answered_before_the_journal_has_it(command: str, hurries: bool) -> None:
+def test_only_what_changes_nothing_may_be_answered_before_the_journal_has_it(command: str, early: bool) -> None:
     review = make_reviewer().review(Action("Bash", {"command": command}, "/w", "/w"), CALM)
-    assert may_hurry(review) is hurries
+    assert may_answer_early(review) is early
 
 
 def test_what_is_blocked_or_warned_of_never_hurries() -> None:
     review = make_reviewer().review(
         Action("Bash", {"command": "cat ~/.ssh/id_rsa"}, "/w", "/w"), ReviewContext(home="/h")
     )
-    assert not may_hurry(review)
+    assert not may_answer_early(review)
 
 
 TASK = Task("t", "Fix the parser in src/parser.py", "/w", expected_paths=("src/*",))

@@ -1,4 +1,4 @@
-"""Results: secrets and instructions in them, and changes that were not foreseen."""
+"""Results: secrets and instructions in them, and changes that were not predicted."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_hidden_letters_are_noticed() -> None:
     assert in_output("a" + "\U000e0041" * 10)
 
 
-def test_a_change_that_was_not_foreseen_is_noticed() -> None:
+def test_a_change_that_was_not_predicted_is_noticed() -> None:
     review = make_reviewer().review(Action("Bash", {"command": "touch a.txt"}, "/w", "/w"), ReviewContext())
     assert in_changes(review, ["/w/a.txt"]) == []
     (found,) = in_changes(review, ["/w/a.txt", "/w/b.txt"])
@@ -87,7 +87,7 @@ def test_what_may_change_anything_surprises_nobody() -> None:
 
 
 @pytest.mark.parametrize("command", ["echo x > link/a.txt", "rm link/a.txt"])
-def test_what_changes_where_a_link_leads_was_foreseen(command: str) -> None:
+def test_what_changes_where_a_link_leads_was_predicted(command: str) -> None:
     class Linked(NoFiles):
         def real(self, path: str) -> str:
             return path.replace("/w/link", "/w/there")

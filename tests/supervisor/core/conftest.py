@@ -11,10 +11,10 @@ from supervisor.protocol.events import AnyEvent, Event
 def _calm_means_that_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     shortened = Decider.next
 
-    def checked(self: Decider, known: Memory, now: Event, seq: int) -> AnyEvent | None:
-        due = self._due(known, now, seq)
-        if known.calm:
-            assert due == shortened(self, known, now, seq), f"{due} is due, and yet the memory is calm"
+    def checked(self: Decider, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
+        due = self._due(memory, now, seq)
+        if memory.calm:
+            assert due == shortened(self, memory, now, seq), f"{due} is due, and yet the memory is calm"
         return due
 
     monkeypatch.setattr(Decider, "next", checked)

@@ -13,7 +13,7 @@ from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import ReportIncident
-from supervisor.protocol.words import Rung
+from supervisor.protocol.words import StopStep
 from tests.play import Play, Rules, recorded, verdict
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -53,14 +53,14 @@ def play() -> Play:
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
 def test_a_blocked_call_that_came_back_from_running_freezes_the_agent_at_once(play: Play, event: str) -> None:
     play.call("rm notes")
-    assert found(came_back(play, "rm notes", event)) == [("blocked_call_ran", Rung.FREEZE)]
+    assert found(came_back(play, "rm notes", event)) == [("blocked_call_ran", StopStep.FREEZE)]
 
 
 @pytest.mark.parametrize(("failed", "decided"), [(False, ""), (False, "accept"), (True, "accept")])
 def test_the_result_of_a_blocked_call_that_ran_is_enough(play: Play, failed: bool, decided: str) -> None:
     asked(play, "rm notes")
     play.call("rm notes")
-    assert found(result(play, "rm notes", failed=failed, decided=decided)) == [("blocked_call_ran", Rung.FREEZE)]
+    assert found(result(play, "rm notes", failed=failed, decided=decided)) == [("blocked_call_ran", StopStep.FREEZE)]
 
 
 @pytest.mark.parametrize("decided", ["", "reject"])
@@ -74,18 +74,18 @@ def test_a_blocked_call_is_known_however_many_calls_came_between(play: Play) -> 
     play.call("rm notes")
     for number in range(200):
         play.call(f"ls {number}")
-    assert found(came_back(play, "rm notes")) == [("blocked_call_ran", Rung.FREEZE)]
+    assert found(came_back(play, "rm notes")) == [("blocked_call_ran", StopStep.FREEZE)]
 
 
 def test_a_call_that_ran_before_the_gate_had_answered_was_let_run_by_somebody_else(play: Play) -> None:
     play.feed(events.PauseRequested(**play.stamp(), by="ann"))
     play.call("ls")
-    assert found(came_back(play, "ls")) == [("unreviewed_call", Rung.FREEZE)]
+    assert found(came_back(play, "ls")) == [("unreviewed_call", StopStep.FREEZE)]
 
 
 def test_a_call_that_ran_and_was_never_reviewed_ends_the_run(play: Play) -> None:
     asked(play, "ls")
-    assert found(result(play, "ls")) == [("unreviewed_call", Rung.FREEZE)]
+    assert found(result(play, "ls")) == [("unreviewed_call", StopStep.FREEZE)]
 
 
 def test_a_call_that_was_reviewed_or_never_ran_is_no_hole_in_the_gate(play: Play) -> None:
@@ -99,7 +99,7 @@ def test_a_call_that_was_reviewed_or_never_ran_is_no_hole_in_the_gate(play: Play
 @pytest.mark.parametrize("ran", [{"command": "rm notes"}, {"command": "ls", "run_in_background": True}, {"timeout": 5}])
 def test_a_call_that_ran_with_another_input_than_was_reviewed_ends_the_run(play: Play, ran: dict[str, Any]) -> None:
     play.call("ls")
-    assert found(came_back(play, "ls", **ran)) == [("ran_otherwise", Rung.FREEZE)]
+    assert found(came_back(play, "ls", **ran)) == [("ran_otherwise", StopStep.FREEZE)]
 
 
 @pytest.mark.parametrize("ran", [{"command": "ls "}, {"command": "ls", "timeout": 120, "run_in_background": False}])
@@ -108,7 +108,7 @@ def test_defaults_and_blanks_that_the_cli_adds_change_nothing(play: Play, ran: d
     assert found(came_back(play, "ls", **ran)) == []
 
 
-@pytest.mark.parametrize(("ran", "how"), [("other", [("ran_otherwise", Rung.FREEZE)]), ("new", [])])
+@pytest.mark.parametrize(("ran", "how"), [("other", [("ran_otherwise", StopStep.FREEZE)]), ("new", [])])
 def test_the_whole_input_is_compared_and_not_a_commands_text_alone(
     play: Play, ran: str, how: list[tuple[str, str]]
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_call_that_ran_as_the_reviewer_changed_it_ran_as_reviewed() -> None:
     play = Play({"push": verdict(Decision.MODIFY, updated_input={"command": "git push --dry-run"})}).running()
     play.call("push")
     assert found(came_back(play, "push", command="git push --dry-run")) == []
-    assert found(came_back(play, "push")) == [("ran_otherwise", Rung.FREEZE)]
+    assert found(came_back(play, "push")) == [("ran_otherwise", StopStep.FREEZE)]
 
 
 def test_one_incident_tells_of_it_and_names_the_call(play: Play) -> None:

@@ -97,15 +97,20 @@ def test_the_second_gate_is_given_the_input_back_changed_where_it_was() -> None:
     assert (plain["updatedInput"], softer["updatedInput"]) == ({"command": "rm x"}, {"command": "ls"})
 
 
-@pytest.mark.parametrize("hurry", [True, False])
-def test_in_the_async_mode_only_a_call_that_changes_nothing_is_answered_before_the_journal_has_it(hurry: bool) -> None:
-    class Hurried(Play):
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_in_the_async_mode_only_a_call_that_changes_nothing_is_answered_before_the_journal_has_it(
+    asynchronous: bool,
+) -> None:
+    class Asynchronous(Play):
         def make(self, submitted: events.TaskSubmitted) -> Session:
-            controller, settings = Controller(InterventionSettings(), self.task), SessionSettings(hurry=hurry)
+            controller, settings = (
+                Controller(InterventionSettings(), self.task),
+                SessionSettings(asynchronous=asynchronous),
+            )
             return Session(submitted, Rules(self.rules), [], controller, settings)
 
     reads, writes = replace(ALLOW, risk=0.0), replace(ALLOW, risk=0.1, side_effects=(TOUCH,))
-    play = Hurried({"ls": reads, "touch": writes, "rm": verdict(Decision.BLOCK)}).running()
+    play = Asynchronous({"ls": reads, "touch": writes, "rm": verdict(Decision.BLOCK)}).running()
     sent = [command for word in ("ls", "touch", "rm") for command in play.call(word) if isinstance(command, SendLine)]
-    assert [line.hurry for line in sent] == [hurry, False, False]
+    assert [line.asynchronous for line in sent] == [asynchronous, False, False]
     assert len([event for _, event in play.journal if isinstance(event, events.ReviewMade)]) == 3

@@ -22,7 +22,7 @@ from supervisor.protocol.commands import (
     Thaw,
     WriteEvent,
 )
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, StopStep
 from supervisor.runtime.incidents.log import IncidentLog
 from tests.play import Play, answers, lines, recorded, verdict
 
@@ -367,7 +367,7 @@ def test_a_second_stop_by_force_jumps_to_the_end_of_the_ladder() -> None:
     play = Play().running()
     play.feed(events.StopRequested(**play.stamp(), by="ann"))
     commands = play.feed(events.StopRequested(**play.stamp(), by="ann", force=True))
-    assert [event.rung for event in recorded(commands, events.RungReached)] == [Rung.FREEZE]
+    assert [event.rung for event in recorded(commands, events.RungReached)] == [StopStep.FREEZE]
     assert Freeze() in commands
 
 

@@ -185,7 +185,7 @@ def test_an_end_that_led_to_no_state_yet_leads_to_it_now() -> None:
     assert any(isinstance(command, ReportIncident) for command in commands)
 
 
-def test_a_stop_on_its_way_down_the_ladder_climbs_the_same_rung_again() -> None:
+def test_a_stop_on_its_way_down_its_steps_takes_the_same_step_again() -> None:
     def at_terminate(play: Play) -> None:
         play.running()
         play.feed(events.StopRequested(**play.stamp(), by="ann"))

@@ -1,4 +1,4 @@
-"""Which step and which rung are due, for what is known."""
+"""Which step and which stop step are due, for what is known."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import pytest
 
 from supervisor.core.decisions import lifecycle
 from supervisor.core.decisions.restart import RetrySettings
-from supervisor.core.decisions.stop_ladder import StopLadder
+from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.memory import Memory
 from supervisor.core.states import Transition
 from supervisor.protocol import events
-from supervisor.protocol.words import AgentState, Rung
+from supervisor.protocol.words import AgentState, StopStep
 from tests.play import Play
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
@@ -19,7 +19,7 @@ STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 def known(state: AgentState, **facts: Any) -> Memory:
     session = Play().running().session
     assert session is not None
-    memory = session._known
+    memory = session._memory
     memory.state = state
     for name, value in facts.items():
         part = memory.processes if hasattr(memory.processes, name) else memory.stopping
@@ -63,40 +63,40 @@ def test_an_end_outweighs_a_stop_that_came_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "rung"),
+    ("facts", "step"),
     [
-        ({"asked": stop(), "rung": None}, Rung.INTERRUPT),
-        ({"asked": stop(), "rung": Rung.INTERRUPT}, None),
-        ({"asked": stop(), "rung": Rung.INTERRUPT, "rung_over": True}, Rung.END_OF_INPUT),
-        ({"asked": stop(force=True), "rung": None}, Rung.FREEZE),
-        ({"asked": stop(force=True), "rung": Rung.TERMINATE}, Rung.FREEZE),
-        ({"unfit": events.TimerFired(**STAMP, name="hello"), "rung": Rung.INTERRUPT}, Rung.FREEZE),
-        ({"asked": stop(force=True), "rung": Rung.FREEZE}, None),
-        ({"asked": stop(force=True), "rung": Rung.FREEZE, "rung_over": True}, Rung.KILL),
-        ({"asked": stop(force=True), "rung": Rung.KILL, "rung_over": True}, None),
+        ({"asked": stop(), "step": None}, StopStep.INTERRUPT),
+        ({"asked": stop(), "step": StopStep.INTERRUPT}, None),
+        ({"asked": stop(), "step": StopStep.INTERRUPT, "step_over": True}, StopStep.END_OF_INPUT),
+        ({"asked": stop(force=True), "step": None}, StopStep.FREEZE),
+        ({"asked": stop(force=True), "step": StopStep.TERMINATE}, StopStep.FREEZE),
+        ({"unfit": events.TimerFired(**STAMP, name="hello"), "step": StopStep.INTERRUPT}, StopStep.FREEZE),
+        ({"asked": stop(force=True), "step": StopStep.FREEZE}, None),
+        ({"asked": stop(force=True), "step": StopStep.FREEZE, "step_over": True}, StopStep.KILL),
+        ({"asked": stop(force=True), "step": StopStep.KILL, "step_over": True}, None),
     ],
 )
-def test_the_rung_that_is_climbed(facts: dict[str, Any], rung: Rung | None) -> None:
-    assert lifecycle.rung(known(AgentState.STOPPING, **facts), StopLadder()) is rung
+def test_the_stop_step_that_is_due(facts: dict[str, Any], step: StopStep | None) -> None:
+    assert lifecycle.stop_step(known(AgentState.STOPPING, **facts), StopSequence()) is step
 
 
 def test_where_a_stop_is_not_hard_only_a_person_ends_what_an_emergency_stop_froze() -> None:
-    frozen: dict[str, Any] = {"emergency": object(), "rung": Rung.FREEZE, "rung_over": True}
-    gentle = StopLadder(hard_stop=False)
-    assert lifecycle.rung(known(AgentState.STOPPING, **frozen), gentle) is None
-    assert lifecycle.rung(known(AgentState.STOPPING, **frozen), StopLadder()) is Rung.KILL
-    assert lifecycle.rung(known(AgentState.STOPPING, **frozen, asked=stop()), gentle) is Rung.KILL
+    frozen: dict[str, Any] = {"emergency": object(), "step": StopStep.FREEZE, "step_over": True}
+    gentle = StopSequence(hard_stop=False)
+    assert lifecycle.stop_step(known(AgentState.STOPPING, **frozen), gentle) is None
+    assert lifecycle.stop_step(known(AgentState.STOPPING, **frozen), StopSequence()) is StopStep.KILL
+    assert lifecycle.stop_step(known(AgentState.STOPPING, **frozen, asked=stop()), gentle) is StopStep.KILL
     unfit = events.TimerFired(**STAMP, name="hello")
-    assert lifecycle.rung(known(AgentState.STOPPING, **frozen, unfit=unfit), gentle) is Rung.KILL
+    assert lifecycle.stop_step(known(AgentState.STOPPING, **frozen, unfit=unfit), gentle) is StopStep.KILL
 
 
-def test_nothing_is_climbed_where_nothing_is_stopped() -> None:
-    assert lifecycle.rung(known(AgentState.RUNNING, rung=None), StopLadder()) is None
+def test_no_stop_step_is_due_where_nothing_is_stopped() -> None:
+    assert lifecycle.stop_step(known(AgentState.RUNNING, step=None), StopSequence()) is None
 
 
 def test_a_person_who_is_needed_holds_the_agent() -> None:
     play = Play().running()
     assert play.session is not None
     need = events.PersonNeeded(**STAMP, need=None)  # type: ignore[arg-type]
-    play.session._known.wish = need
-    assert lifecycle.step(play.session._known, RetrySettings()) == (Transition.PAUSE, "paused by chaperon")
+    play.session._memory.wish = need
+    assert lifecycle.step(play.session._memory, RetrySettings()) == (Transition.PAUSE, "paused by chaperon")

@@ -526,16 +526,16 @@ def test_the_newest_checkpoint_from_before_the_issue_is_chosen() -> None:
     play.result()
     play.made()
     assert play.session is not None
-    found = play.session._known.captures.before(issue(began), 3)
+    found = play.session._memory.captures.before(issue(began), 3)
     assert isinstance(found, GoodMoment)
     assert (found.name, found.depth) == ("c2", 2)
-    assert "no checkpoint is safe" in str(play.session._known.captures.before(issue(1), 3))
+    assert "no checkpoint is safe" in str(play.session._memory.captures.before(issue(1), 3))
 
 
 def test_a_moment_says_whether_any_file_has_changed_since() -> None:
     play = Kept().settled()
     assert play.session is not None
-    captures = play.session._known.captures
+    captures = play.session._memory.captures
 
     def unchanged() -> bool:
         found = captures.before(issue(10_000), 3)
@@ -576,7 +576,7 @@ def test_what_was_turned_away_from_is_never_chosen() -> None:
     play.ended()
     play.back("c1")
     assert play.session is not None
-    found = play.session._known.captures.before(issue(10_000), 3)
+    found = play.session._memory.captures.before(issue(10_000), 3)
     assert isinstance(found, GoodMoment)
     assert found.name == "c1"
 
@@ -586,7 +586,7 @@ def test_a_checkpoint_serves_for_its_time_only() -> None:
     play.now += 1_801
     play.say("still there?")
     assert play.session is not None
-    assert play.session._known.captures.before(issue(10_000), 3) == "no checkpoint was taken"
+    assert play.session._memory.captures.before(issue(10_000), 3) == "no checkpoint was taken"
 
 
 def test_a_run_that_fails_is_no_place_to_go_back_to() -> None:
@@ -597,7 +597,7 @@ def test_a_run_that_fails_is_no_place_to_go_back_to() -> None:
     about: dict[str, Any] = {"key": "start", "name": "c1", "reason": "start", "tree": "t"}
     play.feed(events.CheckpointMade(**play.stamp(), **about, moment=moment))
     assert play.session is not None
-    assert "50% of actions" in str(play.session._known.captures.before(issue(10_000), 3))
+    assert "50% of actions" in str(play.session._memory.captures.before(issue(10_000), 3))
 
 
 # ── after a crash ─────────────────────────────────────────────────────────────────────────────────────────────────────

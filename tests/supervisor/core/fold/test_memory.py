@@ -7,7 +7,7 @@ from tests.play import Play
 
 def outbox(play: Play) -> list[str]:
     assert play.session is not None
-    return list(play.session._known.outbox)
+    return list(play.session._memory.outbox)
 
 
 def test_the_first_lines_are_the_hooks_and_then_the_task() -> None:
@@ -39,7 +39,7 @@ def test_a_cancelled_question_is_not_answered_any_more() -> None:
     play = Play().running()
     play.feed(events.PauseRequested(**play.stamp(), by="ann"))
     play.call("ls")
-    (request_id,) = play.session._known.requests.waiting  # type: ignore[union-attr]
+    (request_id,) = play.session._memory.requests.waiting  # type: ignore[union-attr]
     play.line({"type": "control_cancel_request", "request_id": request_id})
     play.feed(events.ResumeRequested(**play.stamp(), by="ann"))
     assert f"answer:{request_id}" not in outbox(play)
@@ -51,7 +51,7 @@ def test_the_end_empties_the_outbox_and_forgets_what_waited() -> None:
     play.call("ls")
     play.exited(1)
     assert play.session is not None
-    assert (play.session.state, outbox(play), play.session._known.requests.waiting) == (AgentState.FAILED, [], {})
+    assert (play.session.state, outbox(play), play.session._memory.requests.waiting) == (AgentState.FAILED, [], {})
 
 
 def test_reading_resumes_behind_the_last_line() -> None:
@@ -67,7 +67,7 @@ def test_steps_are_kept_shortened_and_not_for_ever() -> None:
     for number in range(60):
         play.call(f"echo {number} " + "x" * 500)
     assert play.session is not None
-    history = play.session._known.calls.steps
+    history = play.session._memory.calls.steps
     assert len(history) == 50
     assert history[0].summary.startswith("echo 10 ")
     assert all(len(step.summary) <= 200 for step in history)

@@ -104,13 +104,13 @@ def test_where_the_limits_name_no_model_any_more_the_usual_one_is_asked_for() ->
     assert models == ["haiku", "opus"]
 
 
-def test_an_answer_in_a_hurry_says_so_until_it_may_have_been_lost() -> None:
+def test_an_asynchronous_answer_says_so_until_it_may_have_been_lost() -> None:
     outbox = Outbox()
-    outbox.answer("r1", b"{}", hurry=True)
+    outbox.answer("r1", b"{}", asynchronous=True)
     outbox.answer("r2", b"{}")
-    assert [command.hurry for command in outbox.take()] == [True, False]
+    assert [command.asynchronous for command in outbox.take()] == [True, False]
     outbox.lost()
-    assert [command.hurry for command in outbox.take()] == [True, False]
+    assert [command.asynchronous for command in outbox.take()] == [True, False]
 
 
 def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_for_each_agent_and_launch() -> None:

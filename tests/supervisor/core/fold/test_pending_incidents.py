@@ -14,44 +14,44 @@ OPENED = events.IncidentOpened(**STAMP, incident=Incident("a1-1-x", 0.0, "a1", "
 
 
 def test_each_waits_for_an_incident_of_its_own_oldest_first() -> None:
-    untold, left = PendingIncidents(), events.TreeEnded(**STAMP, micros=1, left=2)
+    pending, left = PendingIncidents(), events.TreeEnded(**STAMP, micros=1, left=2)
     rejected = events.FrameRejected(**STAMP, problem="no frame")
-    untold.remember(left)
-    untold.remember(rejected)
+    pending.remember(left)
+    pending.remember(rejected)
     told = []
-    while untold:
-        told.append(untold.first)
-        untold.remember(OPENED)
+    while pending:
+        told.append(pending.first)
+        pending.remember(OPENED)
     assert told == [left, rejected]
 
 
 def test_a_tree_that_is_gone_whole_is_nothing_to_tell_of() -> None:
-    untold = PendingIncidents()
-    untold.remember(events.TreeEnded(**STAMP, micros=1, left=0))
-    assert not untold
+    pending = PendingIncidents()
+    pending.remember(events.TreeEnded(**STAMP, micros=1, left=0))
+    assert not pending
 
 
 def test_lines_that_cannot_be_read_are_told_of_once_a_turn() -> None:
-    untold, rejected = PendingIncidents(), events.FrameRejected(**STAMP, problem="no frame")
-    untold.remember(rejected)
-    untold.remember(rejected)
-    untold.remember(OPENED)
-    assert not untold
-    untold.turn_began()
-    untold.remember(rejected)
-    assert untold
+    pending, rejected = PendingIncidents(), events.FrameRejected(**STAMP, problem="no frame")
+    pending.remember(rejected)
+    pending.remember(rejected)
+    pending.remember(OPENED)
+    assert not pending
+    pending.turn_began()
+    pending.remember(rejected)
+    assert pending
 
 
 def test_actions_that_nobody_answered_are_told_of_once_a_turn() -> None:
     blocked = verdict(Decision.BLOCK)
-    untold, late = (
+    pending, late = (
         PendingIncidents(),
         events.ReviewMade(**STAMP, request_id="r1", action=Action("Write", {}), review=blocked),
     )
-    untold.expired(late)
-    untold.expired(late)
-    untold.remember(OPENED)
-    assert not untold
-    untold.turn_began()
-    untold.expired(late)
-    assert untold
+    pending.expired(late)
+    pending.expired(late)
+    pending.remember(OPENED)
+    assert not pending
+    pending.turn_began()
+    pending.expired(late)
+    assert pending

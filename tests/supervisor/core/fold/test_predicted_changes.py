@@ -7,10 +7,10 @@ import pytest
 
 from monitors.contract.actions import Action, Ground, Review, SideEffect, Touch
 from monitors.contract.words import Decision, Severity
-from supervisor.core.fold.predicted_changes import Foreseen
+from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, LookAtChanges, LookAtGrounds, ReportIncident
-from supervisor.protocol.words import Rung
+from supervisor.protocol.words import StopStep
 from tests.play import ALLOW, Play, recorded
 
 WRITES = replace(
@@ -30,24 +30,24 @@ def seen(*paths: str) -> events.ChangesSeen:
     return events.ChangesSeen(agent="a1", at=0, mono=0, tool_use_id="u1", paths=paths)
 
 
-def own() -> Foreseen:
-    return Foreseen("/w", own=True)
+def own() -> PredictedChanges:
+    return PredictedChanges("/w", own=True)
 
 
 def test_a_workspace_of_its_own_is_looked_at_before_and_after_a_call_that_only_writes_files() -> None:
-    foreseen = own()
-    foreseen.reviewed(made("u1"), beside=False)
-    assert foreseen.take() == [LookAtChanges("/w")]
-    foreseen.returned("u1", failed=False)
-    assert foreseen.take() == [LookAtChanges("/w", "u1", WRITES)]
-    assert foreseen.take() == []
+    predicted = own()
+    predicted.reviewed(made("u1"), beside=False)
+    assert predicted.take() == [LookAtChanges("/w")]
+    predicted.returned("u1", failed=False)
+    assert predicted.take() == [LookAtChanges("/w", "u1", WRITES)]
+    assert predicted.take() == []
 
 
 def test_where_people_and_other_agents_may_work_too_nobody_is_accused() -> None:
-    foreseen = Foreseen("/w", own=False)
-    foreseen.reviewed(made("u1"), beside=False)
-    foreseen.returned("u1", failed=False)
-    assert foreseen.take() == []
+    predicted = PredictedChanges("/w", own=False)
+    predicted.reviewed(made("u1"), beside=False)
+    predicted.returned("u1", failed=False)
+    assert predicted.take() == []
 
 
 PATTERN = replace(WRITES, touches=(Touch("/w/d1/f$(seq", "write"),))
@@ -56,38 +56,38 @@ UNNAMED = replace(WRITES, side_effects=(SideEffect("file_write", Severity.LOW, T
 
 @pytest.mark.parametrize("review", [BUILDS, ALLOW, replace(WRITES, decision=Decision.BLOCK), PATTERN, UNNAMED])
 def test_what_may_change_anything_or_does_not_run_is_not_looked_after(review: Review) -> None:
-    foreseen = own()
-    foreseen.reviewed(made("u1", review), beside=False)
-    foreseen.returned("u1", failed=False)
-    assert foreseen.take() == []
+    predicted = own()
+    predicted.reviewed(made("u1", review), beside=False)
+    predicted.returned("u1", failed=False)
+    assert predicted.take() == []
 
 
 def test_of_two_calls_at_once_neither_is_looked_after() -> None:
-    foreseen = own()
-    foreseen.reviewed(made("u1"), beside=False)
-    foreseen.reviewed(made("u2", BUILDS), beside=False)
-    foreseen.take()
-    foreseen.returned("u2", failed=False)
-    foreseen.returned("u1", failed=False)
-    assert foreseen.take() == []
-    foreseen.turn_ended()
-    foreseen.reviewed(made("u3"), beside=False)
-    assert len(foreseen.take()) == 1
+    predicted = own()
+    predicted.reviewed(made("u1"), beside=False)
+    predicted.reviewed(made("u2", BUILDS), beside=False)
+    predicted.take()
+    predicted.returned("u2", failed=False)
+    predicted.returned("u1", failed=False)
+    assert predicted.take() == []
+    predicted.turn_ended()
+    predicted.reviewed(made("u3"), beside=False)
+    assert len(predicted.take()) == 1
 
 
 def test_a_call_beside_commands_in_the_background_is_not_looked_after() -> None:
-    foreseen = own()
-    foreseen.reviewed(made("u1"), beside=True)
-    foreseen.returned("u1", failed=False)
-    assert foreseen.take() == []
+    predicted = own()
+    predicted.reviewed(made("u1"), beside=True)
+    predicted.returned("u1", failed=False)
+    assert predicted.take() == []
 
 
 def test_a_change_that_was_not_foretold_is_an_issue_once_for_each_path() -> None:
-    foreseen = own()
-    assert foreseen.seen(seen("/w/a"), made("u1"), 5) == []
-    (issue,) = foreseen.seen(seen("/w/a", "/w/b"), made("u1"), 5)
+    predicted = own()
+    assert predicted.seen(seen("/w/a"), made("u1"), 5) == []
+    (issue,) = predicted.seen(seen("/w/a", "/w/b"), made("u1"), 5)
     assert (issue.type, issue.details["paths"]) == ("unpredicted_change", ["/w/b"])
-    assert foreseen.seen(seen("/w/b"), made("u1"), 6) == []
+    assert predicted.seen(seen("/w/b"), made("u1"), 6) == []
 
 
 SCRIPT = Ground("/w/build.sh", "script", "5fae")
@@ -95,11 +95,11 @@ SCRIPT = Ground("/w/build.sh", "script", "5fae")
 
 @pytest.mark.parametrize("failed", [True, False])
 def test_what_a_review_rests_on_is_looked_at_again_once_the_call_has_run_wherever_that_was(failed: bool) -> None:
-    foreseen, review = Foreseen("/w", own=False), replace(BUILDS, grounds=(SCRIPT,))
-    foreseen.reviewed(made("u1", review), beside=True)
-    assert foreseen.take() == []
-    foreseen.returned("u1", failed=failed)
-    assert foreseen.take() == [LookAtGrounds("u1", review, {"command": "touch a"}, not failed)]
+    predicted, review = PredictedChanges("/w", own=False), replace(BUILDS, grounds=(SCRIPT,))
+    predicted.reviewed(made("u1", review), beside=True)
+    assert predicted.take() == []
+    predicted.returned("u1", failed=failed)
+    assert predicted.take() == [LookAtGrounds("u1", review, {"command": "touch a"}, not failed)]
 
 
 class InAWorktree(Play):
@@ -155,5 +155,5 @@ def test_a_file_that_was_written_elsewhere_ends_the_run() -> None:
     play = Play().running()
     play.call("sh build.sh")
     ((type_, summary),), rungs = shaken(play, elsewhere=("/w/d/planted",))
-    assert (type_, rungs) == ("emergency_stop", [Rung.FREEZE])
+    assert (type_, rungs) == ("emergency_stop", [StopStep.FREEZE])
     assert "reviewed as writing /w/d/planted" in summary

@@ -21,7 +21,7 @@ def config(**changes: object) -> Config:
 
 def test_the_ladder_is_as_configured() -> None:
     given = config(stop={"interrupt_seconds": 1, "end_of_input_seconds": 2, "terminate_seconds": 4})
-    ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).ladder
+    ladder = session_settings(given, PLACES, {"HOME": "/home/ann"}).stop_sequence
     assert (ladder.interrupt_seconds, ladder.end_of_input_seconds, ladder.terminate_seconds) == (1, 2, 4)
 
 

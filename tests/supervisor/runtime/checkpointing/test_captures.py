@@ -15,7 +15,7 @@ from checkpoints.workspace.notes import Listener, NoteQueue, NoteQueues
 from monitors.contract.errors import UsageError
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.checkpointing import keeper
+from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.rollbacks import Going, make, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
@@ -52,7 +52,7 @@ def hung_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event
         reached.set()
         answers.wait(PATIENCE_SECONDS)
 
-    monkeypatch.setattr(keeper, "Restorer", partial(Restorer, step=hang))
+    monkeypatch.setattr(manager, "Restorer", partial(Restorer, step=hang))
     yield reached, answers
     answers.set()
 
@@ -130,7 +130,7 @@ async def test_what_the_configuration_lists_is_captured_although_it_is_ignored_a
     (base.repo / ".env").write_text("first\n")
     (base.repo / "large").write_bytes(bytes(2**20 + 1))
     async with idle(base) as daemon:
-        kept = (await daemon.keeper.stores.all()).checkpoints[0]
+        kept = (await daemon.checkpoint_manager.stores.all()).checkpoints[0]
         assert [one.path for one in kept.skipped] == ["large"]
         (base.repo / ".env").write_text("second\n")
         await daemon.put_down("a1", "its time is over")
@@ -141,7 +141,7 @@ async def test_what_the_configuration_lists_is_captured_although_it_is_ignored_a
 
 async def test_a_workspace_that_cannot_be_watched_is_told_of_once(base: Base) -> None:
     async with idle(base) as daemon:
-        daemon.keeper.places[str(base.repo)].capturer.watcher._give_up(
+        daemon.checkpoint_manager.places[str(base.repo)].capturer.watcher._give_up(
             "The kernel refuses to watch more than 3 folders."
         )
         for name in ("one", "two"):
@@ -157,7 +157,7 @@ async def test_many_workspaces_that_cannot_be_watched_are_one_incident(
 ) -> None:
     """Their cause is one, a limit of the kernel: 873 agents made 873 incidents."""
     async with idle(base) as daemon:
-        daemon.keeper._queues = NoInstance()
+        daemon.checkpoint_manager._queues = NoInstance()
         for number in range(3):
             other = base.root / f"other{number}"
             shutil.copytree(base.repo, other)

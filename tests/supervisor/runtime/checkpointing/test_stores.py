@@ -60,7 +60,7 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         assert json.loads(await done(stage, "checkpoints", "doctor", "--json")) == []
         assert files_of(stage.repo) == {"a.txt": "a\n"}
         with pytest.raises(NotFoundError):
-            await stage.daemon.keeper.forget_project(str(stage.repo))
+            await stage.daemon.checkpoint_manager.forget_project(str(stage.repo))
     assert list((tmp_path / "state/checkpoints").iterdir()) == []
 
 

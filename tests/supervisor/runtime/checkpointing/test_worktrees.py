@@ -162,7 +162,7 @@ async def test_a_checkpoint_is_written_into_a_new_workspace_though_its_own_is_go
         summary = await ended(daemon)
         made = await client.post("/v1/agents/a1/checkpoints", json={"name": "the-work"})
         assert made.status_code == 201, made.text
-        await daemon.keeper.release(summary.workspace)
+        await daemon.checkpoint_manager.release(summary.workspace)
         await anyio.to_thread.run_sync(git, base.repo, "worktree", "remove", "--force", summary.workspace)
         written = (await client.post("/v1/checkpoints/the-work/workspace")).json()
         again = (await client.post("/v1/checkpoints/the-work/workspace")).json()

@@ -30,12 +30,12 @@ class Waiting:
 
 
 @pytest.mark.parametrize(("state", "sent"), [(JournalState.OPEN, ["b"]), (JournalState.FULL, [])])
-def test_a_line_in_a_hurry_does_not_wait_for_the_journal_unless_its_disk_is_full(
+def test_an_asynchronous_line_does_not_wait_for_the_journal_unless_its_disk_is_full(
     state: JournalState, sent: list[str]
 ) -> None:
     both: Any = Waiting(state)
     runner = Runner("a1", cast("Tools", both), ended=lambda: False, shim=cast("ShimClient", both))
-    runner.perform(CommandBatch(1, [SendLine("a", b"{}"), SendLine("b", b"{}", hurry=True)]))
+    runner.perform(CommandBatch(1, [SendLine("a", b"{}"), SendLine("b", b"{}", asynchronous=True)]))
     assert both.sent == sent
     left = runner._take.receive_nowait().commands
     assert [command.key for command in left if isinstance(command, SendLine)] == [k for k in "ab" if k not in sent]

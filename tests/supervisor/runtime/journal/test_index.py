@@ -138,11 +138,11 @@ def test_the_index_of_the_last_file_grows_with_it_and_not_beyond_what_is_written
 
 def test_all_that_are_missing_are_made_a_piece_at_a_time(directory: Path) -> None:
     indexes = JournalIndexes(directory)
-    pieces = sum(1 for _ in indexes.keep_up(3_000))
+    pieces = sum(1 for _ in indexes.maintain(3_000))
     segments = list_segments(directory)
     assert pieces >= len(segments)
     assert [index_path(one.path).exists() for one in segments] == [True] * (len(segments) - 1) + [False]
-    assert sum(1 for _ in indexes.keep_up(3_000)) == 0
+    assert sum(1 for _ in indexes.maintain(3_000)) == 0
 
 
 def test_a_full_disk_costs_the_file_and_not_the_answer(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,4 +62,4 @@ def test_what_was_told_long_ago_is_forgotten() -> None:
     for number in range(1_000):
         told.now += AGAIN_SECONDS
         told.refusals.saw(RefusedPeer("agent", "", Peer(9, 1000), agent=f"a{number}"))
-    assert len(told.refusals._told) == 1
+    assert len(told.refusals._reported) == 1

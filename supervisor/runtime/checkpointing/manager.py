@@ -1,4 +1,4 @@
-"""The keeper of checkpoints: one capturer per workspace, blocking work in threads.
+"""The manager of checkpoints: one capturer per workspace, blocking work in threads.
 
     capture ─┐
     plan ────┤  one at a time per workspace, first come first served; workspaces do not wait for one another

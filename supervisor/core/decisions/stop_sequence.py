@@ -1,0 +1,40 @@
+"""The stop sequence: its steps, gentlest first, and the time each is given.
+
+An interrupt and the end of input let an agent finish orderly before signals end it.
+"""
+
+from dataclasses import dataclass
+
+from supervisor.protocol.words import StopStep
+
+
+@dataclass(frozen=True, slots=True)
+class StopSequence:
+    """Seconds that each step is given before the next is taken."""
+
+    interrupt_seconds: float = 3.0
+    """The CLI answers an interrupt within milliseconds; a tool that ignores its signal for 3 s will ignore it for good."""
+    end_of_input_seconds: float = 5.0
+    """After its input ended the CLI flushes its session file and ends: well under a second when measured; the official
+    SDK gives the same 5 s, for the same file."""
+    terminate_seconds: float = 5.0
+    """The time that service managers commonly give a program to clean up on SIGTERM before it is killed."""
+    freeze_seconds: float = 1.0
+    """Freezing takes under 5 ms; a tree that is not frozen after a second is ended while it runs."""
+
+    hard_stop: bool = True
+    """Whether an emergency stop ends the processes. If not, they stay frozen until a person ends them."""
+
+    def after(self, step: StopStep) -> tuple[StopStep, float] | None:
+        """Return the step that follows and the seconds until it is taken; None after the last."""
+        match step:
+            case StopStep.INTERRUPT:
+                return StopStep.END_OF_INPUT, self.interrupt_seconds
+            case StopStep.END_OF_INPUT:
+                return StopStep.TERMINATE, self.end_of_input_seconds
+            case StopStep.TERMINATE:
+                return StopStep.KILL, self.terminate_seconds
+            case StopStep.FREEZE:
+                return StopStep.KILL, self.freeze_seconds
+            case StopStep.KILL:
+                return None
