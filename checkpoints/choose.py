@@ -33,7 +33,7 @@ class Choice:
     """Where to go back to, and why to no newer one."""
 
     checkpoint: Checkpoint | None
-    """None where no checkpoint is safe."""
+    """None if no checkpoint is safe."""
     passed_over: tuple[PassedOver, ...]
     """Those newer than the chosen one, newest first."""
 
@@ -73,7 +73,7 @@ def _why_no_candidate(checkpoint: Checkpoint, began: int) -> str:
 
 
 def why_unsafe(checkpoint: Checkpoint, criteria: SafeCriteria) -> str:
-    """Say why a checkpoint is not safe; empty where it is. What was never measured speaks against nothing."""
+    """Say why a checkpoint is not safe; empty if it is. What was never measured speaks against nothing."""
     health = checkpoint.facts.health
     if health.success_rate is not None and health.success_rate < criteria.min_success_rate:
         return f"{health.success_rate:.0%} of actions had succeeded, less than {criteria.min_success_rate:.0%}"

@@ -33,7 +33,7 @@ class ConversationPosition:
     """Where the conversation was."""
 
     session_id: str = ""
-    """The CLI's session; empty where there was none yet."""
+    """The CLI's session; empty if there was none yet."""
     message_uuid: str = ""
     """The last message of that session that belongs to this moment; the CLI resumes behind it."""
 
@@ -43,9 +43,9 @@ class RunHealth:
     """How the run was doing."""
 
     success_rate: float | None = None
-    """Share of actions that succeeded in the window before, 0 to 1; None where there was none."""
+    """Share of actions that succeeded in the window before, 0 to 1; None if there was none."""
     seconds_without_errors: float | None = None
-    """Seconds since the last error; None where there was never one."""
+    """Seconds since the last error; None if there was never one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Nested:
 
     path: str
     head: str
-    """The commit it stood on; empty where it had none."""
+    """The commit it stood on; empty if it had none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class RestorePlan:
     kept: tuple[Kept, ...]
     """Paths that cannot be brought back or must not be touched."""
     unusual: str = ""
-    """Why this needs a second confirmation; empty where it is of usual size."""
+    """Why this needs a second confirmation; empty if it is of usual size."""
     warnings: tuple[str, ...] = ()
     """Example: the repository is in the middle of a rebase."""
 

@@ -169,7 +169,7 @@ class ProjectWorktrees:
         return self._write(replace(self.find(name), state=WorkspaceState.PRESERVED, why=why))
 
     def would_be_lost(self, name: str, *, given_up: bool = False) -> tuple[str, ...]:
-        """Say what would be gone with a workspace; nothing where it can be removed.
+        """Say what would be gone with a workspace; nothing if it can be removed.
 
         What only a checkpoint has counts as lost, since checkpoints are not kept for ever. What git ignores does not count.
 

@@ -37,7 +37,7 @@ longer crowds out what the agent was doing, and is read less."""
 
 
 class Surveyed(Protocol):
-    """What was looked up outside, before it was asked for here. Each answers with nothing where nothing is known."""
+    """What was looked up outside, before it was asked for here. Each answers with nothing if nothing is known."""
 
     def similar_paths(self, path: str) -> Sequence[str]:
         """Paths that exist and are named much like this one, best first, at most 5."""
@@ -131,7 +131,7 @@ class NoCheckpoints:
 
 
 class ResourceUsage(NamedTuple):
-    """What an agent has used so far; None where it is not measured."""
+    """What an agent has used so far; None if it is not measured."""
 
     file_operations: int | None = None
     memory_mb: float | None = None
@@ -161,7 +161,7 @@ class Situation:
     history: tuple[PastCall, ...] = ()
     """Its latest steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
-    """Its own to-do list; empty where it keeps none."""
+    """Its own to-do list; empty if it keeps none."""
     usage: ResourceUsage = field(default_factory=ResourceUsage)
     checkpoints: CheckpointLookup = field(default_factory=NoCheckpoints)
     facts: Surveyed = field(default_factory=NothingSurveyed)
@@ -190,7 +190,7 @@ class Plan:
     """What is to be done."""
 
     message: str
-    """What the agent is told; empty where it is told nothing."""
+    """What the agent is told; empty if it is told nothing."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the kind needs, as plain JSON."""
 

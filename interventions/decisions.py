@@ -24,7 +24,7 @@ class Intervention:
     reason: str
     """Why this kind, in a clause for a person; `explain` has the sum. Example: `the mildest answer comes first`."""
     message: str = ""
-    """What the agent is told, word for word; empty where it is told nothing."""
+    """What the agent is told, word for word; empty if it is told nothing."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the kind needs. Examples: new limits, the checkpoint's name."""
     explain: Mapping[str, Any] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Judgement:
     seconds: float
     """Length of its window."""
     disruption: float
-    """0 to 1: by how much the share of tool calls that succeed was lower after it than before; 0 where it was not."""
+    """0 to 1: by how much the share of tool calls that succeed was lower after it than before; 0 if it was not."""
     sentence: str
     """The same for a person."""
 
@@ -153,7 +153,7 @@ class Incident:
     at: float
     """Unix time, in seconds."""
     agent: str
-    """The agent, or empty where the fault is the daemon's."""
+    """The agent, or empty if the fault is the daemon's."""
     type: str
     """The intervention's kind, or the fault's name. Examples: `emergency_stop`, `disk_full`, `torn_journal`."""
     severity: Severity
@@ -166,4 +166,4 @@ class Incident:
     seq: int = 0
     """The journal's sequence number of the event behind it."""
     report: str = ""
-    """Path of the full report relative to the state directory; empty where there is none."""
+    """Path of the full report relative to the state directory; empty if there is none."""

@@ -45,9 +45,9 @@ class Resumption:
     """The agent that was stopped; the new one is named after it."""
     workspace: str
     task: Task | None
-    """The task to start in that workspace; None where none is."""
+    """The task to start in that workspace; None if none is."""
     checkpoint: str = ""
-    """The checkpoint to restore first; empty where none is."""
+    """The checkpoint to restore first; empty if none is."""
     approval: ApprovalSettings | None = None
     """Approval mode of the new agent; None leaves the configured one."""
     clean_up: bool = False

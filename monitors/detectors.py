@@ -67,7 +67,7 @@ def make_detectors(
 
     Args:
         settings: What to watch for.
-        task: What the agent is to do. Its prompt may be empty where the run itself begins with it.
+        task: What the agent is to do. Its prompt may be empty if the run itself begins with it.
         workspace: Where the agent works, absolute, if that is not the task's repository itself but a worktree of it.
         plugins: Detectors from elsewhere, made for this session; they come after ours and before the combinations.
         factors: What learning multiplies thresholds with, by pattern.

@@ -48,7 +48,7 @@ class OpenIssues:
                 self._issues[issue.type, issue.key] = issue
 
     def worst(self, type_: str) -> Issue | None:
-        """The open issue of this type with the highest severity, the oldest of equals; None where none is open."""
+        """The open issue of this type with the highest severity, the oldest of equals; None if none is open."""
         found = [issue for (open_type, _), issue in self._issues.items() if open_type == type_]
         return max(found, key=lambda issue: issue.severity.rank, default=None)
 

@@ -75,14 +75,14 @@ def counted(learned: Learned, pattern: str, outcome: IssueOutcome, instead_of: I
 
 
 def due(learned: Learned, pattern: str, settings: LearningSettings) -> Adjustment | None:
-    """The adjustment that the outcomes ask for; None where they ask for none, at a bound, and while learning is off."""
+    """The adjustment that the outcomes ask for; None if they ask for none, at a bound, and while learning is off."""
     tally = learned.tally(pattern)
     after, because = _asked_for(tally, settings) if settings.enabled else (tally.factor, "")
     return None if after == tally.factor else Adjustment(pattern, tally.factor, after, because)
 
 
 def undoing(learned: Learned, pattern: str) -> Adjustment | None:
-    """The adjustment that takes the last one of a pattern back; None where there is none to take back."""
+    """The adjustment that takes the last one of a pattern back; None if there is none to take back."""
     last = learned.tally(pattern).last
     return (
         None if last is None else Adjustment(pattern, last.after, last.before, f"undone: {last.because}", undoes=True)

@@ -49,7 +49,7 @@ class Streaks:
         return (self._open[issue.key].issue,)
 
     def close(self, key: str = "") -> tuple[Issue, ...]:
-        """Return the issue that says that this streak ended, or nothing where none is open."""
+        """Return the issue that says that this streak ended, or nothing if none is open."""
         known = self._open.pop(key, None)
         return () if known is None else (replace(known.issue, closed=True),)
 

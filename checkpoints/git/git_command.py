@@ -135,7 +135,7 @@ def config_values(file: Path, keys: Collection[str]) -> dict[str, list[str]]:
 
 
 def version(path: str | None = None) -> tuple[str | None, str]:
-    """Return where the git of a PATH is, None where there is none, and what it says of its version.
+    """Return where the git of a PATH is, None if there is none, and what it says of its version.
 
     Args:
         path: The PATH; None for that of this process.

@@ -101,7 +101,7 @@ def lookup(trees: Trees, tree: bytes, path: bytes) -> TreeEntry | None:
 
 
 class Pair(NamedTuple):
-    """A path that differs, and what it was and is; None where there is nothing."""
+    """A path that differs, and what it was and is; None if there is nothing."""
 
     path: bytes
     before: TreeEntry | None

@@ -39,7 +39,7 @@ def check_movable(folders: GitFolders | None, target: Checkpoint) -> None:
 def move_branch(folders: GitFolders, target: Checkpoint) -> str:
     """Move the branch that HEAD names to where it stood at the target, and return the ref that holds its former tip.
 
-    Index and files are not touched. Empty where the branch stands there already.
+    Index and files are not touched. Empty if the branch stands there already.
 
     Raises:
         RestoreFailedError: It could not be moved, though it could when it was checked; nothing was moved.

@@ -147,7 +147,7 @@ def _holds_more(store: Store, fd: int, tree: bytes) -> bool:
 
 
 def unusual(store: Store, present: Checkpoint, pairs: Sequence[Pair]) -> str:
-    """Say why this is a restore of unusual size; empty where it is not."""
+    """Say why this is a restore of unusual size; empty if it is not."""
     changed = sum(1 for pair in pairs if pair.before is not None and not pair.before.is_folder)
     if changed > UNUSUAL_PATHS:
         return f"It removes or rewrites {changed:,} files, more than {UNUSUAL_PATHS:,}."

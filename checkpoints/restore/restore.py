@@ -250,7 +250,7 @@ class Restorer:
     # ── after a crash ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def recover(self) -> RestoreResult | None:
-        """Complete or return the restore of this workspace that a crash interrupted; None where there was none to complete.
+        """Complete or return the restore of this workspace that a crash interrupted; None if there was none to complete.
 
         Call it before the first capture of a workspace, with no agent running in it.
 

@@ -39,7 +39,7 @@ class JournalFile:
             replace_file(self._path, json.dumps(asdict(journal)).encode())
 
     def read(self) -> RestoreJournal | None:
-        """Return it, or None where no restore is under way; raises like `interrupted`."""
+        """Return it, or None if no restore is under way; raises like `interrupted`."""
         return _read(self._path) if self._path.exists() else None
 
     def remove(self) -> None:

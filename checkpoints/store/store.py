@@ -185,7 +185,7 @@ class Store(ObjectBase):
 
     @property
     def problem(self) -> str:
-        """What was wrong with the write-ahead log when the store was opened; empty where nothing was."""
+        """What was wrong with the write-ahead log when the store was opened; empty if nothing was."""
         return self._wal.problem
 
     @property

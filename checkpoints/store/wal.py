@@ -56,7 +56,7 @@ class WriteAheadLog:
         """
         self.path = path
         self.problem = ""
-        """What was wrong with the log that was found; empty where nothing was."""
+        """What was wrong with the log that was found; empty if nothing was."""
         if not path.exists():
             self._create(blank(ledger_bytes))
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)

@@ -112,7 +112,7 @@ class Capturer:
         self._outside = self._rules_from_outside()
         self._rules: dict[bytes, Rules] = {}
         self._captured_meanwhile: set[bytes] | None = None
-        """Paths that captures took in since a scrub began; None where none is under way, or where all was taken in."""
+        """Paths that captures took in since a scrub began; None if none is under way, or where all was taken in."""
         self._state = self._where_it_was()
 
     def _where_it_was(self) -> _State:

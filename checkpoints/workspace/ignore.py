@@ -219,7 +219,7 @@ def _pieces(glob: bytes) -> list[bytes] | None:
 
 
 def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Return the set that begins here, and where it ends; None where it has no end."""
+    """Return the set that begins here, and where it ends; None if it has no end."""
     at += 1
     negated = glob[at : at + 1] in (b"!", b"^")
     at += negated

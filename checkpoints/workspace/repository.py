@@ -38,7 +38,7 @@ class GitFolders:
 
 
 def find(worktree: Path) -> GitFolders | None:
-    """Return the git folders of a worktree, or None where it has none that can be read."""
+    """Return the git folders of a worktree, or None if it has none that can be read."""
     marker = worktree / ".git"
     own = marker
     if marker.is_file():
@@ -53,12 +53,12 @@ def find(worktree: Path) -> GitFolders | None:
 
 
 def above(directory: Path) -> Path | None:
-    """Return the nearest folder at or above this one in which `.git` lies; None where there is none."""
+    """Return the nearest folder at or above this one in which `.git` lies; None if there is none."""
     return next((folder for folder in (directory, *directory.parents) if os.path.lexists(folder / ".git")), None)
 
 
 def open_worktree(directory: Path) -> pygit2.Repository | None:
-    """Return libgit2's view of the worktree that a directory is in; None where there is none, or it cannot be opened.
+    """Return libgit2's view of the worktree that a directory is in; None if there is none, or it cannot be opened.
 
     `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is never
     obeyed.
@@ -111,7 +111,7 @@ def _text(path: Path) -> str:
 
 
 def _data(path: Path, limit: int) -> bytes:
-    """Return a file's content; empty where it is absent, unreadable, no plain file, or over the limit."""
+    """Return a file's content; empty if it is absent, unreadable, no plain file, or over the limit."""
     try:
         if not path.is_file() or path.stat().st_size > limit:
             return b""

@@ -68,7 +68,7 @@ def open_root(path: Path, identity: tuple[int, int] | None = None) -> int:
 
 
 def open_folder(name: bytes, above: int) -> int | None:
-    """Open a folder in another; None where there is none, or what is there is no folder.
+    """Open a folder in another; None if there is none, or what is there is no folder.
 
     Raises:
         PermissionError: It may not be read.
@@ -107,7 +107,7 @@ class Folders:
             self.forget()
 
     def get(self, path: bytes) -> int | None:
-        """Return the descriptor of a folder; None where there is none or it may not be read. Owned by this object."""
+        """Return the descriptor of a folder; None if there is none or it may not be read. Owned by this object."""
         if not path:
             return self._root
         found = self._open.get(path)
@@ -125,7 +125,7 @@ class Folders:
 
 
 def kind_at(name: bytes, folder: int) -> int | None:
-    """Return the type bits of what has this name, as in `st_mode`; None where nothing has."""
+    """Return the type bits of what has this name, as in `st_mode`; None if nothing has."""
     try:
         return stat.S_IFMT(os.lstat(name, dir_fd=folder).st_mode)
     except OSError as error:
@@ -135,7 +135,7 @@ def kind_at(name: bytes, folder: int) -> int | None:
 
 
 def read(name: bytes, folder: int, limit: int) -> Content | NotCaptured | None:
-    """Return what a file or link holds; None where it is gone, or is a folder.
+    """Return what a file or link holds; None if it is gone, or is a folder.
 
     A file that changes while it is read is read again, so that what is captured is what the file held at one moment.
     """

@@ -187,7 +187,7 @@ class Scanner:
         return TreeEntry(FOLDER, tree)
 
     def file(self, fd: int, path: bytes, name: bytes, before: TreeEntry | None) -> TreeEntry | None:
-        """Return the entry of a file or link in an open folder, its content written; None where there is none to take."""
+        """Return the entry of a file or link in an open folder, its content written; None if there is none to take."""
         content = read(name, fd, self.scope.limit_bytes)
         if content is None:
             return None
@@ -240,7 +240,7 @@ def is_tracked(before: TreeEntry | None, *, is_folder: bool) -> bool:
 
 
 def own_rules(fd: int) -> bytes:
-    """Return the text of an open folder's `.gitignore`; empty where there is none that may be obeyed."""
+    """Return the text of an open folder's `.gitignore`; empty if there is none that may be obeyed."""
     content = read(b".gitignore", fd, MAX_FILE_BYTES)
     return b"" if content is None or isinstance(content, NotCaptured) or content.mode == LINK else content.data
 

@@ -27,7 +27,7 @@ class ReflogEntry:
     """One line of a reflog."""
 
     old: str
-    """Commit id; zeros where there was none."""
+    """Commit id; zeros if there was none."""
     new: str
     at: int
     """Unix time in seconds."""
@@ -68,7 +68,7 @@ class Traces:
     worktrees: tuple[str, ...] = ()
     """Paths of worktrees that were made since."""
     problem: str = ""
-    """Why branches, stashes and pushes are not known; empty where they are."""
+    """Why branches, stashes and pushes are not known; empty if they are."""
 
 
 def traces(folders: GitFolders, since: float) -> Traces:

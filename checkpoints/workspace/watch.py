@@ -46,7 +46,7 @@ class Changes(NamedTuple):
     paths: frozenset[bytes]
     """What may be otherwise than it was: a file, a link, or a folder with all that is in it."""
     lost: str
-    """Why more may have changed than is listed here; empty where nothing else did."""
+    """Why more may have changed than is listed here; empty if nothing else did."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Watcher:
         self._queues = queues if queues is not None else NoteQueues()
         self._queue: NoteQueue | None = None
         self.problem = ""
-        """Why changes cannot be told from notes; empty where they can."""
+        """Why changes cannot be told from notes; empty if they can."""
         self.operations = 0
         """Files written, moved or deleted in what is watched, each time counted."""
         try:

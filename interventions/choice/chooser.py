@@ -115,7 +115,7 @@ class Chooser:
     def pick(
         self, case: Case, past: Past, worth: Score, episodes: Episodes, asked: Asked, off: frozenset[str]
     ) -> Pick | PersonNeed | None:
-        """Choose for one issue, or hand it to a person; None where a person has been asked and nothing else is left.
+        """Choose for one issue, or hand it to a person; None if a person has been asked and nothing else is left.
 
         Args:
             case: The issue and the situation; the attempt is filled in here.
@@ -211,7 +211,7 @@ class Chooser:
     def _within(
         self, ladder: tuple[InterventionKind, ...], index: int, ceiling: InterventionKind, search: _Search
     ) -> InterventionKind | None:
-        """The strongest rung up to this one that is in proportion; None where that leaves nothing but a stop."""
+        """The strongest rung up to this one that is in proportion; None if that leaves nothing but a stop."""
         kind = next((rung for rung in reversed(ladder[: index + 1]) if rung.rank <= ceiling.rank), None)
         if kind is not None:
             return kind

@@ -243,7 +243,7 @@ class Controller:
         return chosen or (None if now.finished else self._easing(now))
 
     def wakes_in(self, mono: float) -> float | None:
-        """Seconds until something may be due though nothing happens; None where nothing can be.
+        """Seconds until something may be due though nothing happens; None if nothing can be.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.
@@ -384,7 +384,7 @@ class Controller:
     # ── throttled limits at the gate ──────────────────────────────────────────────────────────────────────────────
 
     def call_wait(self, mono: float) -> float:
-        """Seconds that the next tool call must wait for the rate of a throttling; 0 where there is none."""
+        """Seconds that the next tool call must wait for the rate of a throttling; 0 if there is none."""
         return self._guard.wait(self._limits, mono) if self._throttled is not None else 0.0
 
     def refuses(self, tool: str, mono: float) -> str:

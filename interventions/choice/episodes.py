@@ -35,7 +35,7 @@ class Episode:
     """Whether nothing was done since it was raised last."""
     done: list[_Done] = field(default_factory=list)
     restore_error: str = ""
-    """Why a rollback for it failed; empty where none did."""
+    """Why a rollback for it failed; empty if none did."""
 
 
 class Episodes:

@@ -29,7 +29,7 @@ class LimitGuard:
             self._calls.append(observation.mono)
 
     def wait(self, limits: LimitsInForce, mono: float) -> float:
-        """Seconds that the next call must wait; 0 where it may be answered now."""
+        """Seconds that the next call must wait; 0 if it may be answered now."""
         most = limits.calls_per_minute
         if most is None or len(self._calls) < most:
             return 0.0

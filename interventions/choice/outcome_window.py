@@ -39,7 +39,7 @@ class Pace:
         self._recent.append(ok)
 
     def share(self) -> float | None:
-        """Share of successes; None where there are too few to say."""
+        """Share of successes; None if there are too few to say."""
         return _share(self._recent)
 
 

@@ -76,7 +76,7 @@ class RecoveryAnswer(Protocol):
         ...
 
     def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
-        """What follows an end; None where it has nothing to say about it."""
+        """What follows an end; None if it has nothing to say about it."""
         ...
 
 

@@ -16,7 +16,7 @@ class Backoff:
     """With these figures some 20 minutes in all; what lasts longer is a person's to know."""
 
     def delay(self, attempt: int, chance: float = 0.5) -> float | None:
-        """Seconds to wait before a retry, or None where it is given up.
+        """Seconds to wait before a retry, or None if it is given up.
 
         Args:
             attempt: Which retry it would be, from 1.

@@ -34,7 +34,7 @@ _MONTHS = {
 
 
 def resets_at(text: str, now: float, offset: Offset) -> float | None:
-    """The Unix time, in seconds, from which the session can go on; None where the text does not say.
+    """The Unix time, in seconds, from which the session can go on; None if the text does not say.
 
     Args:
         text: What the CLI said.

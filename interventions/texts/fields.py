@@ -222,5 +222,5 @@ def _plain(value: object) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, with its end left out where it is too long."""
+    """The text, with its end left out if it is too long."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

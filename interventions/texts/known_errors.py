@@ -22,7 +22,7 @@ class KnownError:
 
     kind: ErrorKind
     subject: str = ""
-    """The path or module that it is about; empty where the text does not say."""
+    """The path or module that it is about; empty if the text does not say."""
 
 
 MOST_CHARACTERS = 16_384

@@ -19,7 +19,7 @@ class Remedy:
 
 
 def remedy(error: KnownError, facts: Surveyed) -> Remedy | None:
-    """The remedy that the agent itself can apply; None where it can only wait, which is not its business."""
+    """The remedy that the agent itself can apply; None if it can only wait, which is not its business."""
     make = _REMEDIES.get(error.kind)
     return None if make is None else make(error, facts)
 

@@ -64,9 +64,9 @@ class SideEffect:
     details: str
     """What exactly, for a person. Example: `deletes /home/user/notes and all below`."""
     target: str = ""
-    """The path, host or object that would change; empty where there is no single one."""
+    """The path, host or object that would change; empty if there is no single one."""
     mitigation: str = ""
-    """What would make it harmless or undo it; empty where nothing does."""
+    """What would make it harmless or undo it; empty if nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Review:
     reasoning: str
     """What, why, and what instead, in sentences that a person and a model can act on."""
     rule: str = ""
-    """The name of the rule that decided. Example: `git.push-force`. Empty where none did."""
+    """The name of the rule that decided. Example: `git.push-force`. Empty if none did."""
     side_effects: tuple[SideEffect, ...] = ()
     touches: tuple[Touch, ...] = ()
     grounds: tuple[Ground, ...] = ()
@@ -128,7 +128,7 @@ class Review:
     checkpoint_first: bool = False
     """Whether the workspace should be captured before the action runs."""
     allowance: str = ""
-    """The id of the allowance by which a person let the action pass; empty where none did."""
+    """The id of the allowance by which a person let the action pass; empty if none did."""
     micros: int = 0
     """How long the review took, in microseconds; filled in by who called the reviewer."""
 

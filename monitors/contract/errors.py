@@ -12,7 +12,7 @@ class ChaperonError(Exception):
 
         Args:
             what: What happened, with values, and what was done about it; a whole sentence.
-            way_out: What the reader can do now; a whole sentence, or nothing where the first says it.
+            way_out: What the reader can do now; a whole sentence, or nothing if the first says it.
         """
         super().__init__(("" if what.endswith("\n") else " ").join((what, way_out)).rstrip())
         self.what = what

@@ -52,7 +52,7 @@ class ToolReturned(Observed):
     refused: bool = False
     """Whether the call never ran: blocked by the gate, by a rule of the CLI, or turned down by a person."""
     refused_by: str = ""
-    """Where refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty where it cannot be told."""
+    """Where refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty if it cannot be told."""
     collateral: bool = False
     """Whether it was cancelled because a call beside it failed; says nothing of the agent's own error."""
     reviewed: bool = True
@@ -132,7 +132,7 @@ class ResourcesSampled(Observed):
     io_bytes: int
     """Bytes read and written since it started."""
     disk_mb: float
-    """Size of what the workspace holds beyond git's own, in MiB; 0 where not measured."""
+    """Size of what the workspace holds beyond git's own, in MiB; 0 if not measured."""
     file_operations: int = 0
     """Files written, moved or deleted in the workspace since that is watched, by whatever did it; 0 where nobody watches."""
 

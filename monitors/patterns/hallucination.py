@@ -204,7 +204,7 @@ def _missing_thing(step: ToolReturned) -> tuple[str, str] | None:
 
 
 def _claim(text: str) -> str:
-    """The sentence that claims success without an if or a but; empty where there is none."""
+    """The sentence that claims success without an if or a but; empty if there is none."""
     for sentence in _SENTENCE.findall(text[:4_000]):
         if _CLAIM.search(sentence) and not _DOUBT.search(sentence):
             return str(sentence.strip()[:120])

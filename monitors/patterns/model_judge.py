@@ -86,7 +86,7 @@ def question(prompt: str, steps: Sequence[PastCall], settings: JudgeSettings) ->
 
 
 def answer_of(text: str) -> JudgeAnswer | None:
-    """Read an answer: the first JSON object of the text; None where it is none of the wanted make."""
+    """Read an answer: the first JSON object of the text; None if it is none of the wanted make."""
     found = _OBJECT.search(text)
     try:
         said = json.loads(found[0]) if found else None
@@ -103,7 +103,7 @@ def answer_of(text: str) -> JudgeAnswer | None:
 
 
 def issue_of(answer: JudgeAnswer, began: int, now: int, settings: JudgeSettings, *, is_open: bool) -> Issue | None:
-    """The answer as an issue; one that all is well closes the issue that is open, and is None where none is.
+    """The answer as an issue; one that all is well closes the issue that is open, and is None if none is.
 
     Args:
         answer: What the model said.

@@ -163,7 +163,7 @@ class NoProgress:
         return self._streaks.close()
 
     def _stuck_for(self) -> int:
-        """Steps since the last progress, or 0 where the run is not stuck."""
+        """Steps since the last progress, or 0 if the run is not stuck."""
         unmeasured = self._step - max(self._last_new, self._last_strong)
         return max(unmeasured, self._step - self._last_strong if self._attempts_in_vain() else 0)
 

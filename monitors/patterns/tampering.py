@@ -217,7 +217,7 @@ def _more(pattern: re.Pattern[str], before: str, after: str) -> int:
 
 
 def _gained(pattern: re.Pattern[str], before: str, after: str) -> int:
-    """As `_more`, and 0 where the new text has none: most have none, and then the old text need not be read."""
+    """As `_more`, and 0 if the new text has none: most have none, and then the old text need not be read."""
     return _more(pattern, before, after) if pattern.search(after) else 0
 
 

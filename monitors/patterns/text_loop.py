@@ -101,7 +101,7 @@ class TextLoop:
 
 
 def _alike(one: str, other: str) -> float:
-    """The share of words that two texts have in common, 0 where neither has any."""
+    """The share of words that two texts have in common, 0 if neither has any."""
     words, others = set(_WORD.findall(one.lower())), set(_WORD.findall(other.lower()))
     together = len(words | others)
     return len(words & others) / together if together else 0.0

@@ -20,7 +20,7 @@ class Allowance:
     by: str
     """Who, by user name; never an agent."""
     rule: str = ""
-    """The rule that is excused; empty where the action itself says enough."""
+    """The rule that is excused; empty if the action itself says enough."""
     tool: str = ""
     """The tool; empty for any."""
     text: str = ""
@@ -28,7 +28,7 @@ class Allowance:
     since: float = 0.0
     """Seconds on the clock that never goes back, when it was given; before that, as after a new boot, it is worth nothing."""
     expires: float | None = None
-    """Seconds on that clock, after which it is worth nothing; None where it does not expire."""
+    """Seconds on that clock, after which it is worth nothing; None if it does not expire."""
     uses: int | None = 1
     """How often it may still be used; None for as often as wanted."""
 

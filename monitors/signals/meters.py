@@ -101,7 +101,7 @@ class GrowthMeter:
         return self.used / self.limit if self.limit else 0.0
 
     def steps_left(self) -> int | None:
-        """Steps until the limit at the present pace; None where there is no limit or no growth."""
+        """Steps until the limit at the present pace; None if there is no limit or no growth."""
         if not self.limit or self.slope <= 0:
             return None
         return max(0, int((self.limit - self.used) / self.slope))

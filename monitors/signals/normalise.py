@@ -96,7 +96,7 @@ def is_telling(form: str) -> bool:
 
 
 def error_form(text: str) -> str:
-    """The error's identity: its telling lines, with paths, numbers, ids and times replaced; empty where it tells nothing.
+    """The error's identity: its telling lines, with paths, numbers, ids and times replaced; empty if it tells nothing.
 
     Example: `cat: /home/a/x1.txt: No such file or directory` becomes `cat: <path>: No such file or directory`.
     """

@@ -43,7 +43,7 @@ def is_test(path: str) -> bool:
 
 
 def relative(path: str, root: str) -> str | None:
-    """The path as seen from the root, or None where it is outside; an empty root has all relative paths inside."""
+    """The path as seen from the root, or None if it is outside; an empty root has all relative paths inside."""
     if not isabs(path):
         path = join(root or "/", path)
     path, root = normpath(path), normpath(root) if root else ""

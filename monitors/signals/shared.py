@@ -126,7 +126,7 @@ class SharedSignals:
         return number
 
     def run(self, step: ToolReturned) -> TestTally | None:
-        """Return the outcome of the test run that the step was, or None where it was none."""
+        """Return the outcome of the test run that the step was, or None if it was none."""
         self._turn_to(step)
         if self._run is None:
             read = step.tool in OUTPUT_TOOLS and not step.refused

@@ -178,7 +178,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> TestTally | None:
-    """Return what the output says of tests, or None where it says nothing.
+    """Return what the output says of tests, or None if it says nothing.
 
     Args:
         text: The output.

@@ -32,7 +32,7 @@ def words(text: str, most: int = 2_000) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _meaning(piece: str) -> str:
-    """The stem of one word, or nothing where it means nothing."""
+    """The stem of one word, or nothing if it means nothing."""
     word = piece.lower()
     return "" if len(word) < 3 or word in COMMON or word.isdigit() else stem(word)
 

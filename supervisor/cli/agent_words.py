@@ -86,7 +86,7 @@ def portrait(agent: Agent, changes: Mapping[str, Any] | None, now: float) -> lis
 
     Args:
         agent: What the daemon knows of it.
-        changes: What changed in its workspace; None where that is not known.
+        changes: What changed in its workspace; None if that is not known.
         now: Unix time, in seconds.
     """
     facts = {

@@ -20,7 +20,7 @@ class Column(NamedTuple):
     right: bool = False
     """Whether its values end at the same place, as numbers do."""
     spare: int = 0
-    """From 1: how soon it is left out where there is no room, the lowest first; 0 stays."""
+    """From 1: how soon it is left out if there is no room, the lowest first; 0 stays."""
     most: int = UNBOUNDED
     """Characters that its values have at most."""
 

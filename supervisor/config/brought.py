@@ -40,7 +40,7 @@ about every call."""
 Role = Literal["settings", "servers", "definition"]
 
 HashOf = Callable[[str], str]
-"""A hash of what a path holds, where it lies in the repository; empty where there is no such file."""
+"""A hash of what a path holds, where it lies in the repository; empty if there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Found:
     things: tuple[RepositorySetting, ...] = ()
     digest: str = ""
     """Of all that a person is asked about, and of the repository's own files that it names; the same wherever the repository lies.
-    Empty where there is nothing to ask."""
+    Empty if there is nothing to ask."""
 
     def of(self, *kinds: str) -> tuple[RepositorySetting, ...]:
         """Those of these kinds."""
@@ -99,7 +99,7 @@ def found(files: Sequence[SettingsFile], hash_of: HashOf) -> Found:
 
 
 def read_object(text: bytes) -> dict[str, Any] | None:
-    """A file of settings as an object; empty where it is, None where it is no such thing."""
+    """A file of settings as an object; empty if it is, None if it is no such thing."""
     if not text.strip():
         return {}
     try:

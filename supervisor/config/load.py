@@ -176,8 +176,8 @@ def read_text(path: Path) -> str:
     """Read a configuration file.
 
     Raises:
-        OSError: Where it is missing or cannot be read.
-        ValueError: Where it is no file, too large, not UTF-8, or could be written by anybody.
+        OSError: If it is missing or cannot be read.
+        ValueError: If it is no file, too large, not UTF-8, or could be written by anybody.
     """
     # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
@@ -214,7 +214,7 @@ def _read_variable(name: str, text: str, context: Context, layers: list[_Layer],
 
 
 def variable_path(name: str) -> tuple[str, ...] | None:
-    """Return the path of keys that a variable's name means, None where it is no configuration.
+    """Return the path of keys that a variable's name means, None if it is no configuration.
 
     `CHAPERON_HOOKS__PRE_START` is `hooks.pre-start`. What is no known key stays as it is, in lower case, for the check to refuse.
     """

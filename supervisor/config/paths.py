@@ -224,12 +224,12 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def first_of(text: str | None) -> Path | None:
-    """Return the first absolute path of a list with colons, as systemd writes STATE_DIRECTORY; None where there is none."""
+    """Return the first absolute path of a list with colons, as systemd writes STATE_DIRECTORY; None if there is none."""
     return absolute((text or "").partition(":")[0])
 
 
 def absolute(text: str | None) -> Path | None:
-    """Return a variable's path, None where it is unset or relative: the XDG specification has relative ones ignored."""
+    """Return a variable's path, None if it is unset or relative: the XDG specification has relative ones ignored."""
     return Path(text) if text and text.startswith("/") else None
 
 

@@ -68,7 +68,7 @@ def unknown(path: Sequence[str | int], root: type[Section]) -> str:
 
 
 def nearest(word: object, known: Sequence[str]) -> str:
-    """Return `; did you mean …?`, or nothing where no known name is near."""
+    """Return `; did you mean …?`, or nothing if no known name is near."""
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
@@ -100,7 +100,7 @@ def keys(section: type[Section]) -> dict[str, str]:
 
 
 def section_at(path: Sequence[str | int], root: type[Section]) -> type[Section] | None:
-    """Return the section that a path leads to, None where it leads elsewhere; list positions are passed over."""
+    """Return the section that a path leads to, None if it leads elsewhere; list positions are passed over."""
     section: type[Section] | None = root
     for step in path:
         if section is None or isinstance(step, int):
@@ -111,7 +111,7 @@ def section_at(path: Sequence[str | int], root: type[Section]) -> type[Section] 
 
 
 def section_in(annotation: Any) -> type[Section] | None:
-    """Return the section that an annotation is or holds, None where there is none."""
+    """Return the section that an annotation is or holds, None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     return next((inner for part in typing.get_args(annotation) if (inner := section_in(part))), None)

@@ -76,7 +76,7 @@ class Guard:
     off: tuple[RepositorySetting, ...] = ()
     """What the settings bring and what does not count."""
     left_out: str = ""
-    """Why the project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them; empty where they are not."""
+    """Why the project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them; empty if they are not."""
 
 
 def guard(found: Found, own: Own, wanted: ConfiguredValue, *, trusted: bool) -> Guard:
@@ -138,7 +138,7 @@ def _runs(kind: str, found: Found, off: tuple[RepositorySetting, ...], *, own: b
 
 
 def _not_to_be_said(off: tuple[RepositorySetting, ...], variables: Mapping[str, str]) -> str:
-    """Why settings on the command line cannot take it all back; empty where they can."""
+    """Why settings on the command line cannot take it all back; empty if they can."""
     unread = next((thing for thing in off if thing.kind == "unread"), None)
     if unread is not None:
         return f"{unread.file} is not understood: {unread.what}"

@@ -38,7 +38,7 @@ class Bypass:
     tool: str
     tool_use_id: str
     reviewed: str = ""
-    """What the gate was asked about; empty where it was never asked."""
+    """What the gate was asked about; empty if it was never asked."""
     ran: str = ""
     """What ran, where that was another input."""
 
@@ -73,11 +73,11 @@ class Bypass:
 
 
 def by_hook(back: HookCallback, made: ReviewMade | None, waiting: Iterable[Request]) -> Bypass | None:
-    """How the call that a hook says has run was let by; None where it ran as it was reviewed.
+    """How the call that a hook says has run was let by; None if it ran as it was reviewed.
 
     Args:
         back: The hook: one of `RETURNS`.
-        made: What the gate said of the call; None where it said nothing, or too long ago.
+        made: What the gate said of the call; None if it said nothing, or too long ago.
         waiting: The requests that the gate has not answered.
     """
     id_ = back.tool_use_id
@@ -95,7 +95,7 @@ def by_hook(back: HookCallback, made: ReviewMade | None, waiting: Iterable[Reque
 
 
 def by_result(back: ToolReturned, made: ReviewMade | None) -> Bypass | None:
-    """How the call that a result shows to have run was let by; None where it was let run, or did not."""
+    """How the call that a result shows to have run was let by; None if it was let run, or did not."""
     if back.refused:
         return None
     if made is not None and made.review.decision is Decision.BLOCK:

@@ -20,7 +20,7 @@ LIMIT_USED_UP = "chaperon.limit-used-up"
 
 
 def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
-    """The action that the request asks about; None where its input is no object."""
+    """The action that the request asks about; None if its input is no object."""
     if isinstance(request, HookCallback):
         given, cwd, subagent = request.tool_input, request.cwd or cwd, request.agent_id or ""
     else:

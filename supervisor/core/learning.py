@@ -93,7 +93,7 @@ class Lessons:
 
 
 def inferred(judgement: Judgement) -> IssueOutcome | None:
-    """What an intervention that was judged says of its issue, or None where it says nothing.
+    """What an intervention that was judged says of its issue, or None if it says nothing.
 
     One that helped found trouble indeed. One after which the run went clearly worse disturbed a run that was well, or
     helped none: the first is the likelier, and learning is slow.

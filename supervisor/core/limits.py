@@ -69,7 +69,7 @@ LIMITED = (
 
 
 def share(each: Limited, usage: ResourceUsage, limits: Limits) -> float:
-    """How much of a limit is used; 0 where there is no limit or nothing is known."""
+    """How much of a limit is used; 0 if there is no limit or nothing is known."""
     used, limit = getattr(usage, each.used), getattr(limits, each.limit)
     return used / limit if used and limit else 0.0
 
@@ -83,7 +83,7 @@ def due(
     *,
     working: bool = True,
 ) -> Issue | None:
-    """The issue that is to be raised or closed, one at a time; None where all is said.
+    """The issue that is to be raised or closed, one at a time; None if all is said.
 
     Args:
         usage: What was used.
@@ -143,7 +143,7 @@ def passing(usage: ResourceUsage, coming: Spent, limits: Limits) -> PassedLimit 
 
 
 def forbidden(action: Action, review: Review, usage: ResourceUsage, limits: Limits) -> str:
-    """Why a call may not run at the limits in force; empty where it may. What only reads may always."""
+    """Why a call may not run at the limits in force; empty if it may. What only reads may always."""
     kinds = {effect.type for effect in review.side_effects}
     if review.decision is Decision.BLOCK or not (kinds or action.tool.startswith("mcp__")):
         return ""

@@ -30,7 +30,7 @@ class Event:
     """What all events carry."""
 
     agent: str
-    """The agent's name, or empty where the event is the daemon's own."""
+    """The agent's name, or empty if the event is the daemon's own."""
     at: float
     """Unix time in seconds, for people; never used to decide."""
     mono: float
@@ -83,7 +83,7 @@ class TaskSubmitted(Event):
     session_id: str
     """The session id that the CLI is told to use."""
     branch: str = ""
-    """The branch of a workspace that was made for the agent; empty where it works in place."""
+    """The branch of a workspace that was made for the agent; empty if it works in place."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """What learning multiplies the thresholds of patterns with in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
@@ -103,7 +103,7 @@ class SettingsFound(Event):
     off: tuple[RepositorySetting, ...] = ()
     """What of it does not count for this CLI."""
     left_out: str = ""
-    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty where they are not."""
+    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if they are not."""
     kind: Literal["settings_found"] = "settings_found"
 
 
@@ -146,7 +146,7 @@ class LineReceived(Event):
     end: int
     """Offset behind the line in the agent's output file: where reading resumes."""
     frame: Any = None
-    """The line, decoded, whatever its kind; None where it was no JSON object."""
+    """The line, decoded, whatever its kind; None if it was no JSON object."""
     text: str | None = None
     """The line as text, where it was no JSON object."""
     kind: Literal["line_received"] = "line_received"
@@ -190,7 +190,7 @@ class AgentExited(Event):
     """The CLI ended, and with it its tree."""
 
     code: int | None
-    """Exit code, or None where a signal ended it."""
+    """Exit code, or None if a signal ended it."""
     signal: int | None
     stderr_tail: str = ""
     """The last 4 KiB of its standard error."""
@@ -216,7 +216,7 @@ class AgentAdopted(Event):
 
     outcome: Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
     boot_id: str = ""
-    """The machine's boot; empty where it is not known, as in older journals."""
+    """The machine's boot; empty if it is not known, as in older journals."""
     kind: Literal["agent_adopted"] = "agent_adopted"
 
 
@@ -268,12 +268,12 @@ class JudgeAnswered(Event):
     issue: Issue | None = None
     """What is raised, or closed, because of it."""
     stuck: bool | None = None
-    """What the model said; None where it gave no answer."""
+    """What the model said; None if it gave no answer."""
     confidence: float = 0.0
     sentence: str = ""
     cost_usd: float = 0.0
     problem: str = ""
-    """Why there is no answer; empty where there is one."""
+    """Why there is no answer; empty if there is one."""
     kind: Literal["judge_answered"] = "judge_answered"
 
 
@@ -292,9 +292,9 @@ class CheckpointRestored(Event):
     intervention: str
     checkpoint: str
     session_id: str
-    """The session in which the conversation goes on; empty where only files went back."""
+    """The session in which the conversation goes on; empty if only files went back."""
     resume_session: str = ""
-    """The session that it is a fork of; empty where the conversation begins anew."""
+    """The session that it is a fork of; empty if the conversation begins anew."""
     resume_at: str = ""
     """The message of that session at which it goes on."""
     files_only: bool = False
@@ -691,7 +691,7 @@ class IncidentOpened(Event):
 class FrameRejected(Event):
     """The CLI printed a line that cannot be read as what it is; the line before this event has it whole.
 
-    Where it is a request, it is refused: what is not read is not reviewed.
+    If it is a request, it is refused: what is not read is not reviewed.
     """
 
     problem: str

@@ -26,7 +26,7 @@ class ExportRecord:
     at: float
     """Unix time in seconds."""
     agent: str
-    """Empty where it is the daemon's own."""
+    """Empty if it is the daemon's own."""
     kind: str
     """The event's kind. Example: `review_made`."""
     line: bytes

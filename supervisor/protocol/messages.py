@@ -99,7 +99,7 @@ class Result:
     """By model: what it used, and what it can hold. Not to be trusted to be there."""
 
     def context_window(self, model: str) -> int | None:
-        """How many tokens the context of a model holds; None where the CLI does not say."""
+        """How many tokens the context of a model holds; None if the CLI does not say."""
         facts = self.model_usage.get(model) if isinstance(self.model_usage, dict) else None
         window = facts.get("contextWindow") if isinstance(facts, dict) else None
         return window if isinstance(window, int) and window > 0 else None
@@ -180,7 +180,7 @@ class BackgroundTask:
     task_id: str = ""
     task_type: str | None = None
     status: str | None = None
-    """None where the frame is about something else."""
+    """None if the frame is about something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def request_id_of(head: bytes) -> str | None:
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
-    """Decode one line into a JSON object that can be encoded again, or None where it is none.
+    """Decode one line into a JSON object that can be encoded again, or None if it is none.
 
     The CLI's runtime may cut a string inside a surrogate pair; such a lone surrogate, which no UTF-8 can carry,
     becomes `?` here, so that the frame is still served.

@@ -10,12 +10,12 @@ class RunMoment:
     seq: int = 0
     """Sequence number of the last event before it."""
     session_id: str = ""
-    """The CLI's session; empty where none has said anything yet."""
+    """The CLI's session; empty if none has said anything yet."""
     message_uuid: str = ""
-    """The last message at which that session can be resumed; empty where there is none."""
+    """The last message at which that session can be resumed; empty if there is none."""
     success_rate: float | None = None
-    """Share of the last actions that succeeded, 0 to 1; None where there was none."""
+    """Share of the last actions that succeeded, 0 to 1; None if there was none."""
     seconds_without_errors: float | None = None
-    """Seconds since an action failed; None where none has."""
+    """Seconds since an action failed; None if none has."""
     state: str = ""
     """The agent's state. Example: `running`."""

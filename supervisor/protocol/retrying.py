@@ -25,11 +25,11 @@ class Retrying:
     attempt: int
     """Which of its retries comes next, from 1."""
     most: int
-    """How many it makes before it gives up; 0 where it does not say."""
+    """How many it makes before it gives up; 0 if it does not say."""
     delay_seconds: float
     """How long it waits before."""
     status: int | None = None
-    """What the API answered; None where there was no answer."""
+    """What the API answered; None if there was no answer."""
     error: str = ""
     """The CLI's word for it. Examples: `overloaded`, `rate_limit`, `unknown`."""
 

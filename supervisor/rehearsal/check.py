@@ -22,14 +22,14 @@ class RehearsalOutcome:
     requests: Sequence[Request]
     """What the scripted model was asked, in order."""
     files: Mapping[str, bytes | None]
-    """The files that the scenario expects something of, by their path as it says it; None where there is none."""
+    """The files that the scenario expects something of, by their path as it says it; None if there is none."""
     incidents: Sequence[Incident]
     issues: Sequence[Issue]
     interventions: Sequence[Intervention]
     state: AgentState
     """The agent's, at the end."""
     exit_code: int | None
-    """The CLI's; None where a signal ended it, or it never ran."""
+    """The CLI's; None if a signal ended it, or it never ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CheckFinding:
 
 
 def check(scenario: Scenario, outcome: RehearsalOutcome) -> list[CheckFinding]:
-    """Return what is not as expected, in the order of the scenario's file; nothing where all is."""
+    """Return what is not as expected, in the order of the scenario's file; nothing if all is."""
     if not scenario.expect.model_fields_set:
         says = "The scenario expects nothing, so nothing was checked."
         return [CheckFinding("expect", says, fails=False)]
@@ -94,7 +94,7 @@ def _when(expected: ToldExpected) -> str:
 
 
 def _text_told(scenario: Scenario, outcome: RehearsalOutcome, expected: ToldExpected) -> str | None:
-    """What was told where the expectation looks; None where the model was not asked there."""
+    """What was told where the expectation looks; None if the model was not asked there."""
     places = {name: (script, number) for name, script, number, _ in scenario.named_steps()}
     if expected.at:
         script, step = places[expected.at]

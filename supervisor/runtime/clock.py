@@ -34,7 +34,7 @@ class Clock:
     def boot_id(self) -> str:
         """Return what names this boot of the machine; readings of `mono` compare only where it is equal.
 
-        Empty where the kernel does not tell, which makes every start count as a new boot.
+        Empty if the kernel does not tell, which makes every start count as a new boot.
         """
         try:
             return _BOOT_ID.read_text().strip()

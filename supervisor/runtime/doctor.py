@@ -57,7 +57,7 @@ class DoctorFinding:
     says: str
     """What was found, with values."""
     mend: str = ""
-    """What the reader can do; empty where nothing needs to be done."""
+    """What the reader can do; empty if nothing needs to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class DoctorContext:
         """Read the configuration.
 
         Raises:
-            ConfigError: Where it is refused.
+            ConfigError: If it is refused.
         """
         return load(self.environ, self.config_file)
 
@@ -281,7 +281,7 @@ def systemd(around: DoctorContext) -> DoctorFinding:
 
 
 def ask(around: DoctorContext, path: str, *arguments: str) -> str | None:
-    """Run a program and return what it printed; None where it cannot be run or takes too long."""
+    """Run a program and return what it printed; None if it cannot be run or takes too long."""
     try:
         done = subprocess.run(
             [path, *arguments],

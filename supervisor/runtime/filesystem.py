@@ -58,7 +58,7 @@ class FileFacts:
             return None
 
     def text(self, path: str, limit: int) -> str | None:
-        """The first `limit` characters of a regular file; None where it is none or cannot be read."""
+        """The first `limit` characters of a regular file; None if it is none or cannot be read."""
         try:
             if not stat.S_ISREG(Path(path).stat().st_mode):
                 return None

@@ -60,7 +60,7 @@ Files = Callable[[Invocation, str], str | None]
 
 
 def code_uses(invocation: Invocation, files: Files) -> Uses | None:
-    """What the code given to an interpreter does; None where there is none, or it is not known."""
+    """What the code given to an interpreter does; None if there is none, or it is not known."""
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
     if invocation.name in _MAKES:

@@ -44,7 +44,7 @@ _FIRST = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "trunca
 
 
 def uses_of(code: str) -> Uses | None:
-    """What the code does, or None where it is no Python 3."""
+    """What the code does, or None if it is no Python 3."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -246,7 +246,7 @@ def _quoted(words: list[str]) -> str:
 
 
 def _hidden(call: ast.Call) -> str:
-    """What is hidden about the code that `exec` or `eval` gets; empty where it is not decoded, downloaded or read."""
+    """What is hidden about the code that `exec` or `eval` gets; empty if it is not decoded, downloaded or read."""
     inner = {_named(one.func) for one in _calls(call)}
     if {name for _, name in inner} & {
         "b64decode",

@@ -16,13 +16,13 @@ class Finding:
     risk: float
     """Base risk before modifiers, 0 to 1; see `levels`."""
     why: str
-    """What is the matter, as a clause that can follow the command. Empty where nothing is."""
+    """What is the matter, as a clause that can follow the command. Empty if nothing is."""
     instead: str = ""
     """What to do instead, in words."""
     alternative: str = ""
     """A command that does what was probably meant, and that is itself reviewed as allow."""
     effect: SideEffect | None = None
-    """What would change; None where it is a reading."""
+    """What would change; None if it is a reading."""
     rewrite: str = ""
     """Name of the rewrite that makes it harmless; see `rewrites`."""
     undo: str = ""

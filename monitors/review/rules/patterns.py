@@ -105,7 +105,7 @@ class ArgumentPattern:
 
     @property
     def first(self) -> frozenset[str] | None:
-        """The words of which the first operand must be one; None where it may be another, or missing."""
+        """The words of which the first operand must be one; None if it may be another, or missing."""
         want = self.operands[0] if self.operands else None
         return want.words if want is not None and want.like is None else None
 

@@ -29,7 +29,7 @@ class Rule:
     alternative: str = ""
     """A command to run instead; reviewed as allow, which the tests check."""
     effect: EffectType | Literal[""] = "system_call"
-    """Type of the side effect; empty where nothing changes."""
+    """Type of the side effect; empty if nothing changes."""
     rewrite: str = ""
     """Name of a rewrite; see `rewrites`."""
     undo: str = ""
@@ -83,7 +83,7 @@ class Program:
     reads: tuple[str, ...] = ()
     """Patterns, without the program, of uses that change nothing. `*` for all of them."""
     effect: EffectType | Literal[""] = ""
-    """Type of the side effect of all other uses; empty where only rules and models say."""
+    """Type of the side effect of all other uses; empty if only rules and models say."""
     details: str = ""
     """What that side effect is, as a clause."""
     risk: float = levels.NOTED
@@ -196,7 +196,7 @@ class RuleBook:
         return list(found.values())
 
     def _fed(self, invocation: Invocation) -> str:
-        """What the program is told on its input; empty where it takes nothing from there, or that is not known."""
+        """What the program is told on its input; empty if it takes nothing from there, or that is not known."""
         program = self.programs.get(invocation.name)
         return (invocation.input.text or "")[:MAX_FED] if program is not None and program.fed else ""
 
@@ -216,7 +216,7 @@ class RuleBook:
 def _met(
     name: str, known: Mapping[str, Iterable[tuple[str, Meaning]]], met: dict[str, ProgramRules[Meaning]]
 ) -> ProgramRules[Meaning] | None:
-    """The patterns of a program, compiled once; None where there are none."""
+    """The patterns of a program, compiled once; None if there are none."""
     if name not in met and name in known:
         met[name] = ProgramRules(known[name])
     return met.get(name)

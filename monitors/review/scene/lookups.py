@@ -29,7 +29,7 @@ class FileLookups(Protocol):
         ...
 
     def text(self, path: str, limit: int) -> str | None:
-        """The first `limit` characters of a regular file; None where it is none or cannot be read."""
+        """The first `limit` characters of a regular file; None if it is none or cannot be read."""
         ...
 
     def stamp(self, path: str) -> str:

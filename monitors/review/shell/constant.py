@@ -19,7 +19,7 @@ _FORMAT = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?([sdbqcx%])")
 
 
 def printed(invocation: Invocation) -> str | None:
-    """The text on its standard output, or None where that is not known."""
+    """The text on its standard output, or None if that is not known."""
     say = _PRINTERS.get(invocation.name)
     if say is None or invocation.inside or not all(word.known and not word.glob for word in invocation.args):
         return None

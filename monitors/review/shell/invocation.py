@@ -113,7 +113,7 @@ class Invocation:
         stdin: Input = NO_INPUT,
     ) -> None:
         self.program = program
-        """The program as written, after expansion; empty where the command is redirections or assignments alone."""
+        """The program as written, after expansion; empty if the command is redirections or assignments alone."""
         self.name = program_name(program)
         """What the knowledge knows it by: the last part of its path, in lower case, without `.exe`."""
         self.args = args

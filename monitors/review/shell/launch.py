@@ -36,7 +36,7 @@ LAUNCHER_NAMES = frozenset(_BY_NAME)
 
 
 def started(invocation: Invocation) -> LaunchedCommand | None:
-    """What the invocation starts, or None where its program is no launcher, or starts nothing."""
+    """What the invocation starts, or None if its program is no launcher, or starts nothing."""
     if invocation.name == "find" or invocation.name in _FD:
         return _found(invocation)
     if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
@@ -56,7 +56,7 @@ _MODULES = frozenset({"twine", "flit", "poetry", "hatch", "pip", "uv", "alembic"
 
 
 def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: LauncherLayout) -> int | None:
-    """Where the words behind the subcommand begin, or None where it is another."""
+    """Where the words behind the subcommand begin, or None if it is another."""
     at = 0
     values = launcher.values.split()
     for word in subcommand:

@@ -31,7 +31,7 @@ class ShellUse:
 
 
 def shell_use(invocation: Invocation) -> ShellUse | None:
-    """How the invocation uses a shell, or None where its program is no shell."""
+    """How the invocation uses a shell, or None if its program is no shell."""
     if invocation.name not in SHELLS:
         return None
     use = ShellUse()

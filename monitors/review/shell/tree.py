@@ -36,7 +36,7 @@ class Part:
 
 
 class Word:
-    """One word of a command, before expansion. `parts` is None where the text is all there is to it."""
+    """One word of a command, before expansion. `parts` is None if the text is all there is to it."""
 
     __slots__ = ("parts", "text")
 
@@ -124,6 +124,6 @@ class ShellScript:
     def __init__(self, nodes: list[Node], problem: str, too_much: str) -> None:
         self.nodes = nodes
         self.problem = problem
-        """What is not proper shell in it; empty where all is. What could be read was read all the same."""
+        """What is not proper shell in it; empty if all is. What could be read was read all the same."""
         self.too_much = too_much
-        """Which cap was passed; empty where none was. What stands behind it was not read."""
+        """Which cap was passed; empty if none was. What stands behind it was not read."""

@@ -326,7 +326,7 @@ class Walk:
         return sum(1 for node in _simples(self._functions[name]) if node.words and node.words[0].text == name) > 1
 
     def _inner(self, invocation: Invocation) -> Output | None:
-        """Go through what the invocation starts in turn, or None where it starts nothing."""
+        """Go through what the invocation starts in turn, or None if it starts nothing."""
         use = shell_use(invocation)
         if use is not None:
             return self._shell(invocation, use)
@@ -485,7 +485,7 @@ def _unknown(name: str, invocation: Invocation) -> Arg:
 
 
 def _placeholder(args: list[Arg]) -> str:
-    """What `xargs` puts its words in the place of; empty where it adds them."""
+    """What `xargs` puts its words in the place of; empty if it adds them."""
     for at, word in enumerate(args):
         if word in ("-I", "--replace") and at + 1 < len(args):
             return args[at + 1]

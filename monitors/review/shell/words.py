@@ -284,7 +284,7 @@ class Words(ABC):
         )
 
     def arithmetic(self, start: int) -> Part | None:
-        """Read `((…))` from its first bracket, or None where it is a subshell in a subshell."""
+        """Read `((…))` from its first bracket, or None if it is a subshell in a subshell."""
         depth = 0
         at = start
         stop = min(self.end, start + 500)

@@ -1,4 +1,4 @@
-"""Rewrites: how a harmful command becomes a harmless one. Each answers with a new command, or None where it cannot be sure.
+"""Rewrites: how a harmful command becomes a harmless one. Each answers with a new command, or None if it cannot be sure.
 
 A rewrite is made on the text as typed, and only where the whole of it is one plain command, so that what runs is what was reviewed.
 """

@@ -62,7 +62,7 @@ def show(agent: str, why: bool, as_json: bool) -> None:
 
 
 def changes_of(daemon: Client, agent: str) -> Any:
-    """What changed in an agent's workspace; None where it has no checkpoints to say it by."""
+    """What changed in an agent's workspace; None if it has no checkpoints to say it by."""
     with suppress(RefusedError):
         return daemon.get(f"{common.agent_path(agent)}/changes")
     return None

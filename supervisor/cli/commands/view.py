@@ -151,7 +151,7 @@ def _styled(mark: str, line: ViewLine) -> str:
 
 
 def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
-    """A sentence without what was told of the agent a moment ago; empty where all of it was."""
+    """A sentence without what was told of the agent a moment ago; empty if all of it was."""
     whole = " ".join(str(sentence).split())
     rest = whole
     for told in seen.told:

@@ -231,7 +231,7 @@ class Decider:
         )
 
     def _used_up(self, memory: Memory, action: Action, review: Review, now: Event) -> str:
-        """Why a limit that is reached forbids the action; empty where none does."""
+        """Why a limit that is reached forbids the action; empty if none does."""
         at_limit, usage = self._settings.limits.at_limit, self._controller.usage(now.mono)
         if at_limit == "tell":
             return ""

@@ -49,7 +49,7 @@ def recovery(
     plugins: Sequence[RecoveryAnswer] = (),
     workspace: Surveyed | None = None,
 ) -> Recovery | None:
-    """How the agent goes on whose CLI has just ended; None where it does not.
+    """How the agent goes on whose CLI has just ended; None if it does not.
 
     Args:
         memory: The session's state.
@@ -121,7 +121,7 @@ def _checked(plan: object) -> RecoveryPlan:
 
 
 def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | None:
-    """What the CLI said of why it ended; None where its end is no reason to start it again."""
+    """What the CLI said of why it ended; None if its end is no reason to start it again."""
     turn_over = memory.state is AgentState.FINISHING or memory.turns.ended is not None
     if turn_over and memory.summary.failed:
         error = recognise(memory.summary.result)

@@ -13,7 +13,7 @@ class StopSequence:
     """Seconds that each step is given before the next is taken."""
 
     interrupt_seconds: float = 3.0
-    """The CLI answers an interrupt within milliseconds; a tool that ignores its signal for 3 s will ignore it for good."""
+    """The CLI answers an interrupt within milliseconds; a tool that ignores the signal for 3 s ignores it for good."""
     end_of_input_seconds: float = 5.0
     """After its input ended the CLI flushes its session file and ends: well under a second when measured; the official
     SDK gives the same 5 s, for the same file."""

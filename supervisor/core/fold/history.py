@@ -61,7 +61,7 @@ class History:
         )
 
     def verdict(self, tool_use_id: str) -> ReviewMade | None:
-        """What the gate said of a call; None where it said nothing, or too long ago."""
+        """What the gate said of a call; None if it said nothing, or too long ago."""
         return self._verdicts.get(tool_use_id)
 
     def reviewed(self, made: ReviewMade) -> None:

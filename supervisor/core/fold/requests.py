@@ -46,7 +46,7 @@ class Requests:
         return self.waiting.pop(request_id, None)
 
     def _late(self, request_id: str) -> None:
-        """A person's time is over; nothing where no person is asked any more."""
+        """A person's time is over; nothing if no person is asked any more."""
         if request_id in self.approvals:
             self.overdue.add(request_id)
 

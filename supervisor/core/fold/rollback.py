@@ -52,7 +52,7 @@ class GoingBack:
 
     @property
     def phase(self) -> Phase | None:
-        """What the rollback that is under way waits for; None where there is none."""
+        """What the rollback that is under way waits for; None if there is none."""
         if self.cause is None:
             return None
         if self.restored is not None:

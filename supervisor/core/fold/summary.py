@@ -86,7 +86,7 @@ class Summary:
     started_at: float
     """Unix time of the submission, in seconds."""
     branch: str = ""
-    """The branch of a workspace that was made for it; empty where it works in place."""
+    """The branch of a workspace that was made for it; empty if it works in place."""
     workspace_closed: str = ""
     """What became of that workspace at its end, in words; empty until then."""
     aftermath_due: str = ""
@@ -161,7 +161,7 @@ class Summary:
     recent: tuple[PastCall, ...] = ()
     """The last steps, oldest first."""
     todo: tuple[TodoItem, ...] = ()
-    """Its own to-do list, as it says; empty where it keeps none."""
+    """Its own to-do list, as it says; empty if it keeps none."""
     calls: tuple[CallUnderWay, ...] = ()
     """The calls that run now, oldest first."""
     words: str = ""

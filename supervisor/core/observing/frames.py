@@ -20,7 +20,7 @@ class Unread:
 
 
 def read(event: LineReceived | LinePassedOver) -> messages.Message | Unread | None:
-    """The message; where there is none, what waits for an answer all the same, and None where nothing does.
+    """The message; where there is none, what waits for an answer all the same, and None if nothing does.
 
     A line that is too long or too deep to be read is passed over unless it is a request.
     """

@@ -47,7 +47,7 @@ class Rerun:
         submitted: The event that began it.
         reviewer: Reviews each call again; None leaves what the journal has.
         detectors: Fresh ones, made as for the live run.
-        places: The start of the daemon that the agent had; None where the journal has none.
+        places: The start of the daemon that the agent had; None if the journal has none.
     """
 
     def __init__(

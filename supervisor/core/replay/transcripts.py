@@ -50,13 +50,13 @@ class TranscriptLine:
     seq: int
     """Its line number from 1."""
     mono: float | None
-    """When, in seconds; None where the line does not say."""
+    """When, in seconds; None if the line does not say."""
     message: Message
     """What the CLI said; `Unknown` where this line only says something to the model."""
     said: str = ""
     """What was said to the model with this line."""
     by: str = ""
-    """Who said it, as `UserSpoke` has it; empty where that follows from the order: the task first, then a person."""
+    """Who said it, as `UserSpoke` has it; empty if that follows from the order: the task first, then a person."""
     cwd: str = ""
     session_id: str = ""
 
@@ -75,7 +75,7 @@ class TranscriptReader:
         self._told: set[tuple[object, ...]] = set()
 
     def read(self, line: bytes) -> TranscriptLine | None:
-        """Return what the line says, or None where it is empty, damaged, foreign or of no interest here."""
+        """Return what the line says, or None if it is empty, damaged, foreign or of no interest here."""
         if not line.strip():
             return None
         self.lines += 1
@@ -196,7 +196,7 @@ def _said(message: Message, frame: Json) -> str:
 
 
 def _speaker(said: str, frame: Json) -> str:
-    """Chaperon, which always says so, or a person, where one sits at the session; empty where that follows from the order.
+    """Chaperon, which always says so, or a person, where one sits at the session; empty if that follows from the order.
 
     One sits there in a transcript of the CLI in a terminal, or of a version that did not say.
     """

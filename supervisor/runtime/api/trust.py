@@ -31,12 +31,12 @@ class RepositorySettings(BaseModel):
     """The top of its main checkout; what is trusted is trusted there."""
     workspace: str
     digest: str
-    """Of what is asked about; empty where there is nothing to ask."""
+    """Of what is asked about; empty if there is nothing to ask."""
     said: Trust | None
     """What a person said of these very settings; null where nobody did."""
     things: list[Thing]
     left_out: str
-    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty where they are not."""
+    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if they are not."""
 
 
 class Decided(SubmissionRequest):

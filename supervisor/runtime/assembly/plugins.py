@@ -60,7 +60,7 @@ class PluginKind(Generic[Part]):
     function: str
     """What a plugin's file must define."""
     wrong: Callable[[Any], str]
-    """What is wrong with a part that was made, as a clause; empty where nothing is."""
+    """What is wrong with a part that was made, as a clause; empty if nothing is."""
 
     @property
     def group(self) -> str:

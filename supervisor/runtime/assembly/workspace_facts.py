@@ -113,7 +113,7 @@ class Lookups:
         return ""
 
     def _relative(self, path: str) -> str:
-        """The path as seen from the workspace; empty where it lies outside."""
+        """The path as seen from the workspace; empty if it lies outside."""
         seen, root = os.path.normpath(self._root / path), str(self._root)
         return seen.removeprefix(f"{root}/") if seen.startswith(f"{root}/") and "\0" not in seen else ""
 
@@ -165,7 +165,7 @@ class Lookups:
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
-    """What a directory holds, by name; nothing where it cannot be read."""
+    """What a directory holds, by name; nothing if it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)

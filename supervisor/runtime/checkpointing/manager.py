@@ -328,7 +328,7 @@ class CheckpointManager:
         return await anyio.to_thread.run_sync(_changed_files, place.capturer.watcher, workspace)
 
     def operations(self, workspace: str) -> int:
-        """Files written, moved or deleted in a workspace since it is watched; 0 where it is not."""
+        """Files written, moved or deleted in a workspace since it is watched; 0 if it is not."""
         place = self.places.get(workspace)
         return place.capturer.watcher.operations if place else 0
 

@@ -97,11 +97,11 @@ class Worktrees:
         )
 
     async def close(self, path: str, kept_because: str = "") -> Closed | None:
-        """Remove a workspace, or keep it and say why; None where there is none, or it is kept already.
+        """Remove a workspace, or keep it and say why; None if there is none, or it is kept already.
 
         Args:
             path: Its path.
-            kept_because: Why it is kept in any case; empty where it may go.
+            kept_because: Why it is kept in any case; empty if it may go.
 
         Raises:
             ChaperonError: It could be neither removed nor kept.

@@ -258,7 +258,7 @@ class Runner:
         return asynchronous
 
     def _steer(self, command: SendLine | CloseInput | Terminate | Thaw | EndTree) -> None:
-        """Pass a command to the shim. Where there is none any more, the agent's end is on its way to the session."""
+        """Pass a command to the shim. If there is none any more, the agent's end is on its way to the session."""
         if self._shim is None:
             return
         if self._enforcer is not None and not isinstance(command, SendLine | Thaw):

@@ -103,7 +103,7 @@ class Submission(SubmissionRequest):
         return await self._worktree()
 
     def base_of_new(self, defaults: Defaults) -> str | None:
-        """The commit that a workspace of the agent's own starts from; None where it works in place.
+        """The commit that a workspace of the agent's own starts from; None if it works in place.
 
         Raises:
             UsageError: What is asked for does not go together.

@@ -60,7 +60,7 @@ class ExportPosition:
     n: int
     """Number of the last record that it has."""
     hash: str = ""
-    """The hash of that record's line; empty where it was not read."""
+    """The hash of that record's line; empty if it was not read."""
 
 
 class Positions:
@@ -77,7 +77,7 @@ class Positions:
         self._known = _read(self._path)
 
     def of(self, name: str) -> ExportPosition | None:
-        """Return an exporter's position; None where nothing is known of it."""
+        """Return an exporter's position; None if nothing is known of it."""
         return self._known.get(name)
 
     def note(self, name: str, position: ExportPosition) -> None:

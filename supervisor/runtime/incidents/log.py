@@ -127,7 +127,7 @@ class IncidentLog:
         return removed
 
     def _write_report(self, incident_id: str, report: Mapping[str, Any]) -> str:
-        """Write the report; return its path relative to the state directory, or nothing where the disk did not take it.
+        """Write the report; return its path relative to the state directory, or nothing if the disk did not take it.
 
         The line matters more, so it does not fall with the report.
         """

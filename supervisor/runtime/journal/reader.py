@@ -86,7 +86,7 @@ class Mark(NamedTuple):
     offset: int
     """Where the next line begins, in bytes."""
     hash: str = ""
-    """Hash of the line before, which the next one names; empty where it is not known."""
+    """Hash of the line before, which the next one names; empty if it is not known."""
 
 
 def segment_path(directory: Path, first: int) -> Path:
@@ -156,7 +156,7 @@ class Cursor:
 
     @property
     def mark(self) -> Mark:
-        """Where it is."""
+        """If it is."""
         return Mark(self.n, self.offset, self.hash)
 
     def take(self, upto: int | None = None) -> list[StoredLine]:

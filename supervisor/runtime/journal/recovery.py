@@ -38,11 +38,11 @@ class JournalRecovery:
     records: int
     """How many records were checked: all, or those in the files from the trusted one on."""
     n: int
-    """The number of the last record; 0 where there is none."""
+    """The number of the last record; 0 if there is none."""
     hash: str
     """The hash of the last line, header or record, to which the next chains."""
     segment: Path | None
-    """The file to go on in; None where the next record begins one."""
+    """The file to go on in; None if the next record begins one."""
     size: int
     """Its size in bytes."""
     torn: TornTail | None = None

@@ -39,7 +39,7 @@ class NoSnapshot:
     """There is none to use."""
 
     problem: str = ""
-    """What is wrong with the one there, in a sentence; empty where there is none."""
+    """What is wrong with the one there, in a sentence; empty if there is none."""
 
 
 def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: Disk = REAL_DISK) -> str:

@@ -49,7 +49,7 @@ class Cli:
     """Absolute path, links not followed: an update may replace what they point to."""
     version: Version
     source: str
-    """Where it was found: `agent.command`, `PATH` or `the [claude] extra`."""
+    """If it was found: `agent.command`, `PATH` or `the [claude] extra`."""
 
     @property
     def version_text(self) -> str:
@@ -67,7 +67,7 @@ def find_cli(command: str | None, environ: Mapping[str, str]) -> Cli:
         environ: The agent's environment: its PATH is searched, and `--version` runs in it.
 
     Raises:
-        CliError: Where there is none, or it does not run, answers nonsense, or is too old.
+        CliError: If there is none, or it does not run, answers nonsense, or is too old.
     """
     path, source = locate(command, environ)
     status = _status(path, source)
@@ -85,7 +85,7 @@ def locate(command: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the path of the first CLI that is there, and where it was found.
 
     Raises:
-        CliError: Where there is none.
+        CliError: If there is none.
     """
     if command is not None:
         return command, "agent.command"
@@ -101,7 +101,7 @@ def locate(command: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def bundled_cli() -> str | None:
-    """Return the path of the CLI that claude-agent-sdk brings, without importing that package; None where there is none."""
+    """Return the path of the CLI that claude-agent-sdk brings, without importing that package; None if there is none."""
     spec = importlib.util.find_spec("claude_agent_sdk")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(place) / "_bundled" / "claude"
@@ -151,7 +151,7 @@ def _version(path: str, changed_ns: int, size: int, environ: tuple[tuple[str, st
 
 
 def _ask(path: str, environ: dict[str, str]) -> tuple[int | None, bytes]:
-    """Run `--version` in a process group of its own; return its exit code, None where it had to be ended, and what it printed."""
+    """Run `--version` in a process group of its own; return its exit code, None if it had to be ended, and what it printed."""
     try:
         process = subprocess.Popen(
             [path, "--version"],

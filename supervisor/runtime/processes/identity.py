@@ -35,7 +35,7 @@ def read_identity(directory: Path) -> Identity | None:
 
 
 def checked(facts: object) -> Identity | None:
-    """The identity that such facts describe; None where they describe none.
+    """The identity that such facts describe; None if they describe none.
 
     A process id below 2 would mean everybody, and a control group of another make whoever is in it.
     """

@@ -42,7 +42,7 @@ class Brings:
     guard: Guard
 
     def facts(self) -> dict[str, Any]:
-        """For the journal; nothing where there is nothing to ask about."""
+        """For the journal; nothing if there is nothing to ask about."""
         found = self.repository.found
         if not found.digest:
             return {}

@@ -141,7 +141,7 @@ def _io_bytes(process: psutil.Process) -> int:
 
 
 def _text(cgroup: Path | None, name: str) -> str | None:
-    """The content of a control file, or None where there is none: no group, no such controller, or the group is gone."""
+    """The content of a control file, or None if there is none: no group, no such controller, or the group is gone."""
     if cgroup is None:
         return None
     try:

@@ -47,7 +47,7 @@ def look(workspace: Path) -> LocalSettings:
 
 
 def own_settings(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of the person whom an environment belongs to; empty where there are none to be read."""
+    """The settings of the person whom an environment belongs to; empty if there are none to be read."""
     home = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME') or '/nonexistent'}/.claude"
     read = _read("settings", Path(home) / "settings.json", "")
     return (read_object(read.text) or {}) if read is not None else {}
@@ -116,7 +116,7 @@ def _one(role: Role, path: Path, shown: str) -> Iterator[SettingsFile]:
 
 
 def _read(role: Role, path: Path, shown: str, most: int = MAX_BYTES) -> SettingsFile | None:
-    """Read a file; None where there is none."""
+    """Read a file; None if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for a name with a NUL
@@ -151,7 +151,7 @@ class _Hashes:
         """What could not be hashed, and why: what nobody has seen whole nobody can trust."""
 
     def of(self, word: str) -> str:
-        """A hash of what a word names, where that lies in the repository; empty where it names nothing there."""
+        """A hash of what a word names, where that lies in the repository; empty if it names nothing there."""
         try:
             path = _real(self._top / word)
             if path == self._top or not path.is_relative_to(self._top):

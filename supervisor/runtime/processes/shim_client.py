@@ -139,9 +139,9 @@ class ExitRecord:
 
     agent: str
     error: str | None = None
-    """Why the CLI could not be started, or why the shim ended it; None where it ended by itself or was told to."""
+    """Why the CLI could not be started, or why the shim ended it; None if it ended by itself or was told to."""
     code: int | None = None
-    """Exit code; None where a signal ended it or it never ran."""
+    """Exit code; None if a signal ended it or it never ran."""
     signal: int | None = None
     """The signal that ended it."""
     user_seconds: float = 0.0
@@ -489,7 +489,7 @@ def _short(directory: Path) -> Iterator[str]:
 
 
 def read_exit_record(directory: Path) -> ExitRecord | None:
-    """How the agent ended, or None where there is no record: it runs, or it was lost."""
+    """How the agent ended, or None if there is no record: it runs, or it was lost."""
     try:
         return _record(json.loads((directory / "exit.json").read_bytes()))
     except FileNotFoundError:
@@ -497,7 +497,7 @@ def read_exit_record(directory: Path) -> ExitRecord | None:
 
 
 def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
-    """What the CLI printed from an offset on, in pieces; for agents whose shim has gone. Nothing where it never ran."""
+    """What the CLI printed from an offset on, in pieces; for agents whose shim has gone. Nothing if it never ran."""
     try:
         with (directory / "out.log").open("rb") as file:
             file.seek(offset)
@@ -508,7 +508,7 @@ def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
 
 
 def read_errors(directory: Path, offset: int) -> bytes:
-    """What is in `err.log` from an offset on, for agents whose shim has gone; it has a cap. Nothing where it never ran."""
+    """What is in `err.log` from an offset on, for agents whose shim has gone; it has a cap. Nothing if it never ran."""
     try:
         with (directory / "err.log").open("rb") as file:
             file.seek(offset)

@@ -32,7 +32,7 @@ async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:
 
 
 def _project(store: Path) -> str:
-    """The folder of the main worktree; empty where the store does not say. Blocks."""
+    """The folder of the main worktree; empty if the store does not say. Blocks."""
     try:
         return str(stored.project_named(store))
     except (OSError, ValueError, KeyError, TypeError):  # what is wrong with a store is told beside the list

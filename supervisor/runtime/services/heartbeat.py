@@ -29,7 +29,7 @@ async def beat(daemon: Daemon, notifier: Notifier, environ: Mapping[str, str]) -
 
 
 async def ailment(daemon: Daemon, patience_seconds: float) -> str:
-    """What is wrong with the daemon; empty where it is well. That this runs shows that the loop turns."""
+    """What is wrong with the daemon; empty if it is well. That this runs shows that the loop turns."""
     unwatched = daemon.unwatched()
     if unwatched:
         return f"nobody watches over {', '.join(unwatched)}"
@@ -41,6 +41,6 @@ async def ailment(daemon: Daemon, patience_seconds: float) -> str:
 
 
 def listening_socket(environ: MutableMapping[str, str]) -> socket.socket | None:
-    """The socket that the service manager opened for us, or None where it opened none."""
+    """The socket that the service manager opened for us, or None if it opened none."""
     handed = listen_sockets(environ, os.getpid())
     return handed[0].socket if handed else None

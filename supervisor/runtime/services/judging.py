@@ -46,7 +46,7 @@ class JudgeReply:
     text: str = ""
     cost_usd: float = 0.0
     error: str = ""
-    """Why there is no text; empty where there is."""
+    """Why there is no text; empty if there is."""
 
 
 Ask = Callable[[str], Awaitable[JudgeReply]]

@@ -33,7 +33,7 @@ class Recovered:
 
     option: str
     agent: str
-    """The agent that goes on; empty where none does."""
+    """The agent that goes on; empty if none does."""
     says: str
     """The same for a person."""
 
@@ -44,7 +44,7 @@ class Recovering:
     Args:
         daemon: Starts the agents that go on.
         state: The state directory, with the reports and the agents' directories.
-        restore: Sets files back; None where this daemon cannot.
+        restore: Sets files back; None if this daemon cannot.
     """
 
     def __init__(self, daemon: Daemon, state: Path, restore: Restore | None = None) -> None:

@@ -21,7 +21,7 @@ class Peer(NamedTuple):
     """A process and its user."""
 
     pid: int
-    """0 where the process is in no pid namespace that can be seen from here."""
+    """0 if the process is in no pid namespace that can be seen from here."""
     uid: int
 
 
@@ -81,7 +81,7 @@ def lineage_of(connection: socket.socket) -> list[int] | None:
 
 
 def stranger(connection: socket.socket, hosts: Collection[int]) -> str:
-    """Why whoever listens at the other end is not spoken with; empty where it runs as one of these users."""
+    """Why whoever listens at the other end is not spoken with; empty if it runs as one of these users."""
     peer = peer_of(connection)
     if peer.uid in hosts:
         return ""

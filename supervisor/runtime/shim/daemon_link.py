@@ -90,7 +90,7 @@ class DaemonLink:
         return frame
 
     def commands(self) -> list[bytes] | None:
-        """The command lines that have arrived whole; None where the daemon has gone."""
+        """The command lines that have arrived whole; None if the daemon has gone."""
         try:
             data = self.connection.recv(1 << 18)
         except BlockingIOError:

@@ -360,7 +360,7 @@ class ShimLoop:
             continue
 
     def write_record(self) -> bool:
-        """Write `exit.json` and queue it for the daemon; False where the disk does not take it yet."""
+        """Write `exit.json` and queue it for the daemon; False if the disk does not take it yet."""
         if process_tree.now() < self.retry_at:
             return False
         self.record = self.describe_end()

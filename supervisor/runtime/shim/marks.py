@@ -47,7 +47,7 @@ def put(mark: int) -> None:
 
 
 def mark_of(pid: int) -> int | None:
-    """A process's hard limit, `HIGHEST` where it has none; None where the process has gone."""
+    """A process's hard limit, `HIGHEST` where it has none; None if the process has gone."""
     line = next((line for line in process_tree.read(f"/proc/{pid}/limits").splitlines() if line.startswith(LINE)), None)
     if line is None:
         return None

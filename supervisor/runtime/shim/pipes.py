@@ -29,7 +29,7 @@ LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
 def read_pipe(fd: int) -> bytes | None:
-    """What the pipe holds, up to a chunk; nothing at its end, None where there is nothing just now."""
+    """What the pipe holds, up to a chunk; nothing at its end, None if there is nothing just now."""
     try:
         return os.read(fd, CHUNK_BYTES)
     except BlockingIOError:
@@ -56,7 +56,7 @@ class OutputLog:
         self.size = os.fstat(self._file).st_size
 
     def pump(self) -> bool:
-        """Move one chunk from the pipe to the file; False where there is nothing to move, or nowhere to."""
+        """Move one chunk from the pipe to the file; False if there is nothing to move, or nowhere to."""
         if self.problem or self.at_end:
             return False
         data = read_pipe(self.pipe)
@@ -67,7 +67,7 @@ class OutputLog:
         return self.retry()
 
     def retry(self) -> bool:
-        """Write what waits; False where the file still cannot be written."""
+        """Write what waits; False if the file still cannot be written."""
         while self._pending:
             try:
                 written = os.pwrite(self._file, self._pending, self.size)
@@ -110,7 +110,7 @@ class ErrorLog:
         self._room = STDERR_CAP_BYTES - self.size
 
     def pump(self) -> bool:
-        """Take one chunk from the pipe; False where there is none."""
+        """Take one chunk from the pipe; False if there is none."""
         if self.at_end:
             return False
         data = read_pipe(self.pipe)
@@ -159,7 +159,7 @@ class InputQueue:
         return self.pipe is not None and (bool(self._lines) or self._closing)
 
     def take(self, key: str, line: bytes) -> str:
-        """Queue a line, or pass over one whose key was seen; what was wrong, or nothing where it counts as accepted."""
+        """Queue a line, or pass over one whose key was seen; what was wrong, or nothing if it counts as accepted."""
         if key in self._keys:
             return ""
         if self.pipe is None or self._closing:

@@ -71,7 +71,7 @@ def expect_gone(error: OSError) -> None:
 
 
 def read(path: str) -> str:
-    """The text of a kernel file, or nothing where the process or group has gone."""
+    """The text of a kernel file, or nothing if the process or group has gone."""
     text = b""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -103,13 +103,13 @@ def stat_fields(path: str) -> list[str]:
 
 
 def parent(pid: int) -> int:
-    """The parent's pid, or 0 where the process has gone."""
+    """The parent's pid, or 0 if the process has gone."""
     fields = stat_fields(f"/proc/{pid}/stat")
     return int(fields[1]) if fields else 0
 
 
 def start_ticks(pid: int) -> int:
-    """When the process started, in clock ticks since boot, or 0 where it has gone; with the pid it names one process."""
+    """When the process started, in clock ticks since boot, or 0 if it has gone; with the pid it names one process."""
     fields = stat_fields(f"/proc/{pid}/stat")
     return int(fields[19]) if fields and fields[0] not in GONE else 0
 
@@ -170,7 +170,7 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def lineage(pid: int) -> list[int] | None:
-    """The process and all above it, up to the first of this pid namespace; None where that cannot be followed.
+    """The process and all above it, up to the first of this pid namespace; None if that cannot be followed.
 
     One on the way up can end between two looks, and those below it then have another parent: the walk begins again.
     """
@@ -198,7 +198,7 @@ class Tree:
     """The processes below a subreaper, and those in a cgroup.
 
     Args:
-        root: Pid of the subreaper, which itself is spared; None where it has gone and only the cgroup is left.
+        root: Pid of the subreaper, which itself is spared; None if it has gone and only the cgroup is left.
         cgroup: The cgroup v2 directory, or None.
     """
 
@@ -287,7 +287,7 @@ def since(started: float) -> int:
 
 
 def write(path: str, text: str) -> bool:
-    """Write to a kernel file; False where the group has gone or does not take it."""
+    """Write to a kernel file; False if the group has gone or does not take it."""
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -301,7 +301,7 @@ def write(path: str, text: str) -> bool:
 
 
 def await_event(path: str, line: str, deadline: float) -> bool:
-    """Look at a cgroup's events until one reads so; False where the group has gone or the time is up."""
+    """Look at a cgroup's events until one reads so; False if the group has gone or the time is up."""
     while text := read(path):
         if line in text:
             return True

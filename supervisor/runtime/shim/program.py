@@ -50,7 +50,7 @@ def take_starter() -> socket.socket | None:
 
 
 def serve(spec: dict[str, Any], starter: socket.socket | None, umask: int) -> int:
-    """Run the agent to its end; 0 where that went as it should."""
+    """Run the agent to its end; 0 if that went as it should."""
     shim = ShimLoop(spec)
     try:
         shim.listen()

@@ -154,7 +154,7 @@ class Admission:
         house: What the look is made by.
         whose: Says whose agent's a process is, by its lineage and its mark; empty if it is none's. Asked in the event loop.
         refused: Told of each peer that was turned away, in the event loop.
-        welcome: Serves a connection, in the event loop; False where too many are served already.
+        welcome: Serves a connection, in the event loop; False if too many are served already.
     """
 
     def __init__(

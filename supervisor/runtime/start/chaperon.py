@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def foreign() -> str:
-    """Say what is wrong with the package `supervisor`, and what to do; nothing where it is ours alone."""
+    """Say what is wrong with the package `supervisor`, and what to do; nothing if it is ours alone."""
     spec = importlib.util.find_spec("supervisor")
     places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     if not places:
