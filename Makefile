@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
+DOCS_VENV := .venv-docs
 
-.PHONY: run test bench eval lint docs clean
+.PHONY: run test bench eval lint docs docs-site clean
 
 run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scripted model
 	$(VENV)/bin/chaperon demo
@@ -22,8 +23,16 @@ lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
-docs: $(STAMP)  ## redraw the generated parts of the README
+docs: $(STAMP)  ## redraw the generated parts of the documentation
 	$(VENV)/bin/python -m tests.docs --write
+
+docs-site: $(DOCS_VENV)/.installed  ## the pages of docs/ as a site in site/; a wrong link is an error
+	$(DOCS_VENV)/bin/mkdocs build --quiet --clean
+
+$(DOCS_VENV)/.installed: requirements-docs.txt  # an environment of its own: nothing of it is needed to run or to test
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
 
 $(STAMP): requirements.txt requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,4 +41,4 @@ $(STAMP): requirements.txt requirements-dev.txt pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(DOCS_VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

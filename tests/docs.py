@@ -23,17 +23,18 @@ class Section:
 
 
 SECTIONS = (
-    Section("README.md", "map", drawings.map_of_the_code),
-    Section("README.md", "states", drawings.states_as_mermaid),
-    Section("README.md", "commands", drawings.commands_as_table),
-    Section("README.md", "socket", drawings.api_as_table),
+    Section("docs/explanation/architecture.md", "map", drawings.map_of_the_code),
+    Section("docs/reference/states.md", "states", drawings.states_as_mermaid),
+    Section("docs/reference/commands.md", "commands", drawings.commands_as_table),
+    Section("docs/reference/api.md", "socket", drawings.api_as_table),
+    Section("docs/reference/metrics.md", "metrics", drawings.metrics_as_table),
     Section("README.md", "headlines", figure_tables.headlines),
-    Section("tests/bench/README.md", "figures", figure_tables.all_figures),
-    Section("supervisor/config/README.md", "keys", reference_markdown),
-    Section("supervisor/rehearsal/README.md", "scenario", lambda: reference_markdown(Scenario)),
-    Section("supervisor/config/README.md", "effects", drawings.effects_as_table),
-    Section("supervisor/protocol/README.md", "adoption", drawings.taking_over_as_table),
-    Section("supervisor/protocol/README.md", "events", drawings.events_as_table),
+    Section("docs/reference/figures.md", "figures", figure_tables.all_figures),
+    Section("docs/reference/configuration.md", "keys", reference_markdown),
+    Section("docs/reference/scenarios.md", "scenario", lambda: reference_markdown(Scenario)),
+    Section("docs/reference/configuration.md", "effects", drawings.effects_as_table),
+    Section("docs/reference/events.md", "adoption", drawings.taking_over_as_table),
+    Section("docs/reference/events.md", "events", drawings.events_as_table),
 )
 """All drawn parts."""
 

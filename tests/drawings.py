@@ -1,4 +1,4 @@
-"""What the documentation shows of the code: the map, the states, the commands, the socket, the journal's events."""
+"""What the documentation shows of the code: the map, the states, the commands, the socket, the metrics, the journal's events."""
 
 import ast
 import dataclasses
@@ -18,6 +18,7 @@ from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.metrics import metrics_routes
 from supervisor.runtime.api.outcomes import outcome_routes
 from supervisor.runtime.api.recovery import recovery_routes
+from supervisor.runtime.daemon.metric_table import METRICS
 
 ROOT = Path(__file__).parent.parent
 
@@ -111,6 +112,15 @@ def api_as_table() -> str:
 def _query(about: dict[str, Any]) -> str:
     names = [given["name"] for given in about.get("parameters", ()) if given["in"] == "query"]
     return f"?{'&'.join(names)}" if names else ""
+
+
+def metrics_as_table() -> str:
+    """Every metric, with its type and its labels."""
+    rows = [
+        f"| `{metric.name}` | {metric.kind} | {', '.join(f'`{name}`' for name in metric.labels)} | {metric.help} |"
+        for metric in METRICS
+    ]
+    return "\n".join(["| metric | type | labels | says |", "| --- | --- | --- | --- |", *rows])
 
 
 def events_as_table() -> str:

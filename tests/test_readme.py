@@ -9,6 +9,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -21,35 +22,55 @@ from tests.docs import ROOT
 
 README = (ROOT / "README.md").read_text()
 
-PAGES = [
-    Path(name)
-    for name in (
-        "README.md",
-        "AGENTS.md",
-        "CHANGELOG.md",
-        "supervisor/config/README.md",
-        "supervisor/protocol/README.md",
-        "tests/bench/README.md",
-    )
-]
+DOCS = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+
+PAGES = [*(Path(path.name) for path in sorted(ROOT.glob("*.md"))), *DOCS]
+"""Every page for readers."""
+
+KINDS = {"tutorial", "how-to", "reference", "explanation"}
+
+RUN = ("alone", "alone, in a directory that has careful.yaml", "with a daemon")
+"""How a block of commands can be run."""
 
 FIRST_COLUMN = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def blocks(mark: str) -> Iterator[tuple[str, str]]:
-    """What the mark says, and the text of the fenced block behind it."""
-    for found in re.finditer(rf"<!-- {mark}: ([^\n]*) -->\n```\w*\n(.*?)```", README, re.DOTALL):
-        yield found[1], found[2]
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, with the mark above it."""
+
+    page: Path
+    mark: str
+    how: str
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        """Page and first line, which a failed test is found by."""
+        return f"{self.page}: {self.text.partition(chr(10))[0]}"
+
+    def commands(self) -> list[str]:
+        """Each line without its comment."""
+        return [line.partition("  #")[0].strip() for line in self.text.splitlines() if line.strip()]
 
 
-def commands(block: str) -> list[str]:
-    return [line.partition("  #")[0].strip() for line in block.splitlines() if line.strip()]
+FENCE = re.compile(r"(?:^<!-- (?P<mark>\w+): (?P<how>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
-BLOCKS = {block.split()[1]: commands(block) for _, block in blocks("run")}
-"""The blocks that are marked to be run, by their first command's name."""
+def blocks_in(page: Path, text: str) -> Iterator[Block]:
+    """Every fenced block of the text."""
+    for found in FENCE.finditer(text):
+        yield Block(page, found["mark"] or "", found["how"] or "", found["language"], found["text"])
+
+
+BLOCKS = [block for page in PAGES for block in blocks_in(page, (ROOT / page).read_text())]
+
+
+def marked(mark: str, how: str = "") -> list[Block]:
+    """The blocks with this mark."""
+    return [block for block in BLOCKS if block.mark == mark and block.how.startswith(how)]
 
 
 @pytest.fixture
@@ -69,11 +90,12 @@ def shell(place: Path) -> Mapping[str, str]:
     script.chmod(0o755)
     path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     home = place / "home"
+    runtime = place / "run"
+    runtime.mkdir(mode=0o700)
     return {
         **environment(home, "http://127.0.0.1:9", path),
         "PYTHONPATH": str(ROOT),
-        "STATE_DIRECTORY": str(place / "state"),
-        "RUNTIME_DIRECTORY": str(place / "run"),
+        "XDG_RUNTIME_DIR": str(runtime),
     }
 
 
@@ -83,58 +105,70 @@ def run(command: str, shell: Mapping[str, str], where: Path) -> subprocess.Compl
     )
 
 
-def test_every_block_to_be_run_is_run_by_a_test_here() -> None:
-    assert set(BLOCKS) == {"run", "rehearse", "explain", "doctor"}
-    assert [name for name, _ in blocks("file")] == ["careful.yaml"]
+def test_every_block_of_commands_is_run_or_says_why_not() -> None:
+    shell = [block for block in BLOCKS if block.language == "sh"]
+    assert [str(block) for block in shell if block.mark not in ("run", "shown") or not block.how] == []
+    assert [str(block) for block in marked("run") if block.how not in RUN] == []
+    assert [str(block) for block in marked("run") if block.language != "sh"] == []
+    assert {block.how for block in marked("run")} == set(RUN)
+
+
+def test_a_block_of_commands_without_a_mark_would_be_found() -> None:
+    (plain, run) = blocks_in(Path("page.md"), "```sh\nls\n```\n\n<!-- run: alone -->\n```sh\nls  # all\n```\n")
+    assert (plain.mark, run.mark, run.how, run.commands()) == ("", "run", "alone", ["ls"])
 
 
 def test_nothing_that_is_said_to_be_installed_is_on_no_index() -> None:
     """There is no package index with chaperon: it is installed from its clone."""
-    sources = [ROOT / "README.md", *(ROOT / "supervisor").rglob("*.py"), *(ROOT / "supervisor").rglob("*.md")]
+    sources = [*(ROOT / page for page in PAGES), *(ROOT / "supervisor").rglob("*.py")]
     wanted = [word for file in sources for word in re.findall(r"(?:pipx?|tool) install ([^`\s]+)", file.read_text())]
     assert wanted
     assert not [word for word in wanted if "chaperon" in word]
 
 
-def test_doctor_says_what_works(shell: Mapping[str, str], tmp_path: Path) -> None:
-    (command,) = BLOCKS["doctor"]
-    done = run(command, shell, tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "python" in done.stdout
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("block", [block for block in marked("run", "alone") if block.how == "alone"], ids=str)
+def test_commands_that_need_no_daemon_run_one_after_another(
+    block: Block, shell: Mapping[str, str], tmp_path: Path
+) -> None:
+    for command in block.commands():
+        done = run(command, shell, tmp_path)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
 def test_an_action_can_be_asked_about_without_a_run(shell: Mapping[str, str], tmp_path: Path) -> None:
-    explained, reviewed, listed = (run(command, shell, tmp_path) for command in BLOCKS["explain"])
-    assert [done.returncode for done in (explained, reviewed, listed)] == [0, 0, 0], explained.stderr + reviewed.stderr
-    assert "git.push-force" in explained.stdout
-    assert json.loads(reviewed.stdout)["decision"] == "block"
-    assert listed.stdout.strip()
+    (block,) = (block for block in marked("run") if block.page.stem == "review-an-action")
+    explained, reviewed, listed = (run(command, shell, tmp_path).stdout for command in block.commands())
+    assert "git.push-force" in explained
+    assert json.loads(reviewed)["decision"] == "block"
+    assert listed.strip()
 
 
 @pytest.mark.real_cli
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_demo_prints_what_the_excerpt_shows(shell: Mapping[str, str], tmp_path: Path) -> None:
-    ((_, excerpt),) = blocks("demo")
+    (block,) = marked("demo")
     done = run("chaperon demo", shell, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     printed = FIRST_COLUMN.sub("", COLOUR.sub("", done.stdout)).splitlines()
     at = 0
-    for line in excerpt.splitlines():
+    for line in block.text.splitlines():
         wanted = re.compile(".*".join(re.escape(part.rstrip() if part.isspace() else part) for part in line.split("…")))
         found = next((n for n, other in enumerate(printed[at:], at) if wanted.fullmatch(other.rstrip())), None)
-        assert found is not None, f"the demo does not print, where the README shows it: {line}\n{done.stdout}"
+        assert found is not None, f"the demo does not print, where {block.page} shows it: {line}\n{done.stdout}"
         at = found + 1
 
 
 @pytest.mark.real_cli
 @pytest.mark.timeout(300)
 def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Mapping[str, str], tmp_path: Path) -> None:
-    ((name, text),) = blocks("file")
-    (tmp_path / name).write_text(text)
-    (command,) = BLOCKS["rehearse"]
-    done = run(command, shell, tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = marked("file")
+    (tmp_path / file.how).write_text(file.text)
+    (block,) = marked("run", f"alone, in a directory that has {file.how}")
+    for command in block.commands():
+        done = run(command, shell, tmp_path)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
 @pytest.fixture
@@ -149,8 +183,9 @@ async def model() -> AsyncIterator[ScriptedModel]:
 @pytest.mark.real_cli
 @pytest.mark.anyio
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("block", marked("run", "with a daemon"), ids=str)
 async def test_the_commands_to_a_daemon_run_one_after_another(
-    shell: Mapping[str, str], tmp_path: Path, place: Path, model: ScriptedModel
+    block: Block, shell: Mapping[str, str], tmp_path: Path, place: Path, model: ScriptedModel
 ) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
@@ -158,9 +193,9 @@ async def test_the_commands_to_a_daemon_run_one_after_another(
     async with await anyio.open_process(["chaperon", "serve"], env=dict(shell), cwd=tmp_path) as daemon:
         try:
             with anyio.fail_after(30):
-                while not (place / "run" / "chaperon.sock").exists():
+                while not (place / "run" / "chaperon" / "chaperon.sock").exists():
                     await anyio.sleep(0.05)
-            for command in BLOCKS["run"]:
+            for command in block.commands():
                 done = await anyio.to_thread.run_sync(run, command, shell, repository)
                 assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
                 if "--detach" in command:
@@ -171,11 +206,62 @@ async def test_the_commands_to_a_daemon_run_one_after_another(
             daemon.terminate()
 
 
+def heading_ids(text: str) -> set[str]:
+    """The anchors of a page's headings, as code hosts and the generator of the site make them."""
+    prose = FENCE.sub("", text)
+    return {
+        re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+        for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    }
+
+
+def wrong_links(page: Path, text: str) -> list[str]:
+    """The links of a page that lead nowhere. A page of docs/ links to pages of docs/ only, as the site has no others."""
+    within = ROOT / "docs" if page.parts[0] == "docs" else ROOT
+    wrong = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        name, _, heading = link.partition("#")
+        target = (ROOT / page.parent / name).resolve() if name else ROOT / page
+        if "://" in link:
+            continue
+        there = target.is_relative_to(within) and target.is_file()
+        if not there or (heading and heading not in heading_ids(target.read_text() if name else text)):
+            wrong.append(link)
+    return wrong
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_link_leads_to_a_file_that_is_there(page: Path) -> None:
-    text = (ROOT / page).read_text()
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
-    assert not [link for link in links if "://" not in link and link and not (ROOT / page.parent / link).exists()]
+def test_every_link_leads_to_a_page_and_a_heading_that_are_there(page: Path) -> None:
+    assert wrong_links(page, (ROOT / page).read_text()) == []
+
+
+@pytest.mark.parametrize("link", ["none.md", "../../README.md", "limits.md#none", "#none", "../explanation"])
+def test_a_link_that_leads_nowhere_would_be_found(link: str) -> None:
+    assert wrong_links(Path("docs/explanation/features.md"), f"# Here\n[text]({link})") == [link]
+
+
+TOPS = "supervisor|monitors|interventions|checkpoints|tests|systemd|docs"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
+def test_every_path_of_the_source_that_a_page_names_is_there(page: Path) -> None:
+    named = re.findall(rf"(?<!`)`((?:{TOPS})/[\w./-]*)`", FENCE.sub("", (ROOT / page).read_text()))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_pages_are_of_four_kinds_and_each_is_in_the_index_and_on_the_site() -> None:
+    assert {page.parts[1] for page in DOCS} == {*KINDS, "index.md"}
+    index = (ROOT / "docs/index.md").read_text()
+    site = re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to("docs")) for page in DOCS}
+    assert sorted(site) == sorted(pages)
+    assert set(re.findall(r"\]\(([^)\s]+)\)", index)) == pages - {"index.md"}
+
+
+def test_the_readme_is_read_in_five_minutes() -> None:
+    assert len(README.splitlines()) <= 200
+    listed = set(re.findall(r"\]\((docs/[^)#\s]+)\)", README))
+    assert {str(page) for page in DOCS} - listed == {"docs/index.md"}
 
 
 FOREIGN = re.compile(
@@ -185,7 +271,7 @@ FOREIGN = re.compile(
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, *map(Path, ("Makefile", "pyproject.toml", "requirements.txt", "requirements-dev.txt", ".ci/run", ".pre-commit-config.yaml"))], ids=str
+    "page", [*PAGES, *map(Path, ("Makefile", "pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements-docs.txt", "mkdocs.yml", ".ci/run", ".pre-commit-config.yaml"))], ids=str
 )  # fmt: skip
 def test_nothing_names_a_registry_or_a_machine(page: Path) -> None:
     assert FOREIGN.findall((ROOT / page).read_text()) == []
@@ -206,7 +292,7 @@ def declared() -> set[str]:
 
 
 def test_every_dependency_has_its_reason_in_the_readme() -> None:
-    table = README.partition("### What it stands on")[2].partition("\n### ")[0]
+    table = README.partition("## What it stands on")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| ([a-z0-9-]+) \|", table, re.MULTILINE)) - {"package", "---"} == declared()
 
 
@@ -229,7 +315,7 @@ def _is_installed(name: str) -> bool:
     return any(Path(place, name).is_dir() or Path(place, f"{name}.py").is_file() for place in sys.path if place)
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-docs.txt"])
 def test_pins_are_a_name_and_a_version_and_nothing_else(name: str) -> None:
     lines = (ROOT / name).read_text().splitlines()
     pins = [line for line in lines if line != "-r requirements.txt"]

@@ -38,6 +38,13 @@ Context = Mapping[str, str]
 """What paths are resolved against: `home`, and for a file its `directory`."""
 
 
+def reference_page() -> Path:
+    """Return the path of the page that lists every key: within the installed package, or in the checkout."""
+    package = Path(__file__).parents[1]
+    page = Path("docs", "reference", "configuration.md")
+    return next((found for found in (package / page, package.parent / page) if found.exists()), page)
+
+
 class ConfigError(UsageError):
     """The configuration was refused."""
 
@@ -47,7 +54,7 @@ class ConfigError(UsageError):
         lines = "".join(f"\n  {problem.place}: {problem.says}" for problem in found)
         super().__init__(
             f"The configuration has {many}; nothing was started.{lines}\n",
-            way_out="Correct these lines and try again; supervisor/config/README.md lists every key.",
+            way_out=f"Correct these lines and try again; {reference_page()} lists every key.",
         )
         self.problems = tuple(found)
 

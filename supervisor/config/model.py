@@ -1,4 +1,4 @@
-"""The whole configuration, with its defaults. `README.md` beside this file lists it for readers; a script draws that from here."""
+"""The whole configuration, with its defaults. `docs/reference/configuration.md` lists it for readers; `make docs` draws that from here."""
 
 import re
 from collections import Counter

@@ -1,6 +1,6 @@
 """The life of an agent as a table: which step leads from which state to which.
 
-The table is the whole truth: the README's picture is drawn from it, and a step that is not in it is refused with the
+The table is the whole truth: the documentation's picture is drawn from it, and a step that is not in it is refused with the
 steps that would have been legal.
 """
 
@@ -80,7 +80,7 @@ def legal(state: AgentState) -> tuple[str, ...]:
 
 
 def draw() -> str:
-    """The table as a Mermaid state diagram, for the README."""
+    """The table as a Mermaid state diagram, for the documentation."""
     lines = ["stateDiagram-v2", "    [*] --> starting"]
     for state, steps in TABLE.items():
         lines += [f"    {state} --> {after}: {step}" for step, after in steps.items()]

@@ -1,4 +1,4 @@
-"""The names of all metrics: what the Prometheus endpoint serves, what the dashboard draws, and what the README lists.
+"""The names of all metrics: what the Prometheus endpoint serves, what the dashboard draws, and what the documentation lists.
 
 A name, once released, never changes its meaning. Units are Prometheus's base units: seconds, bytes, ratios from 0 to 1.
 """

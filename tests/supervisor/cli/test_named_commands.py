@@ -23,8 +23,8 @@ WORD = re.compile(r" (-{1,2}[a-z][a-z-]*|[A-Z_]+\b|(?:diff|doctor|forget|delete|
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Every text of the source, and every line of the documents."""
-    for path in (ROOT / "README.md", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))):
-        if path.name == "README.md":
+    for path in (ROOT / "README.md", *(path for folder in (*FOLDERS, "docs") for path in (ROOT / folder).rglob("*"))):
+        if path.suffix == ".md":
             yield from ((path, line) for line in path.read_text().splitlines())
         for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
             if isinstance(node, ast.JoinedStr):

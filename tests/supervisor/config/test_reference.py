@@ -47,7 +47,7 @@ def test_a_row_says_type_limits_default_and_meaning() -> None:
 
 
 def example() -> Config:
-    text = (ROOT / "supervisor/config/README.md").read_text()
+    text = (ROOT / "docs/reference/configuration.md").read_text()
     return Config.model_validate(parse(text.partition("```yaml\n")[2].partition("```")[0]).value)
 
 

@@ -38,7 +38,7 @@ async def test_the_example_of_the_reference_comes_out_as_it_expects(
     base: Path, real_claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IS_SANDBOX", "1")
-    text = (ROOT / "supervisor/rehearsal/README.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    text = (ROOT / "docs/reference/scenarios.md").read_text().partition("```yaml\n")[2].partition("```")[0]
     _, findings = await rehearse(scenarios.read(text), base, cli=str(real_claude))
     assert findings == []
 

@@ -107,4 +107,4 @@ def test_the_wheel_puts_the_way_in_beside_the_package_and_the_units_within(tmp_p
         [sys.executable, "-m", "zipfile", "-l", str(wheel)], capture_output=True, text=True, check=True
     ).stdout
     names = {line.split()[0] for line in listed.splitlines()}
-    assert {"chaperon.py", "supervisor/units/chaperon.service", "supervisor/config/README.md"} <= names
+    assert {"chaperon.py", "supervisor/units/chaperon.service", "supervisor/docs/reference/configuration.md"} <= names
