@@ -89,7 +89,7 @@ async def tree(root: Path, groups: cgroups.Containment | None) -> list[Figure]:
         )
         await until(shim, CliOutput)
         began = time.perf_counter()
-        shim.freeze()
+        shim.freeze("f1")
         await until(shim, Frozen)
         frozen.append((time.perf_counter() - began) * 1e3)
         shim.thaw()

@@ -54,9 +54,10 @@ from supervisor.runtime.processes.identity import read_identity
 from supervisor.runtime.processes.launcher import Brings
 from supervisor.runtime.processes.leftovers import Cleared, end_by_hand, survivors
 from supervisor.runtime.processes.limits import Enforcer
+from supervisor.runtime.shim import wire
 
-NOT_STILL = "made to stand still"
-"""In what the shim says where a freeze left processes moving."""
+FREEZE_ID = "session"
+"""The id of every freeze that the session asked for: its answer is news, other than that to a freeze which keeps a limit."""
 
 SILENT_ATTEMPTS = 5
 """After how many a shim that does not answer is an incident: one that was killed is still there for a moment after its socket
@@ -248,7 +249,7 @@ class Runner:
             return
         if self._enforcer is not None:
             self._enforcer.stand_back(thaw=False)
-        self._shim.freeze()
+        self._shim.freeze(FREEZE_ID)
 
     def _sent_early(self, command: Command) -> bool:
         """Send a line at once that need not wait for the journal; whether it was one."""
@@ -390,7 +391,7 @@ class Runner:
                     await self._read_errors(heard.data)
                 case shim_client.Accepted():
                     self._tell(events.InputAccepted, key=heard.key)
-                case shim_client.Frozen() if self._enforcer is not None and self._enforcer.asked_for():
+                case shim_client.Frozen() if self._keeps_limits(heard.id):
                     pass
                 case shim_client.Frozen():
                     self._tell(events.TreeFrozen, micros=heard.micros)
@@ -402,15 +403,17 @@ class Runner:
                     if heard.record.left or await self._survivors():
                         await self._end_the_rest(shim.directory)
                     self.exited(heard.record)
-                case shim_client.Fault() if (
-                    self._enforcer is not None and NOT_STILL in heard.text and self._enforcer.asked_for()
-                ):
+                case shim_client.Fault(kind=wire.NOT_FROZEN) if self._keeps_limits(heard.id):
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
-                case shim_client.Fault() if "was not taken" in heard.text:
+                case shim_client.Fault(kind=wire.LINE_REFUSED):
                     log.info("agent %s: %s", self.agent, heard.text)  # its end is on the way, and tells of itself
                 case shim_client.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
         return exited
+
+    def _keeps_limits(self, id_: str) -> bool:
+        """Whether the freeze of this id was for a limit, and not for the session."""
+        return self._enforcer is not None and self._enforcer.is_own(id_)
 
     async def read(self, data: bytes) -> None:
         """Tell the session the lines that the bytes complete; waits while the journal has no room."""

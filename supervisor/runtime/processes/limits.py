@@ -29,6 +29,10 @@ NO_LIMIT_BYTES = 1 << 60
 """What is written where a memory limit ends: more than any machine has."""
 
 
+FREEZE_ID = "limits"
+"""The id of every freeze that keeps a limit: they need not be told apart, only from those of a stop or a rollback."""
+
+
 class Stoppable(Protocol):
     """What is asked of a shim."""
 
@@ -36,8 +40,8 @@ class Stoppable(Protocol):
     cli_pid: int
     containment: str
 
-    def freeze(self) -> None:
-        """Make the tree stand still."""
+    def freeze(self, id_: str) -> None:
+        """Make the tree stand still; the answer carries the id."""
         ...
 
     def thaw(self) -> None:
@@ -74,7 +78,6 @@ class Enforcer:
         self._share = 1.0
         self._memory_bytes: int | None = None
         self._over = False
-        self._asked = 0
         self._still = False
         self._changed = anyio.Event()
 
@@ -137,13 +140,14 @@ class Enforcer:
         """The connection to the shim was made anew; what the old one still had to answer will not be answered."""
         if self._still:
             shim.thaw()
-        self._shim, self._asked, self._still = shim, 0, False
+        self._shim, self._still = shim, False
 
-    def asked_for(self) -> bool:
-        """Whether the shim's next answer to a freeze is to one of ours, which is no news to anybody else; counts it off."""
-        ours = self._asked > 0
-        self._asked -= ours
-        return ours
+    def is_own(self, id_: str) -> bool:
+        """Whether the answer to the freeze of this id is to one of ours, which is no news to anybody else.
+
+        A shim of an older version names no id: its answer is ours unless the agent is being ended or rolled back.
+        """
+        return id_ == FREEZE_ID or (not id_ and self._share < 1 and not self._over)
 
     async def _run_a_while(self) -> None:
         await anyio.sleep(PERIOD_SECONDS * self._share)
@@ -152,8 +156,7 @@ class Enforcer:
         if self._share >= 1 or self._over or self._answers_due():
             return
         self._still = True
-        self._asked += 1
-        self._shim.freeze()
+        self._shim.freeze(FREEZE_ID)
         with anyio.move_on_after(PERIOD_SECONDS * (1 - self._share)):
             await self._changed.wait()
         self._thaw()

@@ -116,6 +116,8 @@ class Frozen:
     """Every process of the agent stands still, since so many microseconds after the shim was asked."""
 
     micros: int
+    id: str = ""
+    """Of the freeze that this answers; empty from a shim of an older version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,13 @@ class Fault:
     """Something went wrong that the shim lives with."""
 
     text: str
+    """For people; nothing is decided by it."""
+    kind: str = ""
+    """Of those in `wire`, or one that a newer shim knows; empty from a shim of an older version."""
+    id: str = ""
+    """Of the freeze that this answers, if it answers one."""
+    key: str = ""
+    """Of the line that this answers, if it answers one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +289,9 @@ class ShimClient:
         """Send SIGTERM to the CLI."""
         self._ask(op="terminate")
 
-    def freeze(self) -> None:
-        """Make every process of the agent stand still. `Frozen` follows, or a fault."""
-        self._ask(op="freeze")
+    def freeze(self, id_: str) -> None:
+        """Make every process of the agent stand still. `Frozen` follows, or a fault of kind `NOT_FROZEN`, with this id."""
+        self._ask(op="freeze", id=id_)
 
     def thaw(self) -> None:
         """Let a frozen agent go on."""
@@ -412,8 +421,14 @@ def _decode(kind: int, payload: bytes) -> ShimEvent | None:
     if kind == wire.EXITED:
         return Exited(_record(json.loads(payload)))
     if kind in _FACTS:
-        return _FACTS[kind](**json.loads(payload))
+        return _FACTS[kind](**_known(_FACTS[kind], json.loads(payload)))
     return None
+
+
+def _known(kind: type, facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts that a class has fields for, without those that a newer shim adds."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in facts.items() if name in names}
 
 
 _FACTS: dict[int, type[Accepted | Frozen | TreeKilled | Fault]] = {
@@ -519,9 +534,7 @@ def read_errors(directory: Path, offset: int) -> bytes:
 
 def _record(facts: dict[str, Any]) -> ExitRecord:
     """The record, without what a newer shim may say beside it."""
-    known = {field.name for field in fields(ExitRecord)}
-    kept = {name: value for name, value in facts.items() if name in known}
-    return ExitRecord(**{**kept, "ended_with_it": tuple(facts.get("ended_with_it", ()))})
+    return ExitRecord(**{**_known(ExitRecord, facts), "ended_with_it": tuple(facts.get("ended_with_it", ()))})
 
 
 def _tail(path: Path) -> str:

@@ -34,9 +34,9 @@ class DaemonLink:
         self._frames: deque[bytes] = deque()
         self._sending = memoryview(b"")
 
-    def tell(self, kind: int, **facts: Any) -> None:
+    def tell(self, number: int, /, **facts: Any) -> None:
         """Queue a frame; it goes ahead of output that waits."""
-        self._frames.append(wire.fact(kind, **facts))
+        self._frames.append(wire.fact(number, **facts))
 
     @property
     def sendable(self) -> bool:

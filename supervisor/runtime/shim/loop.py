@@ -158,6 +158,7 @@ class ShimLoop:
             self.watch(self.output.pipe, 0, self.pump_output)
             self.tell(
                 wire.FAULT,
+                kind=wire.OUTPUT_UNWRITABLE,
                 text=f"out.log of agent {self.spec['agent']!r} cannot be written ({self.output.problem}), so the CLI "
                 "waits and nothing is lost. It goes on when there is room.",
             )
@@ -223,10 +224,10 @@ class ShimLoop:
             self.daemon.connection.close()
             self.daemon = None
 
-    def tell(self, kind: int, **facts: Any) -> None:
+    def tell(self, number: int, /, **facts: Any) -> None:
         """Send the daemon a fact, if there is one."""
         if self.daemon is not None:
-            self.daemon.tell(kind, **facts)
+            self.daemon.tell(number, **facts)
 
     def converse(self) -> None:
         """Do what the daemon asks, and send what it is owed."""
@@ -251,7 +252,8 @@ class ShimLoop:
             do = OPERATIONS[command["op"]]
             do(self, command)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            self.tell(wire.FAULT, text=f"The shim passed over a command it cannot read ({error!r}): {line[:200]!r}")
+            text = f"The shim passed over a command it cannot read ({error!r}): {line[:200]!r}"
+            self.tell(wire.FAULT, kind=wire.COMMAND_UNREADABLE, text=text)
 
     def attach(self, command: Json) -> None:
         """Send output from an offset on."""
@@ -269,7 +271,7 @@ class ShimLoop:
         key = command["key"]
         problem = self.input.take(key, binascii.a2b_base64(command["line"]))
         if problem:
-            self.tell(wire.FAULT, text=problem)
+            self.tell(wire.FAULT, kind=wire.LINE_REFUSED, key=key, text=problem)
         else:
             self.tell(wire.ACCEPTED, key=key)
 
@@ -282,13 +284,15 @@ class ShimLoop:
         if self.ended is None:
             process_tree.send(self.pid, signal.SIGTERM)
 
-    def freeze(self, _: Json) -> None:
+    def freeze(self, command: Json) -> None:
         """Make the whole tree stand still."""
         outcome = self.tree.freeze()
+        asked = {"id": command["id"]} if "id" in command else {}
         if outcome.left:
-            self.tell(wire.FAULT, text=f"{outcome.left} processes could not be made to stand still.")
+            text = f"{outcome.left} processes could not be made to stand still."
+            self.tell(wire.FAULT, kind=wire.NOT_FROZEN, text=text, **asked)
         else:
-            self.tell(wire.FROZEN, micros=outcome.micros)
+            self.tell(wire.FROZEN, micros=outcome.micros, **asked)
 
     def thaw(self, _: Json) -> None:
         """Let the tree go on."""

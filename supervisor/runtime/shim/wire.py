@@ -4,10 +4,13 @@ To the shim, one JSON object a line:
 
     {"op": "attach", "offset": N, "errors": M} send the output from that offset on, and the error output where M is given
     {"op": "line", "key": K, "line": BASE64}   pass the line to the CLI, once per key
-    {"op": "close_input"} {"op": "terminate"} {"op": "freeze"} {"op": "thaw"} {"op": "end_tree"}
+    {"op": "freeze", "id": I}                  freeze the tree; the answer carries the id
+    {"op": "close_input"} {"op": "terminate"} {"op": "thaw"} {"op": "end_tree"}
 
 From the shim, frames: four bytes of payload length, one byte of kind, the payload. Output is binary, because it is most
 of what is sent; the rest is JSON.
+
+Both ends pass over keys, operations and frames that they do not know: the other end may be older or newer.
 
 Standard library only: the shim runs this with no packages on its path.
 """
@@ -28,16 +31,27 @@ OUTPUT = 2
 ACCEPTED = 3
 """`{key}`: the line will be written, once, unless the agent ends first; also the answer to a key seen before."""
 FROZEN = 4
-"""`{micros}`: every process stands still. A fault says instead where one does not."""
+"""`{micros, id}`: every process stands still; the id is the command's, and left out if the command had none. If a process
+does not, a fault of kind `NOT_FROZEN` comes instead."""
 ENDED = 5
 """`{micros, left}`: the tree was killed."""
 FAULT = 6
-"""`{text}`: something went wrong that the shim lives with."""
+"""`{kind, text}`: something went wrong that the shim lives with. Programs decide by the kind, which is one of those below and
+missing from shims of older versions; the text is for people."""
 EXITED = 7
 """The exit record; nothing follows."""
 
 ERRORS = 8
 """Eight bytes of offset, then what the CLI printed on its error output there; to daemons that asked for it."""
+
+NOT_FROZEN = "not_frozen"
+"""The fault that answers a freeze, with its `id`, if processes go on moving."""
+LINE_REFUSED = "line_refused"
+"""The fault that answers a line, with its `key`, if the CLI's input is closed."""
+OUTPUT_UNWRITABLE = "output_unwritable"
+"""The fault that `out.log` cannot be written; the CLI waits."""
+COMMAND_UNREADABLE = "command_unreadable"
+"""The fault that a command could not be read or carried out; it was passed over."""
 
 CHUNK_BYTES = 65536
 """Most output in one frame, and most read from a pipe at once: what a Linux pipe holds."""
@@ -47,14 +61,14 @@ MAX_COMMAND_BYTES = 96 * 1024 * 1024
 no newline is no daemon of ours."""
 
 
-def frame(kind: int, payload: bytes) -> bytes:
+def frame(number: int, payload: bytes) -> bytes:
     """One frame."""
-    return HEADER.pack(len(payload), kind) + payload
+    return HEADER.pack(len(payload), number) + payload
 
 
-def fact(kind: int, **facts: Any) -> bytes:
+def fact(number: int, /, **facts: Any) -> bytes:
     """A frame whose payload is JSON."""
-    return frame(kind, json.dumps(facts).encode())
+    return frame(number, json.dumps(facts).encode())
 
 
 class Frames:

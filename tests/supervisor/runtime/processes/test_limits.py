@@ -114,9 +114,11 @@ class ToyShim:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.ids: list[str] = []
 
-    def freeze(self) -> None:
+    def freeze(self, id_: str) -> None:
         self.asked.append("freeze")
+        self.ids.append(id_)
 
     def thaw(self) -> None:
         self.asked.append("thaw")
@@ -152,11 +154,12 @@ async def test_a_line_for_the_cli_ends_a_freeze_at_once_and_a_stop_ends_them_for
         await until(lambda: shim.asked[-1:] == ["freeze"])
         enforcer.answering()
         assert shim.asked[-2:] == ["freeze", "thaw"]
-        ours = [enforcer.asked_for() for _ in range(shim.asked.count("freeze"))]
-        assert all(ours), "the shim's answers to these freezes are ours"
-        assert not enforcer.asked_for()
+        assert all(enforcer.is_own(id_) for id_ in shim.ids)
+        assert not enforcer.is_own("session"), "whoever else froze the tree waits for the answer"
+        assert enforcer.is_own(""), "a shim of an older version names no id"
         await until(lambda: shim.asked[-1:] == ["freeze"])
         enforcer.stand_back(thaw=False)
+        assert not enforcer.is_own(""), "the freeze of the end is answered without an id as well"
         asked = [*shim.asked]
         with anyio.move_on_after(0.6):
             await until(lambda: shim.asked != asked)

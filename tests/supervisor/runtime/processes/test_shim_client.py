@@ -20,11 +20,13 @@ from supervisor.runtime.processes.shim_client import (
     CliOutput,
     Exited,
     Fault,
+    Frozen,
     LaunchError,
     ShimClient,
     ShimGoneError,
     ShimReplacedError,
     ShimSilentError,
+    TreeKilled,
     read_exit_record,
     read_rest,
 )
@@ -184,10 +186,10 @@ STARTER = """
 import anyio, json, os, sys
 from pathlib import Path
 from supervisor.runtime.processes.identity import is_running, read_identity
-from supervisor.runtime.processes.shim_client import Shim, ShimSpec
+from supervisor.runtime.processes.shim_client import ShimClient, ShimSpec
 async def main():
     spec = json.loads(sys.argv[1])
-    await Shim.launch(ShimSpec("a1", Path(spec["directory"]), ["cat"], Path("/"), spec["env"]))
+    await ShimClient.launch(ShimSpec("a1", Path(spec["directory"]), ["cat"], Path("/"), spec["env"]))
     os.kill(os.getpid(), 9)
 anyio.run(main)
 """
@@ -286,7 +288,32 @@ async def test_a_line_after_the_end_of_input_is_refused(yard: Yard) -> None:
     shim.send_line("k1", b"x\n")
     shim.close_input()
     shim.send_line("k2", b"y\n")
-    assert "'k2' was not taken" in (await yard.next_of(shim, Fault)).text
+    refused = await yard.next_of(shim, Fault)
+    assert (refused.kind, refused.key) == (wire.LINE_REFUSED, "k2")
+
+
+async def test_frames_of_an_older_or_a_newer_shim_are_understood_as_far_as_they_are_known(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    shim = ShimClient(ours, tmp_path)
+    frames = {
+        wire.fact(wire.FROZEN, micros=7): Frozen(7),
+        wire.fact(wire.FAULT, text="odd"): Fault("odd"),
+        wire.fact(wire.FROZEN, micros=7, id="f1", why="since 2031"): Frozen(7, "f1"),
+        wire.fact(wire.FAULT, kind="of 2031", text="odd", place="/"): Fault("odd", "of 2031"),
+        wire.fact(wire.ACCEPTED, key="k1", at=1.0): Accepted("k1"),
+        wire.fact(200, anything=1): None,
+        wire.fact(wire.ENDED, micros=1, left=0, by="kill"): TreeKilled(1, 0),
+    }
+    with theirs:
+        theirs.sendall(b"".join(frames))
+    assert [event async for event in shim.events()] == [event for event in frames.values() if event is not None]
+
+
+async def test_a_daemon_of_an_older_version_is_answered_without_what_it_does_not_know(yard: Yard) -> None:
+    shim = await yard.launch("cat")
+    shim._ask(op="freeze")
+    assert (await yard.next_of(shim, Frozen)).id == ""
+    shim.thaw()
 
 
 CUTS = [0, 1, 4, 5, 6, 12, 13, 14, 100, 65_535, 65_536, 65_541, 65_549, 65_550, 131_072, 200_001, 300_000]

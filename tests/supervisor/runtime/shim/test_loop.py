@@ -18,7 +18,7 @@ from supervisor.runtime.processes.shim_client import (
     TreeKilled,
     read_exit_record,
 )
-from supervisor.runtime.shim import process_tree
+from supervisor.runtime.shim import process_tree, wire
 from supervisor.runtime.shim.pipes import STDERR_CAP_BYTES, TAIL_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -92,9 +92,10 @@ async def test_frozen_processes_stand_still_and_go_on_when_thawed(both: Yard) ->
     both.eventually(lambda: len(both.living()) >= 3)
     everybody = both.living()
     both.eventually(lambda: cpu_ticks(everybody) > 2)
-    shim.freeze()
+    shim.freeze("f1")
     frozen = await both.next_of(shim, Frozen)
     assert frozen.micros < 1_000_000
+    assert frozen.id == "f1", "the answer names the freeze"
     if both.group is None:
         assert {state for pid in everybody for state in process_tree.states(pid)} == {"T"}
     else:
@@ -111,7 +112,7 @@ async def test_frozen_processes_stand_still_and_go_on_when_thawed(both: Yard) ->
 async def test_a_frozen_tree_can_be_ended(both: Yard) -> None:
     shim = await both.sh(BUSY)
     await both.read_until(shim, b"up\n")
-    shim.freeze()
+    shim.freeze("f1")
     await both.next_of(shim, Frozen)
     shim.end_tree()
     assert (await both.next_of(shim, TreeKilled)).left == 0
@@ -149,7 +150,7 @@ async def test_a_cli_that_does_not_read_does_not_stop_the_shim(yard: Yard) -> No
     await yard.read_until(shim, b"up\n")
     for number in range(8):
         shim.send_line(f"k{number}", b"x" * 1_000_000 + b"\n")
-    shim.freeze()
+    shim.freeze("f1")
     keys, frozen = [], False
     async for event in shim.events():
         keys += [event.key] if isinstance(event, Accepted) else []
@@ -180,6 +181,7 @@ async def test_a_full_disk_makes_the_cli_wait_and_loses_nothing(yard: Yard) -> N
     shim.send_line("go", b"\n")
     fault = await yard.next_of(shim, Fault)
     assert "out.log of agent 'a1' cannot be written" in fault.text
+    assert fault.kind == wire.OUTPUT_UNWRITABLE
     assert (shim.directory / "out.log").stat().st_size == 300_000
     resource.prlimit(shim.pid, resource.RLIMIT_FSIZE, (hard, hard))
     _, record = await yard.finish(shim)
@@ -244,7 +246,8 @@ async def test_commands_that_cannot_be_read_are_faults_and_the_agent_goes_on(yar
         connection.setblocking(True)
         connection.sendall(line + b"\n")
         connection.setblocking(False)
-        assert "cannot read" in (await yard.next_of(shim, Fault)).text
+        fault = await yard.next_of(shim, Fault)
+        assert (fault.kind, "cannot read" in fault.text) == (wire.COMMAND_UNREADABLE, True)
     shim.send_line("k", b"on it goes\n")
     assert await yard.read_until(shim, b"\n") == b"on it goes\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.runtime.shim import marks, process_tree
 
-PUT = "from supervisor.runtime import marks; import os, sys; marks.put(int(sys.argv[1])); "
+PUT = "from supervisor.runtime.shim import marks; import os, sys; marks.put(int(sys.argv[1])); "
 CLEARED = PUT + "os.setsid(); os.execve('/bin/sleep', ['sleep', '300'], {})"
 TAKEN_OFF = """
 import resource, os
@@ -60,7 +60,7 @@ def test_marks_differ_and_leave_room_below_them_for_agents_of_agents() -> None:
     drawn = {marks.draw() for _ in range(1_000)}
     assert len(drawn) == 1_000
     assert all(marks.own() // 4 <= mark < marks.own() // 2 for mark in drawn)
-    within = "from supervisor.runtime import marks; print(0 < marks.draw() < marks.own() // 2)"
+    within = "from supervisor.runtime.shim import marks; print(0 < marks.draw() < marks.own() // 2)"
     done = subprocess.run([sys.executable, "-c", PUT + within, str(min(drawn))], check=True, capture_output=True)
     assert done.stdout == b"True\n"
 
