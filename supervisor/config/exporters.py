@@ -28,8 +28,8 @@ class ExporterSettings(Section):
     underscores. Another name begins anew."""
     type: Literal["syslog", "otlp", "http"]
     """`syslog`: one message a record. `otlp`: logs of OpenTelemetry, over HTTP in JSON. `http`: lines of JSON, posted."""
-    to: str
-    """Where to. For syslog `unix:///dev/log`, `udp://host:514`, `tcp://host:601` or `tls://host:6514`; for otlp the
+    to: str = Field(repr=False)
+    """Where to; its path and query are never shown, for these may hold a token. For syslog `unix:///dev/log`, `udp://host:514`, `tcp://host:601` or `tls://host:6514`; for otlp the
     collector's address for logs, `http://127.0.0.1:4318/v1/logs`; for http any address."""
     what: Literal["journal", "incidents"] = "journal"
     """All that happens, or what is worth a person's eye alone."""
@@ -45,16 +45,27 @@ class ExporterSettings(Section):
         schemes = SCHEMES[self.type]
         parts = urlsplit(self.to)
         if parts.scheme not in schemes:
-            raise ValueError(
-                f"{self.to!r} is no address for {self.type}; it begins with {' or '.join(schemes)} and ://"
-            )
+            raise ValueError(f"to is no address for {self.type}; it begins with {' or '.join(schemes)} and ://")
         _ = parts.port  # raises for what is no port
         if parts.scheme == "unix" and (parts.netloc or not parts.path.startswith("/")):
-            raise ValueError(f"{self.to!r} names no absolute path; write unix:///dev/log")
+            raise ValueError("to names no absolute path; write unix:///dev/log")
         if parts.scheme != "unix" and not parts.hostname:
-            raise ValueError(f"{self.to!r} names no host")
+            raise ValueError("to names no host")
         if parts.username is not None:
-            raise ValueError("an address is shown in errors; put user and password into headers, as Authorization")
+            raise ValueError("to has a user in it; put user and password into headers, as Authorization")
         if self.headers and self.type == "syslog":
             raise ValueError("syslog knows no headers")
         return self
+
+    @property
+    def server(self) -> str:
+        """The address as errors show it: without path and query. Example: `https://siem.example:8088`."""
+        parts = urlsplit(self.to)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    def masked(self, text: str) -> str:
+        """Return a text that a server sent, without the address's path and query, which servers quote in errors."""
+        parts = urlsplit(self.to)
+        for secret in (self.to, f"{parts.path}?{parts.query}", parts.query, parts.path):
+            text = text.replace(secret, "…") if len(secret) > 1 else text
+        return text

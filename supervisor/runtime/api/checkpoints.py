@@ -74,6 +74,8 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
     @api.get("/v1/checkpoints", response_class=Response)
     async def checkpoints(agent: str = Query("", description="Only this agent's.")) -> Response:
         """All checkpoints, each with its project, oldest first, and the stores that cannot be read."""
+        if agent:
+            daemon.board.summary(agent)  # a name that nobody has is told
         await daemon.checkpoint_manager.stores.replay()
         return AnsweredElsewhere(reader, Checkpoints(agent))
 

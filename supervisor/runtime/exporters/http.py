@@ -57,13 +57,13 @@ class Sender:
                 read: bytes = answer.read(MOST_ANSWER_BYTES)
         except HTTPError as error:
             with error:
-                said = error.read(MOST_ANSWER_BYTES).decode(errors="replace")[:MOST_OF_AN_ANSWER]
-            what = f"{self._settings.to} answered {error.code}: {said!r}"
+                said = self._settings.masked(error.read(MOST_ANSWER_BYTES).decode(errors="replace"))[:MOST_OF_AN_ANSWER]
+            what = f"{self._settings.server} answered {error.code}: {said!r}"
             if error.code in REFUSALS:
                 raise RefusedRecordsError(what) from None
             raise OSError(what) from None
         except HTTPException as error:
-            raise OSError(f"{self._settings.to} answered with no HTTP: {error!r}") from None
+            raise OSError(f"{self._settings.server} answered with no HTTP: {self._settings.masked(repr(error))}") from None
         return read
 
 

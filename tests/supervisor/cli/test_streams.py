@@ -67,9 +67,10 @@ async def test_a_moment_to_begin_with_leaves_out_what_was_before(base: Base) -> 
         assert "old" not in (await chaperon("incidents", "-n", "1")).output
 
 
-async def test_an_agent_that_nobody_has_is_told_and_fails(base: Base) -> None:
+@pytest.mark.parametrize("command", ["tail", "checkpoints"])
+async def test_an_agent_that_nobody_has_is_told_and_fails(base: Base, command: str) -> None:
     async with served(base):
-        done = await chaperon("tail", "--agent", "nosuch")
+        done = await chaperon(command, "--agent", "nosuch")
         assert done.exit_code == 1
         assert "There is no agent 'nosuch'" in done.output
 

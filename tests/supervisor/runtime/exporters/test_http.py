@@ -52,6 +52,18 @@ def test_what_somebody_can_mend_at_the_destination_is_an_error_and_no_refusal(st
         assert collector.numbers() == [1]
 
 
+@pytest.mark.parametrize("status", [401, 422])
+def test_no_error_shows_a_token_of_the_address(status: int) -> None:
+    with collecting() as collector:
+        wanted = settings(collector, to=f"{collector.url}/k3y?token=hunter2")
+        collector.answers.append((status, b"Cannot POST /ingest/k3y?token=hunter2: token=hunter2 is no token"))
+        with pytest.raises((OSError, RefusedRecordsError)) as raised:
+            HttpExporter(wanted).send(some_records(1))
+    said = str(raised.value)
+    assert said.startswith(f"{collector.url.removesuffix('/ingest')} answered {status}: 'Cannot POST …")
+    assert not {part for part in ("hunter2", "k3y") if part in said + repr(wanted)}
+
+
 def test_a_server_that_is_not_there_is_an_error() -> None:
     with collecting() as collector:
         gone = settings(collector)
