@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 130 is what shells give for an end by Ctrl+C."""
 
+BY_SIGNAL = 128
+"""Added to a signal's number it is the exit code that shells give for an end by it."""
+
 TAKEN = 75
 """Exit code of `serve` where another daemon has the state directory or the socket: EX_TEMPFAIL of sysexits.h. The units
 start it no second time, which would end the same way."""

@@ -97,7 +97,7 @@ async def rehearse(
         own = paths.StatePaths(state=Path(places.state), runtime=stack.enter_context(scratch.socket_directory(base)))
         try:
             with anyio.fail_after(LONGEST_SECONDS):
-                seen = await _run(Setup(config, own, environ), placed, places, model, watch)
+                seen = await _run(Setup(config, own, environ, last=True), placed, places, model, watch)
         except* TimeoutError:
             raise RehearsalError(
                 f"The rehearsal {placed.name!r} did not end within {LONGEST_SECONDS:g} s, so its agent was ended.",

@@ -119,6 +119,8 @@ class Setup:
     clock: Clock = field(default_factory=Clock)
     disk: Disk = REAL_DISK
     """What the journal and the incident log are written through; another, in tests."""
+    last: bool = False
+    """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
 
 
 @asynccontextmanager
@@ -297,6 +299,7 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
         containment,
         trusted=board.trusts.trusted,
         descriptors=descriptors,
+        ends_with_daemon=setup.last,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher

@@ -1,5 +1,8 @@
 """A rehearsal as a whole: it compares, and leaves no agent behind however it ends."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import anyio
@@ -10,7 +13,7 @@ from monitors.contract.errors import UsageError
 from supervisor.rehearsal import run
 from supervisor.rehearsal.run import RehearsalError, rehearse
 from supervisor.rehearsal.scenario import Scenario
-from tests.support import processes_in
+from tests.support import names_in, processes_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
 
@@ -45,6 +48,31 @@ async def test_a_rehearsal_that_is_cancelled_leaves_no_agent(tmp_path: Path, rea
     with anyio.move_on_after(3):
         await rehearse(made, tmp_path / "base", cli=str(real_claude))
     assert processes_in(tmp_path) == []
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+async def test_a_rehearsal_that_is_killed_leaves_no_process(
+    tmp_path: Path, real_claude: Path, by: signal.Signals
+) -> None:
+    steps = '[{name: only, use: {tool: Bash, input: {command: "tail -f /dev/null", description: A step}}}]'
+    (tmp_path / "endless.yaml").write_text(f"name: small\ntask: {{prompt: go}}\nsteps: {steps}\n")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environ["CHAPERON_AGENT__COMMAND"] = str(real_claude)
+    command = [sys.executable, "-m", "supervisor.cli", "rehearse", str(tmp_path / "endless.yaml")]
+    async with await anyio.open_process(command, env=environ, stdout=None, stderr=None) as playing:
+        with anyio.fail_after(60):
+            while "tail" not in names_in(tmp_path):
+                await anyio.sleep(0.05)
+        playing.send_signal(by)
+        with anyio.fail_after(30):
+            code = await playing.wait()
+    assert code == (-signal.SIGKILL if by == signal.SIGKILL else 130 if by == signal.SIGINT else 128 + by)
+    with anyio.fail_after(30):
+        while processes_in(tmp_path):
+            await anyio.sleep(0.05)
+    if by != signal.SIGKILL:
+        assert list((tmp_path / ".local/share/chaperon").iterdir()) == []
 
 
 async def test_a_wrong_policy_is_refused_before_anything_is_made(tmp_path: Path) -> None:

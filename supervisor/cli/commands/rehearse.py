@@ -1,6 +1,7 @@
 """The commands that play scenarios to the real CLI: rehearse, and demo, which is one of them."""
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from os import environ
@@ -53,9 +54,23 @@ async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -
     from supervisor.rehearsal.run import rehearse as play  # the daemon's imports, which `--help` should not pay
 
     base = _scratch_directory()
+    ended_by: list[signal.Signals] = []
+
+    async def end_on_signal() -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP) as signals:
+            async for one in signals:
+                ended_by.append(one)
+                tasks.cancel_scope.cancel()
+
     try:
         watch = (lambda _line: None) if as_json else _shower()
-        outcome, findings = await play(scenario, base, watch, directory=directory)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(end_on_signal, name="signals")
+            outcome, findings = await play(scenario, base, watch, directory=directory)
+            tasks.cancel_scope.cancel()
+        if ended_by:
+            terminal.echo(f"Ended by {ended_by[0].name}; its agent was ended with it.", err=True)
+            return common.BY_SIGNAL + ended_by[0]
     finally:
         if keep:
             terminal.echo(f"Kept: {base}", err=True)

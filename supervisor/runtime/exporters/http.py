@@ -63,7 +63,9 @@ class Sender:
                 raise RefusedRecordsError(what) from None
             raise OSError(what) from None
         except HTTPException as error:
-            raise OSError(f"{self._settings.server} answered with no HTTP: {self._settings.masked(repr(error))}") from None
+            raise OSError(
+                f"{self._settings.server} answered with no HTTP: {self._settings.masked(repr(error))}"
+            ) from None
         return read
 
 

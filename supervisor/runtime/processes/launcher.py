@@ -67,6 +67,7 @@ class ProcessLauncher:
         trusted: Says whether what a repository's settings bring may count.
         aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
+        ends_with_daemon: Whether agents end once this daemon has gone, however it went.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ProcessLauncher:
         trusted: Trusted = nobody_asked,
         aside: Path | None = None,
         descriptors: int = 0,
+        ends_with_daemon: bool = False,
     ) -> None:
         self._settings = settings
         self._environ = environ
@@ -86,6 +88,7 @@ class ProcessLauncher:
         self._containment = containment
         self._trusted = trusted
         self._descriptors = descriptors
+        self._ends_with_daemon = ends_with_daemon
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
@@ -170,6 +173,7 @@ class ProcessLauncher:
             launcher=self._settings.launcher,
             cgroup=self._group(agent, command.task.limits),
             descriptors=self._descriptors,
+            ends_with_daemon=self._ends_with_daemon,
         )
 
     def _environment(self, agent: str) -> dict[str, str]:

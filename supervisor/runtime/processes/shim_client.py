@@ -86,6 +86,8 @@ class ShimSpec:
     """The cgroup that the CLI is born in. The shim itself stays outside."""
     descriptors: int = 0
     """The CLI's soft limit on open files; 0 leaves the daemon's own."""
+    ends_with_daemon: bool = False
+    """Whether the shim ends the agent once its daemon has gone, because no other daemon will ever come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,6 +464,7 @@ def _prepare(spec: ShimSpec) -> None:
             "cgroup": str(spec.cgroup) if spec.cgroup else None,
             "mark": marks.draw(),
             "descriptors": spec.descriptors,
+            "ends_with_daemon": spec.ends_with_daemon,
         }
     )
     try:

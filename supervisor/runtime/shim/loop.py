@@ -217,6 +217,13 @@ class ShimLoop:
         if self.recorded:
             self.daemon.last_words = wire.fact(wire.EXITED, **self.record)
 
+    def lose_daemon(self) -> None:
+        """Go on without a daemon until the next one comes; end an agent for which none will come."""
+        self.disconnect()
+        if self.spec.get("ends_with_daemon") and not self.tree_ended:
+            log("The daemon has gone and no other will come, so the agent is ended.")
+            self.finish_tree()
+
     def disconnect(self) -> None:
         """Let the daemon go; the agent does not mind."""
         if self.daemon is not None:
@@ -236,14 +243,14 @@ class ShimLoop:
             return
         lines = daemon.commands()
         if lines is None:
-            self.disconnect()
+            self.lose_daemon()
             return
         for line in lines:
             self.obey(line)
         try:
             daemon.flush()
         except OSError:
-            self.disconnect()
+            self.lose_daemon()
 
     def obey(self, line: bytes) -> None:
         """Perform one command."""

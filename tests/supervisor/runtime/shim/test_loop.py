@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from supervisor.runtime.processes.shim_client import (
@@ -118,6 +119,29 @@ async def test_a_frozen_tree_can_be_ended(both: Yard) -> None:
     assert (await both.next_of(shim, TreeKilled)).left == 0
     await both.finish(shim)
     assert not both.living()
+
+
+async def test_an_agent_that_is_for_one_daemon_alone_ends_with_it(both: Yard) -> None:
+    script = "setsid sleep 300 >/dev/null 2>&1 & echo up; read x"
+    shim = await both.sh(script, ends_with_daemon=True)
+    await both.read_until(shim, b"up\n")
+    both.eventually(lambda: len(both.living()) >= 2)
+    shim.close()
+    both.eventually(lambda: not both.living())
+    both.eventually((both.directories[0] / "exit.json").exists)
+    record = await anyio.to_thread.run_sync(read_exit_record, both.directories[0])
+    assert record is not None
+    assert (record.signal, record.left) == (signal.SIGKILL, 0)
+
+
+async def test_another_daemon_that_takes_over_ends_no_agent(both: Yard) -> None:
+    shim = await both.sh("echo up; read x; echo $x", ends_with_daemon=True)
+    await both.read_until(shim, b"up\n")
+    next_one = await both.attach(both.directories[0])
+    shim.close()
+    next_one.send_line("go", b"on\n")
+    output, record = await both.finish(next_one)
+    assert (output, record.code) == (b"up\non\n", 0)
 
 
 async def test_terminate_reaches_the_cli_alone(both: Yard) -> None:
