@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+from monitors.contract.bounds import Key
 from monitors.contract.issues import Detector
 from monitors.contract.tasks import Task
 from monitors.contract.words import MonitoringLevel
@@ -32,8 +33,8 @@ from monitors.signals.shared import SharedSignals
 class DetectorSettings:
     """What is watched for, and how eagerly. One field for each pattern, named as its issues are."""
 
-    sensitivity: Sensitivity = Sensitivity.MEDIUM
-    """For every pattern that sets none of its own."""
+    sensitivity: Annotated[Sensitivity, Key()] = Sensitivity.MEDIUM
+    """How early detectors speak up. Low: fewer false alarms. High: sooner."""
     repetitive_errors: RepetitiveErrorsSettings = field(default_factory=RepetitiveErrorsSettings)
     repetition: RepetitionSettings = field(default_factory=RepetitionSettings)
     scope_creep: ScopeCreepSettings = field(default_factory=ScopeCreepSettings)

@@ -7,27 +7,36 @@ here is done by itself: the state is a value, and a new state is returned.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
+from annotated_types import Ge, Gt, Le
+
+from monitors.contract.bounds import Count, Flag, Key, Share
 from monitors.contract.learning import Adjustment, IssueOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class LearningSettings:
-    """How thresholds follow outcomes."""
+    """Thresholds that follow what people say of issues with `chaperon outcome`: slowly, within bounds, and reversibly."""
 
-    enabled: bool = False
-    least_outcomes: int = 5
+    enabled: Flag = False
+    """Whether outcomes change thresholds. The journal has them either way."""
+    least_outcomes: Count = 5
     """Outcomes of a pattern since its last adjustment before it may be adjusted."""
-    accuracy: float = 0.7
-    """Share of alarms that must be confirmed; below it the thresholds rise."""
-    step: float = 0.1
-    """How far one adjustment goes: the factor is multiplied with, or divided by, 1 plus this."""
-    infer: bool = False
-    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly worse
-    makes it a false alarm."""
-    lowest: float = 0.67
-    highest: float = 2.0
-    """Bounds of the factor. The lower one is that of high sensitivity; twice the thresholds is as quiet as low sensitivity and a third more."""
+    accuracy: Share = 0.7
+    """Share of a pattern's alarms that must be confirmed; below it its thresholds rise."""
+    # The factor is multiplied with, or divided by, 1 plus this.
+    step: Annotated[float, Key(), Gt(0), Le(0.5)] = 0.1
+    """How far one adjustment goes: a tenth of the threshold by default."""
+    infer: Flag = False
+    """Whether interventions count too: one that helped confirms its issue, and one after which the run went clearly
+    worse makes it a false alarm."""
+    # The factor of high sensitivity.
+    lowest: Annotated[float, Key(), Ge(0.25), Le(1)] = 0.67
+    """What thresholds may at least be multiplied with."""
+    # Twice the thresholds is as quiet as low sensitivity and a third more.
+    highest: Annotated[float, Key(), Ge(1), Le(4)] = 2.0
+    """What they may at most be multiplied with."""
 
 
 @dataclass(frozen=True, slots=True)

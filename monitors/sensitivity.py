@@ -3,7 +3,9 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from monitors.contract.bounds import Key, Switch
 from monitors.contract.words import Severity
 
 
@@ -25,9 +27,10 @@ _FACTORS = {Sensitivity.LOW: 1.5, Sensitivity.MEDIUM: 1.0, Sensitivity.HIGH: 2 /
 class PatternSettings:
     """What the settings of every pattern have."""
 
-    enabled: bool = True
-    sensitivity: Sensitivity | None = None
-    """None takes the general one."""
+    enabled: Switch = True
+    """Whether this is used at all."""
+    sensitivity: Annotated[Sensitivity | None, Key()] = None
+    """How early this one speaks up. Empty: as `patterns.sensitivity` says."""
     severity: Severity = Severity.MEDIUM
     """Severity of the pattern when it is first seen; each doubling beyond the threshold raises it by one, up to high."""
     confidence: float = 0.7

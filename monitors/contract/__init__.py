@@ -2,6 +2,7 @@
 
 actions       one tool call, and the review of it
 anyjson       JSON that every reader can read and no terminal obeys, whatever text went into it
+bounds        the types of settings that a user may choose
 effects       the types of side effects
 error_lines   lines that the CLI prints on its error output, and what kind of line each is
 errors        what can go wrong, as types that carry the same facts as their sentences

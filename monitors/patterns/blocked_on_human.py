@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from monitors.contract.bounds import Count, Flag, Seconds
 from monitors.contract.issues import Issue
 from monitors.contract.observations import (
     AgentSpoke,
@@ -27,18 +28,19 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedOnHumanSettings(PatternSettings):
-    """When waiting for a person is reported."""
+    """The agent waits for a person and nobody knows."""
 
     confidence: float = 0.8
     impact_factor: float = 0.1
-    threshold: int = 2
-    """Results asking for the same that make an issue."""
-    silent_seconds: float = 180.0
-    """How long a call may neither return nor use the processor. Builds and downloads use it; a prompt does not."""
+    threshold: Count = 2
+    """Results asking for the same password, signature or answer that make an issue."""
+    # Builds and downloads use it; a prompt does not.
+    silent_seconds: Seconds = 180.0
+    """How long a call may neither return nor use the processor, in seconds."""
+    questions: Flag = True
+    """Whether a turn that ends with a question nobody may answer is reported."""
     idle_cpu_share: float = 0.01
     """Share of one processor below which the tree counts as idle; an idle CLI with its timers takes about half of it."""
-    questions: bool = True
-    """Whether a turn that ends with a question nobody may answer is reported."""
 
 
 class Need(NamedTuple):

@@ -7,7 +7,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
 from monitors.contract.words import Severity
 from monitors.guarded import OpenIssues
-from monitors.sensitivity import PatternSettings
+from monitors.sensitivity import PatternSettings, Sensitivity
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
@@ -50,8 +50,10 @@ are patterns of the same meaning."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinationsSettings(PatternSettings):
-    """Which combinations are looked for."""
+    """Patterns that are worse together than each alone: an error and exploration loop, runaway execution, a confused state."""
 
+    # No key here: each combination has the sensitivity of its parts.
+    sensitivity: Sensitivity | None = None
     combinations: tuple[Combination, ...] = COMBINATIONS
 
 

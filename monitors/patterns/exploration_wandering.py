@@ -10,8 +10,11 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from posixpath import dirname
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from annotated_types import Ge, Le
+
+from monitors.contract.bounds import Key, Share
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolCalled, UserSpoke
 from monitors.contract.words import Severity
@@ -22,14 +25,15 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorationWanderingSettings(PatternSettings):
-    """When looking around is reported."""
+    """Looking around without getting anywhere."""
 
     severity: Severity = Severity.LOW
     confidence: float = 0.6
-    threshold: float = 0.7
-    """Score, from 0 to 1, from which it is wandering."""
-    window: int = 60
-    """Looks over which is measured; fewer say nothing. Healthy research of 40 looks was seen with a score of 0.7."""
+    threshold: Share = 0.7
+    """Score of many directories, going back and lost focus from which it is wandering."""
+    # Healthy research of 40 looks was seen with a score of 0.7.
+    window: Annotated[int, Key(), Ge(2), Le(1_000)] = 60
+    """Looks over which is measured; fewer say nothing."""
     max_directories: int = 20
     """Directories in the window that count as fully broad."""
     max_backtracking: float = 0.4

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from monitors.contract.bounds import Count, Share
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolCalled, UserSpoke
 from monitors.contract.tasks import Task
@@ -23,17 +24,18 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalDriftSettings(PatternSettings):
-    """When drift is reported."""
+    """Actions that have less and less to do with the goals."""
 
     confidence: float = 0.5
-    threshold: float = 0.5
-    """Mean alignment of the recent actions, from 0 to 1, above which there is no drift."""
-    fall: float = 0.4
-    """How much lower than before it must be. Healthy sessions of many small tasks were seen to fall by 0.3."""
+    threshold: Share = 0.5
+    """Mean alignment of the recent actions with the goals above which there is no drift."""
+    # Healthy sessions of many small tasks were seen to fall by 0.3.
+    fall: Share = 0.4
+    """How much lower than before it must be."""
+    window: Count = 20
+    """Actions that are recent, and actions before those that they are compared with."""
     aligned_before: float = 0.6
     """Mean alignment that the actions before must have had: what never was aligned cannot drift."""
-    window: int = 20
-    """Actions that are recent, and actions before those that they are compared with."""
     least_words: int = 4
     """Goals of fewer words that mean something say too little to measure by."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from monitors.contract.actions import CHANGING_TOOLS
+from monitors.contract.bounds import Count, Flag
 from monitors.contract.issues import Issue
 from monitors.contract.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
 from monitors.sensitivity import PatternSettings, level_of
@@ -22,15 +23,15 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationSettings(PatternSettings):
-    """When things that do not exist are reported."""
+    """Things that do not exist taken for real, and claims of success that the results deny."""
 
     confidence: float = 0.65
-    threshold: int = 4
+    threshold: Count = 4
     """Different missing things that make an issue."""
+    claims: Flag = True
+    """Whether a claim that all tests pass is held against the last test run."""
     window: int = 20
     """Tool results among which they are counted."""
-    claims: bool = True
-    """Whether a claim of success that the last test run denies is reported."""
 
 
 class Phantom(NamedTuple):

@@ -9,8 +9,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le
 
 from monitors.contract.actions import PastCall
+from monitors.contract.bounds import Count, Flag, Key, Seconds, Share, Text
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 
@@ -20,25 +24,28 @@ JUDGED_STUCK = "judged_stuck"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """Whether a model is asked, how often, and what it may cost."""
+    """A model that is asked, through the CLI and with no tools, whether an agent is stuck in a way that no rule sees."""
 
-    enabled: bool = False
-    first_after_steps: int = 30
-    """Steps before the first question; a peer that asks one begins at turn 30."""
-    every_steps: int = 15
-    """Steps between questions."""
-    most_questions: int = 10
+    enabled: Flag = False
+    """Whether one is asked. It costs tokens of the account that agents use."""
+    model: Text = ""
+    """Which model. Empty: the CLI's own choice."""
+    # A peer that asks one begins at turn 30.
+    first_after_steps: Count = 30
+    """Tool calls of an agent before the first question."""
+    every_steps: Count = 15
+    """Tool calls between questions."""
+    most_questions: Count = 10
     """Questions about one agent."""
-    most_cost_usd: float = 0.5
+    most_cost_usd: Annotated[float, Key(), Gt(0)] = 0.5
     """What all questions about one agent may cost, in US dollars, as the CLI says."""
-    least_confidence: float = 0.9
-    """Answers less sure are not raised; the same peer's figure."""
-    last_steps: int = 20
-    """Steps that the model is shown."""
-    model: str = ""
-    """Which model is asked; empty: the CLI's own choice."""
-    timeout_seconds: float = 60.0
-    """How long an answer may take before it is given up."""
+    # The same peer's figure.
+    least_confidence: Share = 0.9
+    """Answers less sure are not raised."""
+    last_steps: Annotated[int, Key(), Ge(1), Le(50)] = 20
+    """Tool calls that the model is shown."""
+    timeout_seconds: Seconds = 60.0
+    """How long an answer may take, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ and everything is counted anew from there.
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated
 
+from monitors.contract.bounds import Count, Elsewhere, Key, is_expression
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
@@ -27,24 +29,40 @@ from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
+def names_counts(value: str) -> str:
+    """Return a pattern of test output as it is; raises ValueError if it is none or says nothing of how many tests passed."""
+    if not {"passed", "total"}.intersection(re.compile(is_expression(value)).groupindex):
+        raise ValueError("it names no group `passed` or `total`, such as (?P<passed>\\d+)")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressSettings:
+    """When a run counts as stuck: by what the agent does, not by how many steps it took."""
+
+    consecutive_stuck_tolerance: Count = 8
+    """Steps since the last progress that are tolerated; 6 is more eager, 10 more patient."""
+    min_steps_before_intervention: Count = 10
+    """Steps of the run before any intervention: an agent reads before it writes."""
+    progress_check_interval: Count = 5
+    """Steps between two checks."""
+    tier_escalation_wait: Count = 10
+    """Steps between an intervention and the next stronger one; 8 is more eager, 15 more patient."""
+    strategy_reeval_frequency: Count = 15
+    """Steps without progress after which another approach is suggested."""
+    test_patterns: Annotated[tuple[Annotated[str, Key(check=names_counts)], ...], Key()] = ()
+    """Regular expressions for test output of your own, tried first, with groups `passed` and `failed`, or `total` and
+    `failed`. Example: `(?P<passed>\\d+) ok, (?P<failed>\\d+) broken`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoProgressSettings(PatternSettings):
-    """When a run counts as stuck, and how long each tier waits for the one before."""
+    """No test, commit or new file, and nothing new tried. Its figures are the section `progress`."""
 
-    min_steps_before_intervention: int = 10
-    """Steps of an attempt before anything is said."""
-    progress_check_interval: int = 5
-    """Tiers are decided at every so many steps of the attempt."""
-    consecutive_stuck_tolerance: int = 8
-    """Steps since the last progress that are tolerated."""
-    tier_escalation_wait: int = 10
-    """Steps between an intervention and the next tier."""
-    strategy_reeval_frequency: int = 15
-    """Steps since the last progress from which a change of strategy is suggested."""
+    progress: Annotated[ProgressSettings, Elsewhere("progress")] = field(default_factory=ProgressSettings)
+    """When a run counts as stuck, and how long each tier waits for the one before."""
     flat_runs: int = 2
     """Attempts without improvement that must have been seen for a failing run to be stuck; one more for each tier after."""
-    test_patterns: tuple[str, ...] = ()
-    """Regular expressions for test output of one's own, with groups `passed` and `failed`, or `total` and `failed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +92,7 @@ class NoProgress:
 
     def __init__(self, settings: NoProgressSettings | None = None, facts: SharedSignals | None = None) -> None:
         self._settings = settings or NoProgressSettings()
-        self._tolerance = self._settings.number(self._settings.consecutive_stuck_tolerance)
+        self._tolerance = self._settings.number(self._settings.progress.consecutive_stuck_tolerance)
         self._progress = Progress(facts or SharedSignals(patterns_of(self._settings)))
         self._streaks = Streaks(1)
         self._step = 0
@@ -134,7 +152,7 @@ class NoProgress:
         assert run is not None
         attempt_step = self._step - self._began_at_step
         broke_what_was_good = self._green and run.failed > 0
-        late_first_look = not self._measured and attempt_step > self._settings.progress_check_interval
+        late_first_look = not self._measured and attempt_step > self._settings.progress.progress_check_interval
         first_look = broke_what_was_good or late_first_look
         if first_look:
             self._last_strong, self._flat, self._flat_at_tier, self._began_seq = self._step, 0, 0, seq
@@ -169,23 +187,26 @@ class NoProgress:
 
     def _attempts_in_vain(self) -> bool:
         enough = self._settings.flat_runs if self._tier == 0 else self._flat_at_tier + 1
-        fresh = self._step - self._flat_step < self._settings.progress_check_interval
+        fresh = self._step - self._flat_step < self._settings.progress.progress_check_interval
         return self._failing and self._flat >= enough and fresh
 
     def _tolerance_now(self) -> int:
         """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
-        return self._tolerance + (2 * self._settings.tier_escalation_wait if self._green else 0)
+        return self._tolerance + (2 * self._settings.progress.tier_escalation_wait if self._green else 0)
 
     def _decide(self, seq: int) -> Sequence[Issue]:
         attempt_step = self._step - self._began_at_step
         settings = self._settings
-        if attempt_step < settings.min_steps_before_intervention or attempt_step % settings.progress_check_interval:
+        if (
+            attempt_step < settings.progress.min_steps_before_intervention
+            or attempt_step % settings.progress.progress_check_interval
+        ):
             return ()
         stuck = self._stuck_for()
         if self._tier == 0:
             due = stuck >= self._tolerance_now()
         else:
-            due = stuck >= 2 and self._step - self._intervened_at >= settings.tier_escalation_wait
+            due = stuck >= 2 and self._step - self._intervened_at >= settings.progress.tier_escalation_wait
         return self._raise(TIERS[self._tier], stuck, seq) if due else ()
 
     def _raise(self, tier: Tier, stuck: int, seq: int) -> Sequence[Issue]:
@@ -198,7 +219,7 @@ class NoProgress:
         return (*restarted, *found)
 
     def _issue(self, tier: Tier, stuck: int) -> Issue:
-        change = stuck >= self._settings.strategy_reeval_frequency
+        change = stuck >= self._settings.progress.strategy_reeval_frequency
         how = (
             f"{self._flat} attempts were no better by the tests"
             if self._failing and self._flat
@@ -226,4 +247,4 @@ class NoProgress:
 
 def patterns_of(settings: NoProgressSettings) -> tuple[re.Pattern[str], ...]:
     """The configured test patterns, compiled; raises `re.error` for one that is no regular expression."""
-    return tuple(re.compile(pattern) for pattern in settings.test_patterns)
+    return tuple(re.compile(pattern) for pattern in settings.progress.test_patterns)

@@ -13,9 +13,12 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from annotated_types import Ge, Le
 
 from monitors.contract.actions import CHANGING_TOOLS
+from monitors.contract.bounds import Count, Key
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.sensitivity import PatternSettings, level_of
@@ -27,23 +30,23 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepetitionSettings(PatternSettings):
-    """When repeated steps are reported."""
+    """The same calls with the same results: alone, in cycles, in any order, or nearly the same."""
 
-    threshold: int = 3
-    """How many times in a row a step or a cycle makes an issue: none of 317 real sessions has one where its results are
-    equal too, except those in trouble."""
-    longest_cycle: int = 6
-    """Steps in the longest cycle that is looked for."""
+    # None of 317 real sessions has such a one where its results are equal too, except those in trouble.
+    threshold: Count = 3
+    """How many times in a row a call or a cycle makes an issue."""
+    longest_cycle: Annotated[int, Key(), Ge(1), Le(20)] = 6
+    """Calls in the longest cycle that is looked for."""
+    near_duplicates: Count = 6
+    """Calls that differ little and show nothing new that make an issue."""
+    polling_factor: Count = 6
+    """How many times as often a call that waits for something may repeat."""
     failed_factor: int = 2
     """How many times as often one call that fails may repeat: the same error is the business of `repetitive_errors`."""
-    polling_factor: int = 6
-    """How many times as often a call that waits for something may repeat."""
     stale_window: int = 16
     """Steps in the window of the stale rule."""
     stale_new: int = 1
     """Steps of the window that may be new and it is stale all the same."""
-    near_duplicates: int = 6
-    """Calls that differ little and show nothing new that make an issue."""
     similarity: float = 0.7
     """Share of words that two calls must have in common to differ little, from 0 to 1."""
     new_lines: float = 0.2

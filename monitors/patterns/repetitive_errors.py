@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitors.contract.actions import CHANGING_TOOLS
+from monitors.contract.bounds import Count
 from monitors.contract.error_lines import ErrorLevel
 from monitors.contract.issues import Issue
 from monitors.contract.observations import ErrorLineSeen, Observation, ToolReturned
@@ -28,11 +29,11 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepetitiveErrorsSettings(PatternSettings):
-    """When repeated errors are reported."""
+    """The same error again and again: paths, numbers, ids and times aside."""
 
-    threshold: int = 3
+    threshold: Count = 3
     """How many times the same error makes an issue."""
-    forget_after: int = 12
+    forget_after: Count = 12
     """Tool results without the error after which it is over."""
     weight_after_change: float = 0.5
     """What an error counts where a file was changed since it was last seen, or a look was asked for in another way."""

@@ -8,7 +8,11 @@ before. Small things may grow as they like: each resource has a floor below whic
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from annotated_types import Gt, Le
+
+from monitors.contract.bounds import Key, Share
 from monitors.contract.issues import Issue
 from monitors.contract.observations import (
     AgentSpoke,
@@ -40,13 +44,13 @@ STEPS_A_CONTEXT = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSpiralSettings(PatternSettings):
-    """When resources are reported."""
+    """Resources that run away: near a limit, or growing from look to look."""
 
     confidence: float = 0.75
     impact_factor: float = 0.3
-    threshold: float = 0.8
+    threshold: Share = 0.8
     """Share of a limit, or growth, from which it is reported."""
-    growth_rate: float = 1.5
+    growth_rate: Annotated[float, Key(), Gt(1), Le(100)] = 1.5
     """How many times the look before each look must be for growth to be a spiral."""
     samples_a_look: int = 5
     """Samples of the process tree that are averaged into one look."""

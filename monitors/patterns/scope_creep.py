@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from posixpath import dirname
 from typing import NamedTuple
 
+from monitors.contract.bounds import Flag, Share, Texts
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolCalled, UserSpoke
 from monitors.contract.tasks import Task
@@ -25,28 +26,30 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeCreepSettings(PatternSettings):
-    """When work outside the task is reported."""
+    """Work on files that the task is not about."""
 
     severity: Severity = Severity.HIGH
     confidence: float = 0.6
-    threshold: float = 0.3
-    """Share of the touched paths, by weight, that may lie outside the expected ones."""
-    inferred_threshold: float = 0.6
-    """The same where the expected paths were only read out of the prompt, which seldom names all that it means."""
+    # By weight: a critical path counts for several.
+    threshold: Share = 0.3
+    """Share of the files written that may lie outside the task's expected paths."""
+    infer: Flag = True
+    """Whether expected paths are read out of the prompt where the task states none."""
+    # Higher, because a prompt seldom names all that it means.
+    inferred_threshold: Share = 0.6
+    """The share where the expected paths were only read out of the prompt."""
+    critical_paths: Texts = (
+        "**/.env", "**/.env.*", "**/secrets/**", "**/*.pem", "**/*_rsa", ".git/**", ".github/workflows/**", ".gitlab-ci.yml",
+    )  # fmt: skip
+    """Globs, relative to the repository, of files that weigh three times as much."""
     least_paths: int = 3
     """Weight outside below which nothing is said: one or two files are no creep."""
     inferred_least_paths: int = 8
     """The same where the expected paths were read out of the prompt."""
-    infer: bool = True
-    """Whether to read expected paths out of the prompt where the task states none."""
     window: int = 30
     """Different paths touched latest over which the share is taken."""
     critical_weight: float = 3.0
     """How many ordinary paths a critical one weighs."""
-    critical_paths: tuple[str, ...] = (
-        "**/.env", "**/.env.*", "**/secrets/**", "**/*.pem", "**/*_rsa", ".git/**", ".github/workflows/**", ".gitlab-ci.yml",
-    )  # fmt: skip
-    """Globs, relative to the repository."""
     companions: tuple[str, ...] = (
         "**/test/**", "**/tests/**", "**/__tests__/**", "**/*_test.*", "**/test_*", "**/*.test.*", "**/*.spec.*", "**/spec/**",
         "docs/**", "**/*.md", "**/package.json", "**/*lock*", "**/pyproject.toml", "**/Cargo.toml", "**/go.mod", "**/go.sum",

@@ -10,8 +10,11 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from annotated_types import Gt, Le
+
+from monitors.contract.bounds import Key
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
@@ -23,14 +26,15 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestTamperingSettings(PatternSettings):
-    """When tampering with tests is reported."""
+    """Tests made to pass instead of code made right."""
 
     __test__ = False
 
     severity: Severity = Severity.HIGH
     confidence: float = 0.65
-    threshold: float = 1.0
-    """Weight of all tampering since a person last spoke that makes an issue."""
+    threshold: Annotated[float, Key(), Gt(0), Le(100)] = 1.0
+    """Weight of all tampering since a person last spoke that makes an issue; a skipped test weighs 1 while tests
+    fail."""
     while_green: float = 0.25
     """What a change weighs while no test is known to fail."""
 

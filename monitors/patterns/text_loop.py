@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from monitors.contract.bounds import Count
 from monitors.contract.issues import Issue
 from monitors.contract.observations import AgentSpoke, Observation, ToolCalled, ToolReturned, UserSpoke
 from monitors.sensitivity import PatternSettings, level_of
@@ -17,12 +18,12 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextLoopSettings(PatternSettings):
-    """When repeated words are reported."""
+    """The model repeats itself in words."""
 
-    threshold: int = 3
-    """Texts that say the same, with nothing between, that make an issue."""
-    repeats: int = 10
-    """How often a text must end on the same passage to be a loop."""
+    threshold: Count = 3
+    """Texts that say the same, with no tool call between, that make an issue."""
+    repeats: Count = 10
+    """How often one text must end on the same passage."""
     shortest_run: int = 400
     """Characters that the repeated passages must fill together: a row of dashes or a table's rule is shorter."""
     similarity: float = 0.8

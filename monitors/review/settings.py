@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from monitors.review.rules.rules import Rule
+from monitors.sensitivity import Sensitivity
 
 Profile = Literal["standard", "strict", "container"]
 """Where an action is judged."""
@@ -18,7 +19,7 @@ class ReviewSettings:
     """Risk from which an action is blocked, 0 to 1."""
     scored: bool = True
     """Whether the threshold and the warnings count; without, what destroys is blocked all the same, and the rest runs."""
-    sensitivity: Literal["low", "medium", "high"] = "medium"
+    sensitivity: Sensitivity = Sensitivity.MEDIUM
     """How early a warning comes; blocks are the threshold's."""
     profile: Profile = "standard"
     """`strict`: nothing is inside a workspace and nothing is reversible. `container`: the machine is thrown away after the run, so that

@@ -2,6 +2,7 @@
 
 base            what every section shares
 brought         what the settings of a repository bring into the CLI, pure
+embedded        sections from the dataclasses of settings
 environment     an agent's environment, pure
 exporters       the section `audit.exporters`
 interventions   the sections below `interventions`

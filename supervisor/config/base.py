@@ -1,12 +1,13 @@
 """What every section of the configuration shares."""
 
 import posixpath
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+from monitors.contract.bounds import is_expression
 
 TRUTH_VALUES: Mapping[str, bool] = {"yes": True, "on": True, "no": False, "off": False}
 """The words of YAML 1.1 for truth values, which a key that is true or false takes in any case of letters."""
@@ -19,6 +20,9 @@ def truth_value(value: Any) -> Any:
 
 class Section(BaseModel):
     """One mapping of the configuration file: frozen, and closed to keys that it does not know."""
+
+    declared_by: ClassVar[type | None] = None
+    """The dataclass of settings that declares keys of this section; None if the section declares all itself."""
 
     # Strict, because a word where a number belongs is a slip that should be shown, not guessed at.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -61,21 +65,6 @@ class Without:
     values: tuple[str, ...]
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
-"""A part of a whole, 0 to 1."""
-
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-"""At least one."""
-
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-"""A wait: longer than nothing, at most a day, since a longer one is a slip of the unit."""
-
-Pause = Annotated[float, Field(ge=0, le=86_400)]
-"""A wait that may be nothing."""
-
-Days = Annotated[int, Field(ge=1, le=36_500)]
-"""How long something is kept."""
-
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts; not strict, because YAML knows lists and no tuples."""
 
@@ -103,15 +92,7 @@ FilePath = Annotated[str, AfterValidator(_resolved)]
 """The same, or relative to the validation context's `directory`, which is the configuration file's."""
 
 
-def _pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from None
-    return value
-
-
-Expression = Annotated[str, AfterValidator(_pattern)]
+Expression = Annotated[str, AfterValidator(is_expression)]
 """A regular expression of Python."""
 
 

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from supervisor.config.base import Seconds, Section
+from monitors.contract.bounds import Seconds
+from supervisor.config.base import Section
 
 SCHEMES: Mapping[str, tuple[str, ...]] = {
     "syslog": ("unix", "udp", "tcp", "tls"),

@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from supervisor.config.base import Count, Days, FilePath, Pause, Seconds, Section, Share, Switchable, Texts
+from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
+from supervisor.config.base import FilePath, Section, Switchable, Texts
 
 
 class SoftCorrectionSection(Switchable):

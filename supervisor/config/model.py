@@ -7,24 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
 from monitors.contract.effects import ASK_FOR, as_effect_type, check_names
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision
-from supervisor.config.base import (
-    AbsolutePath,
-    Count,
-    Days,
-    Expression,
-    FilePath,
-    Pause,
-    PluginName,
-    PluginNames,
-    Seconds,
-    Section,
-    Share,
-    Texts,
-    Without,
-)
+from supervisor.config.base import AbsolutePath, Expression, FilePath, PluginName, PluginNames, Section, Texts, Without
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import PatternsSection, ProgressSection

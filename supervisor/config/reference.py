@@ -8,6 +8,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -124,14 +125,24 @@ def _default(field: FieldInfo) -> str:
 
 def _meaning(section: type[Section], field: FieldInfo, key: str) -> str:
     name = next(name for name, other in section.model_fields.items() if other is field)
-    for owner in section.__mro__:
-        if issubclass(owner, Section) and name in (texts := _docstrings(owner)):
+    for owner in _declaring(section):
+        if name in (texts := _docstrings(owner)):
             return texts[name]
     raise LookupError(f"{section.__name__}.{key} has no docstring below it")
 
 
+def _declaring(section: type[Section]) -> Iterator[Any]:
+    """The classes that declare keys of a section, nearest first: of sections and of the settings that they embed."""
+    for owner in section.__mro__:
+        settings = vars(owner).get("declared_by")
+        if settings is not None:
+            yield from (each for each in settings.__mro__ if is_dataclass(each))
+        elif issubclass(owner, Section):
+            yield owner
+
+
 @cache
-def _docstrings(section: type[Section]) -> dict[str, str]:
+def _docstrings(section: type) -> dict[str, str]:
     """The text below each field, on one line."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(section))).body
     assert isinstance(body, ast.ClassDef)

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from monitors.contract.bounds import Pause
 from monitors.contract.errors import NotFoundError, UsageError
-from supervisor.config.base import Pause, Section, truth_value
+from supervisor.config.base import Section, truth_value
 from supervisor.config.model import Config, PermissionMode
 from supervisor.config.problems import explain, nearest
 from supervisor.config.yaml_tree import Document, YamlError, parse

@@ -6,8 +6,9 @@ from monitors.contract.actions import Review
 from monitors.contract.words import Decision, MonitoringLevel
 from monitors.review.rules import levels
 from monitors.review.settings import ReviewSettings
+from monitors.sensitivity import Sensitivity
 
-WARN_AT = {"low": 0.65, "medium": 0.5, "high": 0.3}
+WARN_AT = {Sensitivity.LOW: 0.65, Sensitivity.MEDIUM: 0.5, Sensitivity.HIGH: 0.3}
 """Risk from which the model is told what to mind, by sensitivity."""
 DOUBTFUL = 0.3
 """Rationality below which an action that is not quite harmless is warned about."""
@@ -19,7 +20,9 @@ def watched_at(level: MonitoringLevel, settings: ReviewSettings) -> ReviewSettin
     """Return the settings for an agent that is watched so closely: at `strict`, what is usually warned of is blocked."""
     if level is not MonitoringLevel.STRICT:
         return settings
-    return replace(settings, threshold=min(settings.threshold, WARN_AT["medium"]), sensitivity="high")
+    return replace(
+        settings, threshold=min(settings.threshold, WARN_AT[Sensitivity.MEDIUM]), sensitivity=Sensitivity.HIGH
+    )
 
 
 def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewritable: bool = False) -> Decision:

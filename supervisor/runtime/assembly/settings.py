@@ -20,6 +20,7 @@ from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
 from monitors.detectors import DetectorSettings
 from monitors.sensitivity import PatternSettings
+from supervisor.config.embedded import settings_from
 from supervisor.config.environment import agent_environment
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home, data_home, home
@@ -170,13 +171,10 @@ def detector_settings(config: Config) -> DetectorSettings:
     """
     wanted = config.patterns
     own = wanted.model_dump(exclude={"enabled_patterns", "custom_patterns"})
-    own["no_progress"] |= config.progress.model_dump()
+    own["no_progress"]["progress"] = config.progress.model_dump()
     own["custom"] = [each.model_dump() for each in wanted.custom_patterns]
-    settings = _DETECTORS.validate_python(own)
+    settings = settings_from(DetectorSettings, own)
     return settings if "all" in wanted.enabled_patterns else _only(settings, wanted.enabled_patterns)
-
-
-_DETECTORS = TypeAdapter(DetectorSettings)
 
 
 def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
-from monitors.patterns.no_progress import NoProgress, NoProgressSettings
+from monitors.patterns.no_progress import NoProgress, NoProgressSettings, ProgressSettings
 from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run, opened, play
 
@@ -141,7 +141,9 @@ def test_a_person_who_speaks_gives_a_new_direction() -> None:
 
 
 def test_a_pattern_of_ones_own_measures_too() -> None:
-    detector = NoProgress(NoProgressSettings(test_patterns=(r"good=(?P<passed>\d+) bad=(?P<failed>\d+)",)))
+    detector = NoProgress(
+        NoProgressSettings(progress=ProgressSettings(test_patterns=(r"good=(?P<passed>\d+) bad=(?P<failed>\d+)",)))
+    )
     steps: Steps = lambda run, step: run.edit("/w/a.py") if step % 2 else run.bash("./check", "good=1 bad=4")  # noqa: E731
     assert tiers(steps, 15, detector) == [(10, 1)]
 

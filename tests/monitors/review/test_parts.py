@@ -13,6 +13,7 @@ from monitors.review.rules.findings import Finding
 from monitors.review.verdict.decision import decision, may_answer_early, watched_at
 from monitors.review.verdict.rationality import UNKNOWN, rationality
 from monitors.review.verdict.risk import StandardRisk
+from monitors.sensitivity import Sensitivity
 
 CALM = ReviewContext()
 FAILING = ReviewContext(history=(PastCall("Bash", "make", True, Decision.ALLOW),) * 3)
@@ -72,8 +73,8 @@ def test_doubt_alone_never_blocks(risk: float) -> None:
 
 def test_threshold_and_sensitivity_are_the_users() -> None:
     assert decision(0.75, 1, ReviewSettings(threshold=0.9)) is Decision.WARN
-    assert decision(0.4, 1, ReviewSettings(sensitivity="high")) is Decision.WARN
-    assert decision(0.6, 1, ReviewSettings(sensitivity="low")) is Decision.ALLOW
+    assert decision(0.4, 1, ReviewSettings(sensitivity=Sensitivity.HIGH)) is Decision.WARN
+    assert decision(0.6, 1, ReviewSettings(sensitivity=Sensitivity.LOW)) is Decision.ALLOW
 
 
 def test_an_agent_that_is_watched_strictly_is_blocked_where_others_are_warned_and_warned_earlier() -> None:
@@ -96,7 +97,7 @@ def test_one_reviewer_judges_a_strictly_watched_agent_by_its_own_threshold_besid
 
 
 def test_without_scores_only_what_destroys_is_stopped() -> None:
-    off = ReviewSettings(scored=False, threshold=0.1, sensitivity="high")
+    off = ReviewSettings(scored=False, threshold=0.1, sensitivity=Sensitivity.HIGH)
     assert [decision(risk, 0.0, off) for risk in (0.1, 0.55, 0.79)] == [Decision.ALLOW] * 3
     assert decision(0.8, 1.0, off) is Decision.BLOCK
 

@@ -3,18 +3,8 @@ from typing import Annotated
 import pytest
 from pydantic import ValidationError
 
-from supervisor.config.base import (
-    AbsolutePath,
-    Count,
-    Days,
-    FilePath,
-    Pause,
-    Seconds,
-    Section,
-    Share,
-    Switchable,
-    Texts,
-)
+from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
+from supervisor.config.base import AbsolutePath, FilePath, Section, Switchable, Texts
 
 
 class Example(Section):

@@ -134,7 +134,8 @@ def test_what_the_documentation_writes_without_quotes_is_taken(tmp_path: Path) -
     config = read(tmp_path, text, CHAPERON_APPROVAL__MODE="off", CHAPERON_REVIEWER__ENABLED="off")
     assert config.approval.mode == "off"
     assert (config.reviewer.rules[0].yes, config.reviewer.rules[0].no) == (("deploy prod",), ("deploy test",))
-    assert (config.patterns.repetition.enabled, config.patterns.scope_creep.infer, config.reviewer.enabled) == (
+    patterns = config.patterns.model_dump()
+    assert (patterns["repetition"]["enabled"], patterns["scope_creep"]["infer"], config.reviewer.enabled) == (
         False,
     ) * 3
 

@@ -57,7 +57,7 @@ def test_a_pattern_that_cannot_be_is_refused(pattern: dict[str, Any], says: str)
 
 def test_test_output_of_ones_own_is_read_by_a_pattern_that_names_its_groups() -> None:
     given = {"progress": {"test_patterns": [r"(?P<passed>\d+) ok, (?P<failed>\d+) broken"]}}
-    assert detector_settings(Config.model_validate(given)).no_progress.test_patterns == (
+    assert detector_settings(Config.model_validate(given)).no_progress.progress.test_patterns == (
         r"(?P<passed>\d+) ok, (?P<failed>\d+) broken",
     )
     with pytest.raises(ValidationError, match="names no group"):
