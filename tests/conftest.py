@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,30 @@ def _home_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     return
 
 
+class _LoopErrors(logging.Handler):
+    """Collects what an event loop could only log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        formatter = logging.Formatter()
+        self.found.append(formatter.format(record))
+
+
+@pytest.fixture(autouse=True)
+def _no_errors_lost_in_the_loop() -> Iterator[None]:
+    """An exception that no task and no callback could raise to anyone fails the test."""
+    errors = _LoopErrors()
+    log = logging.getLogger("asyncio")
+    log.addHandler(errors)
+    yield
+    log.removeHandler(errors)
+    assert not errors.found, "\n".join(errors.found)
+
+
 @pytest.fixture(scope="session")
 def real_claude() -> Path:
     """The real CLI; tests that use it carry the marker `real_cli`."""
     return real_claude_path()
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """Chaperon runs on asyncio: the connection, the daemon and uvicorn are written for it."""
-    return "asyncio"

@@ -106,7 +106,6 @@ def base(tmp_path: Path) -> Base:
     return Base(tmp_path / "base")
 
 
-@pytest.mark.anyio
 async def test_git_is_never_started_with_the_users_configuration_or_key(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,26 +171,25 @@ def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Map
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-@pytest.fixture
-async def model() -> AsyncIterator[ScriptedModel]:
-    """A model whose one call takes longer than the commands to the daemon."""
-    async with ScriptedModel(
-        ModelScript((ScriptStep((ToolUse("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
-    ) as model:
-        yield model
+LONG_CALL = ModelScript((ScriptStep((ToolUse("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
+"""Its one call takes longer than the commands to the daemon."""
 
 
 @pytest.mark.real_cli
-@pytest.mark.anyio
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("block", marked("run", "with a daemon"), ids=str)
 async def test_the_commands_to_a_daemon_run_one_after_another(
-    block: Block, shell: Mapping[str, str], tmp_path: Path, place: Path, model: ScriptedModel
+    block: Block, shell: Mapping[str, str], tmp_path: Path, place: Path
 ) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-    shell = {**shell, "ANTHROPIC_BASE_URL": model.url}
-    async with await anyio.open_process(["chaperon", "serve"], env=dict(shell), cwd=tmp_path) as daemon:
+    async with (
+        ScriptedModel(LONG_CALL) as model,
+        await anyio.open_process(
+            ["chaperon", "serve"], env={**shell, "ANTHROPIC_BASE_URL": model.url}, cwd=tmp_path
+        ) as daemon,
+    ):
+        shell = {**shell, "ANTHROPIC_BASE_URL": model.url}
         try:
             with anyio.fail_after(30):
                 while not (place / "run" / "chaperon" / "chaperon.sock").exists():

@@ -11,7 +11,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from tests.contract.cli import Frame, running_cli
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 ALLOW = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
 DENY = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}

@@ -23,7 +23,7 @@ from supervisor.rehearsal.told import tool_results, what_the_model_was_told
 from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
 from tests.support import processes_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 MARK = ToolUse("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
 """A call that leaves a file when it runs."""

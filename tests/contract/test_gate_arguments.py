@@ -17,7 +17,7 @@ from supervisor.runtime.processes.cgroups import Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 CALL = ToolUse("Bash", {"command": "echo ran > ran.txt", "description": "leave a mark"})
 

@@ -21,7 +21,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Scenario, ScenarioPaths
 from tests.contract.cli import Frame, running_cli
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 class StandIn:

@@ -16,7 +16,7 @@ from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from supervisor.rehearsal.told import tool_results
 from tests.contract.cli import Cli, Frame, event_of, running_cli
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 BLOCK = orjson.loads(control.keep_out("r", "no"))["response"]["response"]
 HOOKED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")

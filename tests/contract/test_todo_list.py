@@ -12,7 +12,6 @@ from tests.live import live, make_repository
 DONE, PENDING = TodoState.COMPLETED, TodoState.PENDING
 
 
-@pytest.mark.anyio
 @pytest.mark.real_cli
 async def test_the_real_clis_list_is_followed_and_shown(tmp_path: Path) -> None:
     steps = (
@@ -33,7 +32,6 @@ async def test_the_real_clis_list_is_followed_and_shown(tmp_path: Path) -> None:
         assert b"1 of 2 done, by its own list; next: Mend the code" in shown.stdout
 
 
-@pytest.mark.anyio
 @pytest.mark.real_cli
 async def test_a_list_that_is_written_whole_is_followed_as_well(tmp_path: Path) -> None:
     rows = [

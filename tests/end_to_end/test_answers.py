@@ -18,7 +18,7 @@ from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 async def run(stage: Stage, **about: Any) -> AgentState:

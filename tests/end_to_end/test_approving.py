@@ -10,7 +10,7 @@ import pytest
 from tests.end_to_end.conftest import Stage
 from tests.end_to_end.test_commands import chaperon, read
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 def asking(stage: Stage, deadline_seconds: float = 60.0) -> tuple[str, str]:

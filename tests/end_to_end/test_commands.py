@@ -22,7 +22,7 @@ from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in, processes_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

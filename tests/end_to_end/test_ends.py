@@ -13,7 +13,7 @@ from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 LEAVES = "setsid sleep 301 & (sleep 302 & sleep 303)"
 """A tool call that does not end, with a process in a session of its own."""

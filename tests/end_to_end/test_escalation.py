@@ -12,7 +12,7 @@ from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
 from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 IN_HASTE: dict[str, Any] = {
     "interventions": {

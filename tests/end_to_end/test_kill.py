@@ -13,7 +13,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.end_to_end.conftest import Stage
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 def daemon(stage: Stage, kill_at: int) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from supervisor.rehearsal.run import RehearsalError, rehearse
 from supervisor.rehearsal.scenario import Scenario
 from tests.support import names_in, processes_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 def scenario(command: str, **more: object) -> Scenario:

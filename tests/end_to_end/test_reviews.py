@@ -17,7 +17,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ScriptStep, ToolUse
 from tests.house import House, bash, house, make_workspace, say
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 BLOCKED = {
     "wrapped": "env A=b timeout 5 nice rm -rf .git",

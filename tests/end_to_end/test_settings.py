@@ -15,7 +15,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 KEY = "the-persons-own-key"
 

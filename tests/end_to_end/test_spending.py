@@ -12,7 +12,7 @@ from tests.daemons import metrics_of
 from tests.house import House, house
 from tests.supervisor.runtime.daemon.test_metrics import samples
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 TOKENS = ScriptTokens(input=1_000, output=4_000, cache_write=200, cache_read=30_000)
 COST = 0.091

@@ -16,7 +16,7 @@ from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
 from tests.support import names_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 class AnHourLater(Clock):

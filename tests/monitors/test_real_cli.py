@@ -25,7 +25,7 @@ from supervisor.runtime.journal.reader import read_records
 from tests.live import live, make_repository
 from tests.support import cli_environment, kill_tree, real_claude_path
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(240)]
 
 PROMPT = "Mend the login form: a wrong password shows a message, and the session token expires."
 

@@ -56,7 +56,6 @@ def http(status: str, body: bytes) -> bytes:
     return b"HTTP/1.1 %s\r\ncontent-length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
 
 
-@pytest.mark.anyio
 async def test_the_first_socket_on_which_a_daemon_listens_is_taken(base: Base, tmp_path: Path) -> None:
     async with served(base):
         daemon = await anyio.to_thread.run_sync(connect, tmp_path / "none", base.places.socket)

@@ -76,7 +76,6 @@ def test_a_name_is_one_part_of_a_path(name: str, path: str) -> None:
     assert common.agent_path(name) == path
 
 
-@pytest.mark.anyio
 async def test_a_configuration_that_is_named_to_a_command_is_said_to_be_without_effect_where_a_daemon_runs(
     base: Base,
 ) -> None:
@@ -87,7 +86,6 @@ async def test_a_configuration_that_is_named_to_a_command_is_said_to_be_without_
         assert not (await chaperon("ps")).stderr
 
 
-@pytest.mark.anyio
 async def test_a_daemon_of_another_version_is_told_of_once(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     common._tell_once.cache_clear()
     async with served(base):
@@ -106,7 +104,6 @@ def test_a_daemon_that_does_not_say_its_version_is_an_older_one(capsys: pytest.C
     assert "is of an older version" in capsys.readouterr().err
 
 
-@pytest.mark.anyio
 async def test_one_who_names_a_folder_of_a_worktree_is_told_that_the_agent_works_in_all_of_it(base: Base) -> None:
     (base.repo / "src").mkdir()
     base.cli("begin()\ndone()\nhear()")

@@ -12,8 +12,6 @@ from supervisor.protocol import events
 from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
-pytestmark = pytest.mark.anyio
-
 ASKS = """
 prompt = greet()
 hook = {"subtype": "hook_callback", "callback_id": "p", "input": {"hook_event_name": "UserPromptSubmit", "prompt": prompt}}

@@ -53,7 +53,6 @@ def test_a_line_of_an_older_version_with_half_a_character_is_told() -> None:
     assert one.record == {"paths": ["bad\ufffd\\xff"]}
 
 
-@pytest.mark.anyio
 async def test_events_are_followed_over_a_restart_each_once(base: Base) -> None:
     seen: list[int] = []
 
@@ -78,7 +77,6 @@ async def test_events_are_followed_over_a_restart_each_once(base: Base) -> None:
     assert seen == list(range(1, len(seen) + 1))
 
 
-@pytest.mark.anyio
 async def test_incidents_are_followed_over_a_restart_each_once(base: Base) -> None:
     def follow() -> list[str]:
         found = follow_incidents(common.daemon(), wait=wait_for, pause=pause, skip=1)
@@ -105,7 +103,6 @@ async def test_incidents_are_followed_over_a_restart_each_once(base: Base) -> No
     assert types == ["first", "second", "third"]
 
 
-@pytest.mark.anyio
 async def test_a_daemon_that_stays_away_is_waited_for_no_longer_than_is_said(
     base: Base, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,7 +115,6 @@ async def test_a_daemon_that_stays_away_is_waited_for_no_longer_than_is_said(
         list(follow_events(daemon, 0, wait=wait_for, pause=lambda _: pytest.fail("it waits"), patience=0.0))
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(("count", "lines"), [(1, 1), (3, 1), (3, 2), (10**6, 1), (0, 1)])
 async def test_the_last_lines_are_as_many_as_are_wanted_however_many_events_say_nothing(
     base: Base, count: int, lines: int

@@ -80,7 +80,6 @@ def test_help_loads_nothing_that_takes_time() -> None:
     assert loaded_by("--help") & HEAVY == set()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "command", [["ps"], ["show", "a1"], ["tail"], ["incidents"], ["say", "a1", "x"], ["checkpoints"]]
 )

@@ -17,8 +17,6 @@ from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 from tests.support import acting
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[3]
 
 BAD = "bad\udcff \x1b[2J\u202e\x9b"

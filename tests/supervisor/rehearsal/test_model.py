@@ -21,8 +21,6 @@ from supervisor.rehearsal.script import (
     ToolUse,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 def body(*told: str, stream: bool = True, prompt: str = "do it", **more: Any) -> dict[str, Any]:
     """A request as the CLI makes it: the prompt, then one answer of the model and one thing told for each of `told`."""

@@ -10,7 +10,7 @@ from tests.supervisor.rehearsal.test_run import base
 
 __all__ = ["base"]
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 GOES_BACK = """
 name: back

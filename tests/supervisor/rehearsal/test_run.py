@@ -10,8 +10,6 @@ from monitors.contract.errors import UsageError
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.run import rehearse
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[3]
 
 

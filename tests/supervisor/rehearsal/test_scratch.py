@@ -8,8 +8,6 @@ from supervisor.config.paths import LONGEST_SOCKET_PATH
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.scenario import File, Scenario, ScenarioPaths, ScratchRepository, load, shipped
 
-pytestmark = pytest.mark.anyio
-
 
 def places(base: Path) -> ScenarioPaths:
     return ScenarioPaths(*(str(base / name) for name in ("workspace", "home", "state")))

@@ -25,11 +25,6 @@ E = TypeVar("E")
 PATIENCE_SECONDS = 60.0
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def eventually(claim: Callable[[], bool]) -> None:
     """Look until the claim is true; fail when it does not become so."""
     deadline = time.perf_counter() + PATIENCE_SECONDS

@@ -10,7 +10,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.house import House, bash, house, say
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 ASK = {"approval": {"mode": "ask"}}
 

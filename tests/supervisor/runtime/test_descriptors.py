@@ -30,7 +30,6 @@ def test_the_limit_is_raised_as_far_as_it_can_be_and_given_back(soft: int, hard:
     assert said == f"{soft} {within}\n{soft}\n"
 
 
-@pytest.mark.anyio
 async def test_an_agent_gets_the_limit_that_the_daemon_was_started_with(yard: Yard) -> None:
     shim = await yard.sh("ulimit -Sn; read x", descriptors=333)
     assert await yard.read_until(shim, b"\n") == b"333\n"

@@ -17,8 +17,6 @@ from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.support import processes_in
 
-pytestmark = pytest.mark.anyio
-
 ESCAPE = """
 begin()
 import socket, struct

@@ -15,8 +15,6 @@ from supervisor.runtime.api.server import serve
 from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen
 
-pytestmark = pytest.mark.anyio
-
 
 def make_api(said: list[Any]) -> FastAPI:
     api = FastAPI()

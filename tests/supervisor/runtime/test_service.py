@@ -20,8 +20,6 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
 from tests.daemons import Base, ended, reached, served
 
-pytestmark = pytest.mark.anyio
-
 
 async def refused(base: Base, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):

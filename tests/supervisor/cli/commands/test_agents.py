@@ -10,8 +10,6 @@ from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
 
-pytestmark = pytest.mark.anyio
-
 WAITS = "begin()\nwhile True:\n    hear()"
 
 

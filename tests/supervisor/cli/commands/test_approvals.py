@@ -9,8 +9,6 @@ from supervisor.cli.commands.approvals import ApprovalSelection, short_ids
 from tests.daemons import Base, ended, served, until
 from tests.supervisor.cli.conftest import chaperon
 
-pytestmark = pytest.mark.anyio
-
 WAITING = [
     {"agent": "a1", "request_id": "0123456789ab-1"},
     {"agent": "a1", "request_id": "0123456789cd-2"},

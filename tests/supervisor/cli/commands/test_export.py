@@ -9,8 +9,6 @@ from supervisor.protocol.words import AgentState
 from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def base(base: Base, monkeypatch: pytest.MonkeyPatch) -> Base:

@@ -1,13 +1,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from supervisor.protocol import events
 from tests.daemons import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
-
-pytestmark = pytest.mark.anyio
 
 
 async def told(*arguments: str) -> Any:

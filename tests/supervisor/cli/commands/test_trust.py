@@ -6,8 +6,6 @@ import pytest
 from tests.daemons import Base, served
 from tests.supervisor.cli.conftest import chaperon
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = {
     "env": {"NODE_ENV": "x\x1b[2J"},
     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh a.sh"}]}]},

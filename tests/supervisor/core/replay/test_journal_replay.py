@@ -26,11 +26,6 @@ class Blocks:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def base(tmp_path: Path) -> Base:
     return Base(tmp_path / "base")
 
@@ -49,7 +44,6 @@ def played(commands: Sequence[str]) -> list[tuple[int, Any]]:
     return play.journal
 
 
-@pytest.mark.anyio
 async def test_a_live_runs_journal_gives_each_agents_issues_as_they_were(base: Base) -> None:
     base.plan(*["echo again"] * 4, "rm -rf /home/somebody", *["cat missing.txt"] * 4)
     async with served(base) as (daemon, _):

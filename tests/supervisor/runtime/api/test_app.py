@@ -19,8 +19,6 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
 from tests.daemons import Base, ended, lines, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 WAITS = """
 begin()
 while True:

@@ -21,9 +21,6 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
 from tests.daemons import Base, served
 
-pytestmark = pytest.mark.anyio
-
-
 JSON = {"content-type": "application/json"}
 
 

@@ -18,8 +18,6 @@ from supervisor.protocol import events, records
 from tests.daemons import Base, ended, lines, served
 from tests.support import acting
 
-pytestmark = pytest.mark.anyio
-
 BAD = "bad\udcff \x1b[2J \u202e\x00\u2028"
 """Text with all that a reader may stumble over."""
 

@@ -19,8 +19,6 @@ from supervisor.runtime.socket.admission import House, RefusedPeer
 from supervisor.runtime.socket.listening import listen
 from supervisor.runtime.socket.peer import By
 
-pytestmark = pytest.mark.anyio
-
 REQUEST = b"GET /here HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 
 

@@ -5,8 +5,6 @@ import pytest
 
 from supervisor.runtime.api.together import Together
 
-pytestmark = pytest.mark.anyio
-
 
 class Work:
     """Counts its runs; each lasts until it is let go."""

@@ -6,14 +6,11 @@ from typing import Any
 
 import httpx
 import orjson
-import pytest
 
 from supervisor.config.environment import STRICT_SERVERS
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.daemons import Base, ended, reached, served
-
-pytestmark = pytest.mark.anyio
 
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 

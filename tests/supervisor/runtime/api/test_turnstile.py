@@ -6,8 +6,6 @@ import pytest
 
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
 
-pytestmark = pytest.mark.anyio
-
 
 class Time:
     """A clock that goes on as somebody sleeps."""

@@ -154,7 +154,6 @@ done()
 """
 
 
-@pytest.mark.anyio
 async def test_in_a_daemon_a_plugin_that_raises_is_an_incident_and_the_agent_gets_its_answer(tmp_path: Path) -> None:
     path = written(tmp_path / "rude.py", SPEAKS_THEN_FAILS)
     base = Base(tmp_path / "base", {"plugins": {"interventions": [path]}})

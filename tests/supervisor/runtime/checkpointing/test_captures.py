@@ -20,8 +20,6 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.rollbacks import Going, make, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 TURNS = Path(__file__).parents[3] / "kill" / "turns.py"
 
 

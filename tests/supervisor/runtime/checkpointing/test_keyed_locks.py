@@ -5,8 +5,6 @@ import pytest
 
 from supervisor.runtime.checkpointing.keyed_locks import KeyedLocks
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_one_key_is_held_once_and_another_meanwhile() -> None:
     locks, seen, free = KeyedLocks(), list[str](), anyio.Event()

@@ -21,14 +21,7 @@ from supervisor.runtime.checkpointing.manager import CheckpointManager, Needless
 from supervisor.runtime.clock import Clock
 from tests.live import files_of, git_environment, make_repository
 
-pytestmark = pytest.mark.anyio
-
 MOMENT = RunMoment(7, "s-1", "u-1", 0.9, 61.0, "running")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -39,7 +39,6 @@ def test_none_is_due_where_it_is_switched_off_or_the_task_was_not_done() -> None
     assert after_task(failed, [failed], 1, 7) is None
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("enabled", [True, False])
 async def test_a_daemon_makes_it_when_the_agent_has_ended(base: Base, enabled: bool) -> None:
     base.config = {"checkpoints": {"periodic": 2, "enabled": enabled}}

@@ -18,12 +18,7 @@ from supervisor.runtime.checkpointing.stores import Stores
 from tests.checkpoints.support import MOMENT
 from tests.live import Live, files_of, live, make_repository
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(180)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
 
 
 async def done(stage: Live, *arguments: str) -> str:

@@ -10,7 +10,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.house import bash, house, say
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 WORK = (
     "git checkout -qb try-2; echo one > one.txt; mkdir -p deep; echo two > deep/two.txt; "

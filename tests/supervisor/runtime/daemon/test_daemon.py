@@ -25,8 +25,6 @@ from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 from tests.support import names_in, processes_in
 
-pytestmark = pytest.mark.anyio
-
 TOO_OLD = 'import sys\nprint("2.0.9 (Claude Code)")'
 HANGS = "hear()\ntime.sleep(600)"
 WAITS = "begin()\nwhile True:\n    hear()"

@@ -14,8 +14,6 @@ from supervisor.runtime.daemon import hooks
 from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 WAITS = "begin()\nwhile True:\n    hear()"
 
 

@@ -93,7 +93,6 @@ def test_effectiveness_is_of_all_runs_and_counted_once() -> None:
 
 
 @pytest.mark.real_cli
-@pytest.mark.anyio
 async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -130,7 +129,6 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
             assert samples((await local.get("/metrics")).text).keys() >= found.keys()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "[::1]"])
 async def test_the_port_answers_who_calls_it_by_this_machines_own_name_and_no_page_of_the_web(
     base: Base, address: str

@@ -11,8 +11,6 @@ from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits
 from supervisor.runtime.daemon.submission import Defaults, Submission
 from tests.daemons import Base, served
 
-pytestmark = pytest.mark.anyio
-
 
 async def refused(says: str, **about: object) -> UsageError:
     with pytest.raises(UsageError, match=says) as caught:

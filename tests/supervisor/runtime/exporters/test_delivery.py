@@ -31,8 +31,6 @@ from tests.daemons import Base, ended, served, until
 from tests.faults import FaultyDisk
 from tests.supervisor.runtime.exporters.collector import Collector, collecting
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:

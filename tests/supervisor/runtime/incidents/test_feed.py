@@ -12,8 +12,6 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import LOG_NAME, IncidentLog
 from tests.faults import FaultyDisk
 
-pytestmark = pytest.mark.anyio
-
 
 def incident(id_: str, summary: str = "x") -> Incident:
     return Incident(id_, 1.0, "a1", "agent_lost", Severity.HIGH, summary, "look")

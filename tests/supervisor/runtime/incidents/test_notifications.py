@@ -32,8 +32,6 @@ from supervisor.runtime.incidents.notifications import (
 from tests.daemons import Base, served, until
 from tests.house import bash, house
 
-pytestmark = pytest.mark.anyio
-
 
 def incident(number: int = 1, severity: Severity = Severity.HIGH, type_: str = "disk_full", **more: Any) -> Incident:
     return Incident(

@@ -30,17 +30,10 @@ from tests.faults import FaultyDisk, Mode, every_fault
 SMALL = 700
 """Segment size in bytes at which some four small events begin a new file."""
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def _no_blocking_calls() -> None:
     """Here the journal is opened and looked at in the loop, by the tests themselves and between two steps."""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -21,8 +21,6 @@ from tests.daemons import Base, ended, reached, served, until
 from tests.faults import FaultyDisk
 from tests.support import processes_in
 
-pytestmark = pytest.mark.anyio
-
 WAITS_FOR_A_FILE = "begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
 
 

@@ -18,8 +18,6 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_strangers
 from tests.daemons import Base, ended, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 WAITS = """
 begin()
 while True:

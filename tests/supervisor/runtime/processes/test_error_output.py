@@ -79,7 +79,6 @@ def test_bytes_that_are_no_text_and_a_last_line_without_its_end_are_taken() -> N
     assert list(output.finish()) == []
 
 
-@pytest.mark.anyio
 async def test_what_the_cli_prints_is_in_the_journal_while_it_runs_and_once_over_restarts(base: Base) -> None:
     base.cli(PRINTS)
     async with run_daemon(base.setup()) as daemon:
@@ -97,7 +96,6 @@ async def test_what_the_cli_prints_is_in_the_journal_while_it_runs_and_once_over
     ]
 
 
-@pytest.mark.anyio
 async def test_what_was_printed_while_no_daemon_was_there_is_read_at_the_next_start(base: Base) -> None:
     base.cli(PRINTS)
     async with run_daemon(base.setup()) as daemon:
@@ -111,7 +109,6 @@ async def test_what_was_printed_while_no_daemon_was_there_is_read_at_the_next_st
     assert "TypeError: while it runs" in [event.text for event in base.events(events.ErrorLineReceived)]
 
 
-@pytest.mark.anyio
 async def test_the_same_error_of_the_cli_again_and_again_is_an_issue(base: Base) -> None:
     base.cli(
         """
@@ -134,7 +131,6 @@ hear()
     assert "the CLI itself" in issue.sentence
 
 
-@pytest.mark.anyio
 @pytest.mark.real_cli
 async def test_what_the_real_cli_says_of_a_model_that_it_does_not_know_is_told_while_it_runs(tmp_path: Path) -> None:
     make_repository(tmp_path / "repo", {"README": "read me\n"})

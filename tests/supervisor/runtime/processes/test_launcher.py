@@ -19,8 +19,6 @@ from supervisor.runtime.processes.launcher import WIRE, ProcessLauncher, argumen
 from supervisor.runtime.shim import process_tree
 from tests.daemons import Base
 
-pytestmark = pytest.mark.anyio
-
 NONE = Uncontained("none here")
 
 

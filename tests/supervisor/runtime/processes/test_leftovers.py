@@ -13,8 +13,6 @@ from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import Cleared, end_everything, end_leftovers, find_leftovers, survivors
 from supervisor.runtime.processes.shim_client import ShimGoneError, read_exit_record
 
-pytestmark = pytest.mark.anyio
-
 Yard = Any  # the fixture's class lives in conftest.py, which is not importable by name
 
 

@@ -16,8 +16,6 @@ from supervisor.runtime.processes.cgroups import Ceiling
 from supervisor.runtime.processes.limits import Enforcer
 from tests.house import SECONDS, bash, house, say
 
-pytestmark = pytest.mark.anyio
-
 BUSY = "timeout 40 python3 -c 'while True: pass # busy'"
 BUSY_AND_THEN = f"{BUSY} & sleep 2; kill %1; wait; echo over"
 

@@ -32,8 +32,6 @@ from supervisor.runtime.processes.shim_client import (
 )
 from supervisor.runtime.shim import wire
 
-pytestmark = pytest.mark.anyio
-
 Yard = Any  # the fixture's class lives in conftest.py, which is not importable by name
 
 COUNT = "import sys\nfor n in range({lines}): sys.stdout.write(f'{{n:07}}\\n')\nsys.stdout.flush()\n"

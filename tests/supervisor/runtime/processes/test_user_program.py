@@ -11,7 +11,7 @@ from supervisor.runtime.service import run_daemon
 from tests.daemons import Base, ended, served, until
 from tests.live import IDENTITY, git_environment
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture

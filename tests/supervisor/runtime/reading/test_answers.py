@@ -12,8 +12,6 @@ from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.reading.answers import GoneError, ResponseStream
 
-pytestmark = pytest.mark.anyio
-
 Pair = tuple[socket.socket, socket.socket]
 
 

@@ -10,8 +10,6 @@ from checkpoints.workspace.capture import Capturer
 from supervisor.runtime.reading.checkpoint_list import listed
 from tests.checkpoints.support import MOMENT
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def _no_blocking_calls() -> None:

@@ -4,11 +4,8 @@ import socket
 from pathlib import Path
 
 import anyio.to_thread
-import pytest
 
 from tests.daemons import Base, served
-
-pytestmark = pytest.mark.anyio
 
 HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
 EVENTS = b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -10,8 +10,6 @@ from supervisor.runtime.reading.incident_lines import CHUNK_BYTES, incident_line
 from supervisor.runtime.reading.jobs import FileProgress
 from supervisor.runtime.reading.progress import Follower
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def _no_blocking_calls() -> None:

@@ -14,8 +14,6 @@ from supervisor.runtime.reading.jobs import Events, FileProgress
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
 
-pytestmark = pytest.mark.anyio
-
 COUNT = 2_000
 
 

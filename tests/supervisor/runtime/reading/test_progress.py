@@ -1,12 +1,9 @@
 """Waiting for what is yet to be written."""
 
 import anyio
-import pytest
 
 from supervisor.runtime.reading.jobs import FileProgress
 from supervisor.runtime.reading.progress import Follower
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_follower_wakes_when_its_record_is_written_and_not_before() -> None:

@@ -11,8 +11,6 @@ import pytest
 
 from tests.daemons import Base, lines, served, until
 
-pytestmark = pytest.mark.anyio
-
 
 def reading_processes() -> list[psutil.Process]:
     return [each for each in psutil.Process().children() if "supervisor.runtime.reading" in " ".join(each.cmdline())]

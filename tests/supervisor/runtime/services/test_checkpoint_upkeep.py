@@ -1,9 +1,8 @@
 """What is done about checkpoints when nothing else is to do."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-
-import pytest
 
 from checkpoints.model import Reason
 from checkpoints.retention import RetentionPolicy
@@ -14,8 +13,6 @@ from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, maintain_once
 from tests.live import Live, live, make_repository
-
-pytestmark = pytest.mark.anyio
 
 
 class Later(Clock):
@@ -31,13 +28,9 @@ class Later(Clock):
         return super().wall() + self.seconds
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[Live]:
+@asynccontextmanager
+async def staged(tmp_path: Path) -> AsyncIterator[Live]:
+    """A daemon over a repository of one file."""
     make_repository(tmp_path / "repo", {"a.txt": "a\n"})
     (tmp_path / "home").mkdir(exist_ok=True)
     async with live(tmp_path, ()) as made:
@@ -57,44 +50,49 @@ async def names(stage: Live) -> list[str]:
     return [one.name for one in (await stage.daemon.checkpoint_manager.stores.all()).checkpoints]
 
 
-async def test_a_workspace_that_was_just_used_is_left_alone(stage: Live) -> None:
-    await capture(stage, 5)
-    await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Clock())
-    assert len(await names(stage)) == 5
-    assert stage.daemon.checkpoint_manager.places
+async def test_a_workspace_that_was_just_used_is_left_alone(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage, 5)
+        await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Clock())
+        assert len(await names(stage)) == 5
+        assert stage.daemon.checkpoint_manager.places
 
 
-async def test_old_checkpoints_go_and_the_last_three_stay(stage: Live) -> None:
-    await capture(stage, 5)
-    await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1))
-    assert await names(stage) == ["a1-turn-3", "a1-turn-4", "a1-turn-5"]
-    assert all(store.is_settled for store in stage.daemon.checkpoint_manager.stores.opened.values())
+async def test_old_checkpoints_go_and_the_last_three_stay(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage, 5)
+        await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1))
+        assert await names(stage) == ["a1-turn-3", "a1-turn-4", "a1-turn-5"]
+        assert all(store.is_settled for store in stage.daemon.checkpoint_manager.stores.opened.values())
 
 
-async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_not_enough(stage: Live) -> None:
-    await capture(stage, 10)
-    for seconds in (IDLE_SECONDS + 1, TIDY_SECONDS * 2):
-        await maintain_once(stage.daemon, RetentionPolicy(max_count=100, quota_bytes=1), Later(seconds))
-    assert len(await names(stage)) < 10
-    told = [event.incident for event in await stage.events(events.FaultSeen)]
-    assert [incident.type for incident in told] == ["checkpoints_over_quota"]
-    assert str(stage.repo) in told[0].summary
+async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_not_enough(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage, 10)
+        for seconds in (IDLE_SECONDS + 1, TIDY_SECONDS * 2):
+            await maintain_once(stage.daemon, RetentionPolicy(max_count=100, quota_bytes=1), Later(seconds))
+        assert len(await names(stage)) < 10
+        told = [event.incident for event in await stage.events(events.FaultSeen)]
+        assert [incident.type for incident in told] == ["checkpoints_over_quota"]
+        assert str(stage.repo) in told[0].summary
 
 
-async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(stage: Live) -> None:
-    await capture(stage)
-    await maintain_once(stage.daemon, RetentionPolicy(), Later(IDLE_SECONDS + 1))
-    assert not stage.daemon.checkpoint_manager.places
-    await capture(stage)
-    assert len(await names(stage)) == 2
+async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage)
+        await maintain_once(stage.daemon, RetentionPolicy(), Later(IDLE_SECONDS + 1))
+        assert not stage.daemon.checkpoint_manager.places
+        await capture(stage)
+        assert len(await names(stage)) == 2
 
 
-async def test_a_change_that_went_unnoticed_is_told(stage: Live) -> None:
-    await capture(stage)
-    place = stage.daemon.checkpoint_manager.places[str(stage.repo)]
-    place.capturer.watcher.take()
-    (stage.repo / "a.txt").write_text("unseen\n")
-    place.capturer.watcher.take()  # the kernel's note is lost on purpose
-    await maintain_once(stage.daemon, RetentionPolicy(), Later(SCRUB_SECONDS + 1))
-    told = [event.incident for event in await stage.events(events.FaultSeen)]
-    assert [(incident.type, "a.txt" in incident.summary) for incident in told] == [("capture_missed", True)]
+async def test_a_change_that_went_unnoticed_is_told(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage)
+        place = stage.daemon.checkpoint_manager.places[str(stage.repo)]
+        place.capturer.watcher.take()
+        (stage.repo / "a.txt").write_text("unseen\n")
+        place.capturer.watcher.take()  # the kernel's note is lost on purpose
+        await maintain_once(stage.daemon, RetentionPolicy(), Later(SCRUB_SECONDS + 1))
+        told = [event.incident for event in await stage.events(events.FaultSeen)]
+        assert [(incident.type, "a.txt" in incident.summary) for incident in told] == [("capture_missed", True)]

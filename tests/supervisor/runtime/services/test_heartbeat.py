@@ -14,8 +14,6 @@ from supervisor.runtime.services.heartbeat import ailment, beat, listening_socke
 from supervisor.runtime.services.systemd import Notifier
 from tests.daemons import Base, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[socket.socket]:

@@ -17,8 +17,6 @@ from tests.daemons import Base, ended, reached, served, until
 from tests.live import Live, bash, make_repository, setup
 from tests.support import kill_tree
 
-pytestmark = pytest.mark.anyio
-
 EAGER = JudgeSettings(enabled=True, first_after_steps=1, every_steps=1, most_questions=2)
 ANSWER = '{"stuck": true, "confidence": 0.95, "sentence": "It sleeps and sleeps."}'
 WAITS = "python3 -c 'import time; time.sleep(300)'"

@@ -14,7 +14,7 @@ from supervisor.runtime.daemon.daemon import UnavailableError
 from supervisor.runtime.services.recovery import Recovering
 from tests.house import House, bash, house, say
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli]
+pytestmark = pytest.mark.real_cli
 
 
 async def stopped(base: Path) -> str:

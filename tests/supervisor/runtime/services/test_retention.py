@@ -13,8 +13,6 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_output
 from tests.daemons import Base, ended, reached, served, until
 
-pytestmark = pytest.mark.anyio
-
 WAITS = "begin()\nwhile True:\n    hear()"
 
 

@@ -12,7 +12,7 @@ from supervisor.rehearsal.script import Say, ToolUse
 from supervisor.rehearsal.told import what_the_model_was_told
 from tests.live import Live, bash, files_of, git_environment, live, make_repository
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_cli, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(300)]
 
 FILES = {".gitignore": "ignored/\n", "src/a.txt": "a\n", "src/b.txt": "b\n", "ignored/log": "kept\n"}
 
@@ -26,11 +26,6 @@ STEPS = (
     Say("the-third-answer"),
     Say("the-fourth-answer"),
 )
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -22,8 +22,6 @@ from supervisor.runtime.processes.shim_client import (
 from supervisor.runtime.shim import process_tree, wire
 from supervisor.runtime.shim.pipes import STDERR_CAP_BYTES, TAIL_BYTES
 
-pytestmark = pytest.mark.anyio
-
 Yard = Any  # the fixture's class lives in conftest.py, which is not importable by name
 
 DAEMON = (

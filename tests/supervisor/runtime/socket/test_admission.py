@@ -22,8 +22,6 @@ from supervisor.runtime.socket.admission import Admission, Arrival, House, Refus
 from supervisor.runtime.socket.listening import listen
 from tests.daemons import Base, ended, served
 
-pytestmark = pytest.mark.anyio
-
 WELCOME = b"welcome"
 
 HANDED_ON = """
