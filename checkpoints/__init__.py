@@ -1,6 +1,6 @@
 """Checkpoints of a workspace, kept in a git object store of our own.
 
-What a checkpoint holds of a workspace, and what going back does with the rest:
+Content of a checkpoint, and the treatment of the rest by a restore:
 
 | what | in a checkpoint |
 | --- | --- |
@@ -11,21 +11,21 @@ What a checkpoint holds of a workspace, and what going back does with the rest:
 | empty folders | kept |
 | names of any bytes; names that differ in case alone | kept; two files where the file system has two |
 | ignored files, unless committed or listed (`checkpoints.also`) | left out, and never touched |
-| files over `checkpoints.max_file_mb`; pipes, sockets, devices; what may not be read | named in it, never touched |
-| repositories inside, with or without commits; submodules | their files as files; their `.git` is left out and stays |
-| what a sparse checkout leaves out | left out, and not written by going back |
-| no commit yet, a detached HEAD, a rebase or merge under way | noted; files go back, the repository's state stays |
+| files over `checkpoints.max_file_mb`; pipes, sockets, devices; unreadable files | named in it, never touched |
+| repositories inside, with or without commits; submodules | their files; their `.git` is left out and stays |
+| files that a sparse checkout leaves out | left out, and not written by a restore |
+| no commit yet, a detached HEAD, a rebase or merge under way | noted; the repository keeps its state |
 | owners, extended attributes, hard links, times | left out |
 
 git/        Git's formats, read and written without running a program of the repository's choosing
-restore/    going back
+restore/    restores
 store/      the store of one project
 workspace/  a workspace as it is now
-choose      which checkpoint to go back to when a run went wrong
-durable     writing so that it is still there after the power went
-errors      what can go wrong with checkpoints, as types
-model       what a checkpoint is, what differs between two, and what going back does
+choose      the choice of the checkpoint to go back to after a run went wrong
+durable     durable writes
+errors      errors of checkpoints, as types
+model       checkpoints, the differences of two, and plans and results of a restore
 paths       names of files as text
-retention   which checkpoints to keep
+retention   the choice of checkpoints to keep
 worktrees   a git worktree per agent
 """

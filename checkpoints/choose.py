@@ -1,4 +1,5 @@
-"""Which checkpoint to go back to when a run went wrong. Pure: checkpoints and the issue in, a choice with reasons out."""
+"""The choice of the checkpoint to go back to after a run went wrong. Pure: takes checkpoints and the issue, returns
+a choice with its reasons."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from monitors.contract.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class SafeCriteria:
-    """What a checkpoint must have shown to be worth going back to."""
+    """Thresholds that a checkpoint must meet to be worth going back to."""
 
     min_success_rate: float = 0.8
     """Share of actions that succeeded in the window before it, 0 to 1."""
@@ -30,7 +31,7 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Where to go back to, and why to no newer one."""
+    """The checkpoint to go back to, and the reasons against newer ones."""
 
     checkpoint: Checkpoint | None
     """None if no checkpoint is safe."""

@@ -1,4 +1,4 @@
-"""Writing so that it is still there after the power went: the few calls to the kernel that this takes."""
+"""Durable writes: the calls to the kernel after which data survives a power cut."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""What can go wrong with checkpoints, as types."""
+"""Errors of checkpoints, as types."""
 
 from monitors.contract.errors import ChaperonError
 

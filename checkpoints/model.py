@@ -1,4 +1,4 @@
-"""What a checkpoint is, what differs between two, and what going back does: facts, and nothing that acts."""
+"""Checkpoints, the differences of two, and plans and results of a restore. Data only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConversationPosition:
-    """Where the conversation was."""
+    """A position in the conversation."""
 
     session_id: str = ""
     """The CLI's session; empty if there was none yet."""
@@ -50,7 +50,7 @@ class RunHealth:
 
 @dataclass(frozen=True, slots=True)
 class ConversationContext:
-    """What the agent was told."""
+    """The instructions that the agent had."""
 
     goals: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class ConversationContext:
 
 @dataclass(frozen=True, slots=True)
 class CaptureContext:
-    """What the caller knows of the moment that is captured; the files are looked up."""
+    """The caller's facts about the moment that is captured. The files are read by the capture."""
 
     reason: Reason
     at: float
@@ -79,7 +79,7 @@ class CaptureContext:
     note: str = ""
     """A sentence for people."""
     key: str = ""
-    """What names the request among those of its agent: asked again after a crash, it finds its own checkpoint by this."""
+    """Name of the request among those of its agent. A request repeated after a crash finds its own checkpoint by it."""
 
 
 class Why(StrEnum):
@@ -118,14 +118,14 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """Where the workspace's own repository stood. Chaperon reads this and changes none of it."""
+    """The position of the workspace's own repository. Chaperon reads it and changes none of it."""
 
     head: str = ""
     """Commit id; empty without a commit or without a repository."""
     branch: str = ""
     """Full name of the branch; empty where HEAD is detached."""
     operation: str = ""
-    """What was under way. Examples: `rebase`, `merge`; empty for nothing."""
+    """The operation under way. Examples: `rebase`, `merge`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Checkpoint:
 
 
 class Change(StrEnum):
-    """What became of a path between two checkpoints."""
+    """The difference of a path between two checkpoints."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -178,15 +178,16 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """What going back would do. Made before anybody is asked; carried out only while it still holds."""
+    """The changes that a restore would make. Made before a person is asked to confirm; carried out only while it
+    still holds."""
 
     target: Checkpoint
     undo: Checkpoint
     """The present, captured for this plan: going back to it undoes the restore."""
     changes: tuple[Difference, ...]
-    """What happens to each path, seen from the present: `deleted` paths will be gone."""
+    """The change of each path, seen from the present: `deleted` paths will be gone."""
     lost: tuple[Difference, ...]
-    """What was done since the target and will be gone from the workspace; it stays in `undo`."""
+    """Changes made since the target, which the restore removes from the workspace; they stay in `undo`."""
     kept: tuple[Kept, ...]
     """Paths that cannot be brought back or must not be touched."""
     unusual: str = ""
@@ -197,7 +198,7 @@ class RestorePlan:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What going back did. The workspace was compared with the target byte for byte."""
+    """The outcome of a restore. The workspace was compared with the target byte for byte."""
 
     target: Checkpoint
     undo: str
@@ -206,7 +207,7 @@ class RestoreResult:
     """Paths that were written, removed or changed."""
     kept: tuple[Kept, ...]
     branch_kept_as: str = ""
-    """Ref in the project's repository that holds the branch's former tip, where the branch was moved."""
+    """Ref in the project's repository that holds the branch's former tip; empty if the branch was not moved."""
 
 
 @dataclass(frozen=True, slots=True)

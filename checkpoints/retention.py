@@ -1,4 +1,4 @@
-"""Which checkpoints to keep. Pure: checkpoints and the time in, names to drop out."""
+"""The choice of checkpoints to keep. Pure: takes checkpoints and the time, returns the names to delete."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class RetentionPolicy:
 
 
 FLEETING = frozenset({Reason.TURN, Reason.RISKY_ACTION, Reason.TESTS_PASSED})
-"""Made by a run as it goes. Its start, that of an unattended stretch, the mark after so many tasks and the way back from a
-rollback live longer."""
+"""Reasons of checkpoints that a run makes as it goes. Those of its start, of an unattended stretch, of a milestone,
+and before a rollback live longer."""
 
 
 def to_drop(

@@ -20,12 +20,12 @@ from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
 
 BRANCHES = "chaperon/"
-"""What branches of agents begin with."""
+"""Prefix of the branches of agents."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
 
 class WorkspaceState(StrEnum):
-    """What a workspace is for now."""
+    """The present use of a workspace."""
 
     HALF_MADE = "half made"
     """It is being created, or was when a crash came."""
@@ -169,12 +169,13 @@ class ProjectWorktrees:
         return self._write(replace(self.find(name), state=WorkspaceState.PRESERVED, why=why))
 
     def would_be_lost(self, name: str, *, given_up: bool = False) -> tuple[str, ...]:
-        """Say what would be gone with a workspace; nothing if it can be removed.
+        """Return the losses that a removal of a workspace would cause; empty if it can be removed.
 
-        What only a checkpoint has counts as lost, since checkpoints are not kept for ever. What git ignores does not count.
+        Work that only a checkpoint has counts as lost, since checkpoints are not kept for ever. Files that git ignores
+        do not count.
 
         Args:
-            name: Which.
+            name: The workspace.
             given_up: Whether a person gives up its task, and so the look for which it was preserved.
         """
         workspace = self.find(name)
@@ -217,7 +218,8 @@ class ProjectWorktrees:
             return False
 
     def remove(self, name: str, *, given_up: bool = False) -> None:
-        """Remove a workspace; arguments as for `would_be_lost`. Its branch stays where it has commits that no other branch has.
+        """Remove a workspace; arguments as for `would_be_lost`. Its branch stays if it has commits that no other branch
+        has.
 
         Raises:
             CheckpointError: Something would be lost; nothing was removed.
@@ -231,13 +233,13 @@ class ProjectWorktrees:
         self._clear_away(self.find(name))
 
     def discard(self, name: str) -> None:
-        """Remove a workspace in which nobody has worked yet, with all that its set-up left there."""
+        """Remove a workspace in which no work was done yet, with all that its set-up left there."""
         self._clear_away(self.find(name))
 
     def _clear_away(self, workspace: Workspace) -> None:
         """Remove files, administration, branch and record, in that order: a crash leaves a record to begin again from.
 
-        What git moved elsewhere is nobody's to remove: its administration and its branch stay.
+        If git moved the worktree elsewhere, its administration and its branch stay.
         """
         path, doomed = Path(workspace.path), self.folder / f".removed-{workspace.name}"
         self._step("remove")

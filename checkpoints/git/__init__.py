@@ -1,7 +1,8 @@
 """Git's formats, read and written without running a program of the repository's choosing.
 
-git_command    the one door to git as a program
-object_reader  the objects of a store, as they are read
+git_command    the only place that runs git as a program
+object_reader  the objects of a store, read from its packs, from the project's repository that it borrows from, or
+               from the log
 objects        Git objects as bytes
 pack           one capture is one pack
 trees          folders as trees

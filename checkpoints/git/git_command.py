@@ -1,8 +1,9 @@
-"""The one door to git as a program: with no configuration of anybody's, so that nothing an agent wrote can run or steer it.
+"""The only place that runs git as a program. It runs with no user's configuration, so that no file of an agent runs or
+steers it.
 
-It runs on repositories that chaperon made itself, and reads single files of others as data. What a worktree of an agent says
-is read by libgit2, which runs no hook, no filter and no monitor: `checkpoints.workspace.repository`. A test finds each other way in which
-the program is started.
+It runs on repositories that chaperon made itself, and reads single files of others as data. A worktree of an agent is
+read by libgit2, which runs no hook, no filter and no monitor: `checkpoints.workspace.repository`. A test finds each
+other place that starts the program.
 """
 
 import contextlib
@@ -58,15 +59,15 @@ def run_git(
     niceness: int = 0,
     where: Path | None = None,
 ) -> str:
-    """Run git on a repository of chaperon's own and return what it printed.
+    """Run git on a repository of chaperon's own and return its output.
 
     Args:
         git_folder: The repository; None for the one around `where`, which chaperon made.
         words: Command and arguments.
         lines: Standard input.
         timeout_seconds: After this the process group is killed.
-        niceness: Added to the priority, so that it stands back behind agents.
-        where: The working directory; the repository where it is left out.
+        niceness: Added to the priority, so that agents run first.
+        where: The working directory; the repository if it is left out.
 
     Raises:
         CheckpointError: Git is not there, failed, or took too long.

@@ -1,4 +1,4 @@
-"""The objects of a store, as they are read: from its packs, from the project that it borrows from, or not settled yet."""
+"""The objects of a store, read from its packs, from the project's repository that it borrows from, or from the log."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ class ObjectBase:
 
     @property
     def packs(self) -> Path:
-        """Where the packs are."""
+        """The folder of the packs."""
         return self.objects / "objects" / "pack"
 
     def read(self, oid: bytes) -> tuple[ObjectKind, bytes]:

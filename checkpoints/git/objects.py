@@ -27,7 +27,7 @@ _NAMES = {ObjectKind.COMMIT: b"commit", ObjectKind.TREE: b"tree", ObjectKind.BLO
 
 
 class TreeEntry(NamedTuple):
-    """What a name in a folder stands for."""
+    """The object that a name in a folder stands for."""
 
     mode: int
     id: bytes

@@ -1,7 +1,7 @@
 """One capture is one pack: every new object in one file.
 
-Loose objects would be a file and a sync each. The pack holds whole objects, no deltas; `checkpoints.store.packing` finds those off-peak.
-The format is git's (gitformat-pack), versions 2 of pack and index.
+Loose objects would be a file and a sync each. The pack holds whole objects, no deltas; `checkpoints.store.packing`
+finds those off-peak. The format is git's (gitformat-pack), versions 2 of pack and index.
 """
 
 import hashlib
@@ -106,7 +106,7 @@ class PackWriter:
         self._pending_bytes = 0
 
     def seal(self) -> bytes:
-        """Return the pack, where none of it is on the disk yet; nothing for no objects."""
+        """Return the pack, if none of it is on the disk yet; empty without objects."""
         if not self._objects:
             return b""
         body = _pack_header(len(self._objects)) + b"".join(self._pending.values())

@@ -8,7 +8,7 @@ from checkpoints.paths import join
 
 
 class Trees(Protocol):
-    """Where trees are read."""
+    """A source of trees."""
 
     def tree(self, oid: bytes) -> Mapping[bytes, TreeEntry]:
         """Return a folder's entries."""
@@ -20,7 +20,7 @@ class Trees(Protocol):
 
 
 class Writer(Protocol):
-    """Where new objects go."""
+    """A destination of new objects."""
 
     def add(self, kind: ObjectKind, content: bytes) -> bytes:
         """Take an object in and return its id."""
@@ -32,7 +32,7 @@ class Writer(Protocol):
 
 
 Edits = Mapping[bytes, TreeEntry | None]
-"""What becomes of paths: an entry, or None for paths that are gone. The empty path is the whole tree."""
+"""New entries of paths; None removes a path. The empty path is the whole tree."""
 
 
 def write_tree(trees: Trees, writer: Writer, entries: dict[bytes, TreeEntry]) -> bytes:
@@ -111,7 +111,7 @@ class Pair(NamedTuple):
 def differences(trees: Trees, before: bytes, after: bytes, folder: bytes = b"") -> Iterator[Pair]:
     """Return each path that differs, folders before what is in them. Folders that are equal are not opened.
 
-    A folder appears itself only where it came or went, beside its content.
+    A folder itself is among them only if it came or went, beside its content.
     """
     if before == after:
         return

@@ -1,8 +1,8 @@
-"""Going back: planned, applied so that a crash loses nothing, verified.
+"""Restores: planned, applied so that a crash loses nothing, verified.
 
-apply      changing the workspace from one tree to another so that nothing is lost, whatever happens half-way
-branch     moving a branch back, when asked
-diff_tree  what changed between two checkpoints, as a picture for a terminal
-plan       what going back would do
-restore    going back
+apply      changes of the workspace from one tree to another that lose nothing if they are cut off
+branch     moves of a branch back to its commit at a checkpoint, on request
+diff_tree  the differences of two checkpoints, drawn as a tree for a terminal
+plan       the plan of a restore
+restore    restores
 """

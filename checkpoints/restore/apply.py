@@ -1,6 +1,6 @@
-"""Changing the workspace from one tree to another so that nothing is lost, whatever happens half-way.
+"""Changes of the workspace from one tree to another that lose nothing if they are cut off.
 
-Each file that goes is first moved aside, whole, and compared with what it should be; each file that comes is first
+Each file that is removed is first moved aside, whole, and compared with what it should be; each new file is first
 written aside, whole, and then moved to a name that nothing has. So at any moment each file is in one of two places,
 and which of its two steps were done can be seen on the disk: doing all of it again completes it, and `undo` returns.
 """
@@ -24,7 +24,8 @@ from checkpoints.workspace.rename_noreplace import exists, move
 from checkpoints.workspace.safe_open import Content, Folders, names_in, read
 
 _ANY_SIZE = 1 << 30
-"""What is compared was captured or staged once, so it is far smaller; this bounds what a file swapped in can cost."""
+"""Every file compared was captured or staged once, so it is far smaller. The limit bounds the cost of a file that
+was swapped in."""
 
 
 class InTheWayError(CheckpointError):
@@ -220,9 +221,9 @@ class Application:
     # ── back ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def undo(self) -> list[bytes]:
-        """Put everything back as it was, and return the paths where that could not be done.
+        """Undo the changes that were made, and return the paths for which that failed.
 
-        What could not go back stays in the staging folder, which is then left: nothing is lost.
+        Files of those paths stay in the staging folder, which is then kept: nothing is lost.
         """
         with Folders(self._root) as folders:
             for job in self._jobs:
@@ -269,9 +270,10 @@ class Application:
         return True
 
     def put_away(self, folder: Path) -> None:
-        """Move the staging folder out of the workspace into this one; where that cannot be, another disk's, remove it.
+        """Move the staging folder out of the workspace into this one. If that is on another disk, remove the staging
+        folder.
 
-        Removing takes a millisecond a file where the disk is told of freed blocks, and nobody need wait for it.
+        Removal takes a millisecond a file on a disk that discards freed blocks; the move saves the caller that wait.
         """
         try:
             os.rename(self._staging, os.fsencode(folder) + b"/" + self._staging, src_dir_fd=self._root)

@@ -1,4 +1,4 @@
-"""Moving a branch back, when asked: with pygit2, which runs no hook, and never without keeping what it left."""
+"""Moves of a branch back to its commit at a checkpoint, on request. pygit2 runs no hook, and the former tip is kept."""
 
 import pygit2
 
@@ -7,13 +7,14 @@ from checkpoints.model import Checkpoint
 from checkpoints.workspace.repository import GitFolders, look
 
 KEPT = "refs/chaperon/kept/"
-"""Where former tips of branches are held in the project's repository, so that no commit becomes unreachable."""
+"""Prefix of the refs that hold former tips of branches in the project's repository, so that no commit becomes
+unreachable."""
 
 _BY_HAND = "Move the branch by hand with `git branch -f`."
 
 
 def check_movable(folders: GitFolders | None, target: Checkpoint) -> None:
-    """Look whether the branch that HEAD names can be moved to where it stood at the target.
+    """Check that the branch that HEAD names can be moved to its commit at the target.
 
     Raises:
         RestoreRefusedError: HEAD names another branch than then, is detached, or the commit is gone.
@@ -37,9 +38,9 @@ def check_movable(folders: GitFolders | None, target: Checkpoint) -> None:
 
 
 def move_branch(folders: GitFolders, target: Checkpoint) -> str:
-    """Move the branch that HEAD names to where it stood at the target, and return the ref that holds its former tip.
+    """Move the branch that HEAD names to its commit at the target, and return the ref that holds its former tip.
 
-    Index and files are not touched. Empty if the branch stands there already.
+    Index and files are not touched. Returns an empty string if the branch is at that commit already.
 
     Raises:
         RestoreFailedError: It could not be moved, though it could when it was checked; nothing was moved.

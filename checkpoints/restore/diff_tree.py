@@ -1,4 +1,4 @@
-"""What changed between two checkpoints, as a picture for a terminal."""
+"""The differences of two checkpoints, drawn as a tree for a terminal."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -12,7 +12,7 @@ MARKS = {
     Change.TYPE_CHANGED: "%",
     Change.MODE_CHANGED: "x",
 }
-"""What stands before a path in the picture."""
+"""The mark before a path in the tree."""
 
 
 def picture(differences: Iterable[Difference]) -> str:

@@ -1,4 +1,4 @@
-"""What going back would do: which paths change, what is lost by it, and what must not be touched."""
+"""The plan of a restore: paths that change, work that would be lost, and paths that must not be touched."""
 
 import os
 import stat
@@ -24,7 +24,7 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done, in the notation of trees."""
+    """The changes to make, in terms of trees."""
 
     pairs: tuple[Pair, ...]
     """Before is what stands there now, after is what shall."""
@@ -113,7 +113,7 @@ def _skipped_paths(present: Checkpoint, target: Checkpoint) -> dict[bytes, str]:
 
 
 def _in_the_way(store: Store, folders: Folders, pair: Pair) -> str:
-    """Say what stands on the disk where the pair is to be changed and is in no checkpoint; empty for nothing."""
+    """Name the obstacle on the disk at the pair's path that is in no checkpoint; empty for none."""
     parent = folders.get(parent_of(pair.path))
     if parent is None:
         return ""

@@ -1,10 +1,10 @@
-"""Going back: plan, show what is lost, confirm, change the workspace, compare it with the target byte for byte.
+"""Restores: plan, show the loss, confirm, change the workspace, compare it with the target byte for byte.
 
 The agent must not run meanwhile: the caller freezes its processes, or has ended them, before `plan` and until `restore`
-returned. What writes all the same is seen: each file is compared before it is moved, and a file that is not what the
-plan says makes the restore return everything.
+returned. A process that writes nevertheless is detected: each file is compared before it is moved, and a file that
+differs from the plan makes the restore undo everything.
 
-HEAD, index and branches stay, unless the branch is asked to move along.
+HEAD, index and branches stay, unless the move of the branch was requested.
 """
 
 import contextlib
@@ -50,14 +50,13 @@ class Restorer:
         elsewhere: bool = False,
         with_branch: bool = False,
     ) -> RestorePlan:
-        """Capture the present under a name of its own and say what going back would do. Changes nothing else.
+        """Capture the present under a name of its own and return the plan of the restore. Changes nothing else.
 
         Args:
-            target: Where to go.
+            target: The checkpoint to restore.
             facts: Of the present, for the checkpoint that undoes the restore; its reason becomes `undo`.
             thorough: Read every file first, so that a change that the watcher missed is neither lost nor left.
-            elsewhere: The target is of another workspace, and is to be written into this one all the same: how a
-                checkpoint comes into a workspace of its own.
+            elsewhere: The target is of another workspace, and is written into this one, which is new and made for it.
             with_branch: The branch is to move back as well, so the plan says that.
 
         Raises:
@@ -108,11 +107,11 @@ class Restorer:
     def restore(
         self, plan: RestorePlan, *, confirmed: bool, unusual_confirmed: bool = False, with_branch: bool = False
     ) -> RestoreResult:
-        """Carry out a plan. When this returns, the workspace is the target, byte for byte, but for `kept`.
+        """Carry out a plan. On return the workspace equals the target, byte for byte, except for `kept`.
 
         Args:
             plan: From `plan`, in this process or read back; it must still hold.
-            confirmed: Somebody, or a rule, saw what is lost and agreed.
+            confirmed: A person, or a rule, saw the loss and agreed.
             unusual_confirmed: The same for `plan.unusual`.
             with_branch: Also move the branch to where it stood; its commits since are kept under a ref.
 
@@ -250,7 +249,7 @@ class Restorer:
     # ── after a crash ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def recover(self) -> RestoreResult | None:
-        """Complete or return the restore of this workspace that a crash interrupted; None if there was none to complete.
+        """Complete or undo the restore of this workspace that a crash interrupted; None if there was none.
 
         Call it before the first capture of a workspace, with no agent running in it.
 

@@ -1,15 +1,15 @@
 """The store of one project: objects, ledger, write-ahead log, upkeep.
 
 deletion         the end of a store
-health           what is wrong with a store
+health           verification of a store
 layout           the folders and files that a store begins with, and who owns it
 ledger           the ledger
 packing          packing a store
 records          checkpoints as JSON
-refs             the refs of a store
-restore_journal  what a restore that is under way writes down, so that after a crash it is completed or returned
+refs             the refs of a store, by which any git finds checkpoints
+restore_journal  the journal of a restore, by which a restore that a crash cut off is completed or undone
 store            the store
-stored           what can be read of stores without opening them
-upkeep           keeping a store small
+stored           facts of stores that are read without opening them
+upkeep           upkeep of a store
 wal              the write-ahead log
 """

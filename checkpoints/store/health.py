@@ -1,4 +1,4 @@
-"""What is wrong with a store: every object of every checkpoint is read and checked against its name."""
+"""Verification of a store: every object of every checkpoint is read and checked against its name."""
 
 from collections.abc import Iterator
 

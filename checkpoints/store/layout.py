@@ -38,19 +38,20 @@ _CONFIG = """\
 
 
 def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
-    """Make what a store of this project consists of, where it is not there. `project.json` comes last: it is complete then.
+    """Create the files of this project's store that are missing. `project.json` comes last, so its presence means
+    complete.
 
-    All of it is written before any of it is synced, so that the file system's journal commits once for all. To sync the whole
-    file system instead would wait for what others wrote: at 500 agents that start, 60 ms a store, where this takes 20.
+    All of it is written before any of it is synced, so that the file system's journal commits once for all. A sync of
+    the whole file system would wait for the writes of others: at 500 agents that start, 60 ms a store, against 20 ms.
 
     Args:
-        folder: Where.
-        project: Whose.
-        first: What its files hold at the beginning, by name.
+        folder: The store.
+        project: Its project.
+        first: First content of its files, by name.
 
     Raises:
         CheckpointError: The folder holds the store of another project.
-        StoreDamagedError: It does not say of which.
+        StoreDamagedError: `project.json` cannot be read.
         StoreFullError: There was no room.
     """
     about = folder / "project.json"
@@ -98,7 +99,7 @@ def _borrow(alternates: Path, project: Path) -> None:
 
 
 def _common_folder(git_folder: Path) -> Path:
-    """Return where a worktree's repository keeps its objects."""
+    """Return the folder that holds the objects of a worktree's repository."""
     common = git_folder / "commondir"
     return (git_folder / common.read_text().strip()).resolve() if common.exists() else git_folder
 

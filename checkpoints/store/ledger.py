@@ -17,7 +17,7 @@ from checkpoints.store.stored import read_line
 
 
 class Ledger:
-    """The checkpoints of one store, in the order in which they were made. Not safe between threads; the store guards it."""
+    """The checkpoints of one store, in the order of their creation. Not safe between threads; the store guards it."""
 
     def __init__(self, path: Path, durable_bytes: int) -> None:
         """Read or create the ledger; what lies behind this size was never settled, and is cut off."""

@@ -23,7 +23,7 @@ public failure of a peer."""
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What packing did."""
+    """The result of packing."""
 
     packs_before: int
     gave_back: bool

@@ -1,4 +1,4 @@
-"""The refs of a store: what anybody's git finds checkpoints by. They follow from the ledger and can be written anew."""
+"""The refs of a store, by which any git finds checkpoints. They follow from the ledger and can be written anew."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from checkpoints.model import Checkpoint
 from checkpoints.store.ledger import Ledger
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-"""What a checkpoint may be called: fit for a ref and for a file, on any system."""
+"""Permitted names of checkpoints: fit for a ref and for a file, on any system."""
 
 
 class Refs:

@@ -1,4 +1,4 @@
-"""What a restore that is under way writes down, so that after a crash it is completed or returned."""
+"""The journal of a restore, by which a restore that a crash cut off is completed or undone."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from checkpoints.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RestoreJournal:
-    """What a restore that is under way has to know of itself after a crash."""
+    """The facts that a restore needs to continue after a crash."""
 
     workspace: str
     target: str
@@ -49,7 +49,8 @@ class JournalFile:
 
 
 def journals_in(store: Path) -> list[Path]:
-    """Return the journals of the restores that were interrupted in the store in this folder; not one that was never in place."""
+    """Return the journals of the restores that were interrupted in a store; files that were never complete are left
+    out."""
     return sorted(path for path in (store / "restores").glob("*.json") if not path.name.startswith("tmp_"))
 
 

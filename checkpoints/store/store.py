@@ -1,11 +1,11 @@
-"""The store: one bare repository per project, owned by chaperon, where the agent has no business.
+"""The store: one bare repository per project, owned by chaperon, closed to the agent.
 
 ```
 <store>/
   project.json   which project this is
   ledger.jsonl   the checkpoints: the truth
-  wal            what of all this is announced and not yet synced in its own place
-  objects.git/   files as git objects; refs/checkpoints/NAME, for anybody's git, follows from the ledger
+  wal            data that is announced and not yet synced in its own place
+  objects.git/   files as git objects; refs/checkpoints/NAME, for any git, follows from the ledger
   restores/      journals of restores that are under way, and what they took from workspaces until it is removed
 ```
 Nothing of the project's own configuration is used: no filter, hook, attribute or monitor can run, because content is
@@ -42,7 +42,7 @@ class Store(ObjectBase):
     """The checkpoints of one project. Safe between threads; one daemon owns it."""
 
     def __init__(self, folder: Path, project: Path) -> None:
-        """Open the store in this folder for this project, and create it where it is not there.
+        """Open the store in this folder for this project, and create it if it is missing.
 
         Raises:
             CheckpointError: The folder holds the store of another project.
@@ -115,7 +115,7 @@ class Store(ObjectBase):
         Args:
             checkpoint: All but number and commit.
             objects: What is new in it.
-            known_commit: A commit of the same tree, where there is one: equal trees cost nothing.
+            known_commit: A commit of the same tree, if there is one: equal trees cost nothing.
 
         Raises:
             StoreFullError: There was no room; nothing was announced.
@@ -185,7 +185,7 @@ class Store(ObjectBase):
 
     @property
     def problem(self) -> str:
-        """What was wrong with the write-ahead log when the store was opened; empty if nothing was."""
+        """The fault of the write-ahead log found when the store was opened; empty for none."""
         return self._wal.problem
 
     @property
@@ -205,7 +205,7 @@ class Store(ObjectBase):
             self._tips[label] = commit
 
     def forget_tip(self, label: str) -> None:
-        """Let go of it: nobody captures that workspace any more."""
+        """Release the tip: the workspace is no longer captured."""
         with self._mutex:
             self._tips.pop(label, None)
 
@@ -233,7 +233,7 @@ class Store(ObjectBase):
 
     @property
     def restores(self) -> Path:
-        """Where restores keep their journals, and leave what they took from workspaces."""
+        """The folder of the restores' journals, and of files that restores took out of workspaces."""
         return self.folder / "restores"
 
     def sweep(self) -> None:

@@ -1,7 +1,8 @@
-"""What can be read of stores without opening them: which there are, how large they are, and which checkpoints they have.
+"""Facts of stores that are read without opening them: their list, their sizes, and their checkpoints.
 
-A store belongs to one process, which may be writing; whoever reads beside it sees each line whole or not at all.
-What a power cut left in a write-ahead log alone is not seen until the store is opened, which puts it in place.
+A store belongs to one process, which may be writing. A reader beside it sees each line whole or not at all.
+Entries that a power cut left in a write-ahead log alone are not seen until the store is opened, which puts them in
+place.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Keeping a store small: drop what need not be kept, and pack when there is something to gain. For idle moments."""
+"""Upkeep of a store: delete checkpoints by policy, and pack when it gains space. For idle moments."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ MANY_PACKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What was done, and how large the store is now: a metric, with its quota."""
+    """The deletions that were done, and the size of the store now, a metric with its quota."""
 
     dropped: tuple[str, ...]
     packed: Packed | None

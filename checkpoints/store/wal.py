@@ -18,10 +18,11 @@ from typing import Self
 from checkpoints.durable import replace_file, room_needed
 
 FIRST_BYTES = 64 << 10
-"""The size of a new log: a project in which little is done takes no more, and a thousand of them start at once on one disk."""
+"""The size of a new log. A project with little work needs no more, and a thousand of them may start at once on one
+disk."""
 
 MOST_BYTES = 4 << 20
-"""The size to which a log grows that fills up. A capture of ten files takes about 40 KB, so this settles after some hundred."""
+"""The size to which a log grows. A capture of ten files takes about 40 KB, so the log settles after some hundred."""
 
 SIZES = tuple(size << 10 for size in (64, 256, 1024, 4096))
 """The sizes that a log may have; one of another was cut."""
@@ -56,7 +57,7 @@ class WriteAheadLog:
         """
         self.path = path
         self.problem = ""
-        """What was wrong with the log that was found; empty if nothing was."""
+        """The fault of the log that was found; empty for none."""
         if not path.exists():
             self._create(blank(ledger_bytes))
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)

@@ -1,15 +1,15 @@
 """A workspace as it is now: watched, scanned, captured.
 
-capture           capturing a workspace
-ignore            what git would ignore
+capture           capture of a workspace as a checkpoint in the store
+ignore            Git's rules for ignored paths
 incremental       from changed paths to edits of the last tree
-index             what git's index names
+index             the paths in git's index
 notes             the kernel's notes of changes, inotify(7), read for many workspaces by a few threads
-rename_noreplace  putting things in place in a workspace without ever replacing what nobody looked at
-repository        what the workspace's own repository says
-safe_open         looking at the workspace without being led astray
-scan              the full look at a folder
-traces            what was done to a repository since a moment, as its reflogs tell
-watch             which paths of a workspace changed
-worktree          which worktree a directory is in
+rename_noreplace  renames in a workspace that never replace a file which was not examined
+repository        the state of the workspace's own repository
+safe_open         access to the workspace that never leaves it
+scan              the full scan of a folder
+traces            operations on a repository since a moment, from its reflogs
+watch             changed paths of a workspace, from the kernel's notes (`checkpoints.workspace.notes`)
+worktree          the worktree that a directory is in
 """

@@ -1,6 +1,6 @@
-"""Capturing a workspace: what changed since the last time, or all of it, as a checkpoint in the store.
+"""Capture of a workspace as a checkpoint in the store: the changes since the last capture, or a full scan.
 
-Cost follows from what changed: the watcher names the paths, and trees are built from the last tree and those paths.
+Cost follows from the changes: the watcher names the paths, and trees are built from the last tree and those paths.
 Nothing of the repository is run or written: no index, no HEAD, no filter, no hook.
 """
 
@@ -42,19 +42,19 @@ _HEX_DIGITS = 40
 
 @dataclass(frozen=True, slots=True)
 class CaptureSettings:
-    """What the user may choose."""
+    """Settings that the user may choose."""
 
     limit_bytes: int = DEFAULT_LIMIT_BYTES
     """Files over this are named in the checkpoint, without content, and never touched by a restore."""
     limit_new_bytes: int = DEFAULT_LIMIT_NEW_BYTES
     """Files that were not there before, beyond so much content in one capture, wait for the next."""
     also: tuple[str, ...] = ()
-    """Paths that are captured although they are ignored: files, or folders with all that is in them. Example: `.env`."""
+    """Paths that are captured although they are ignored: files, or folders with all their content. Example: `.env`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScrubReport:
-    """What a full look found that the watcher had not told."""
+    """Differences that a full scan found and the watcher had missed."""
 
     missed: tuple[str, ...]
     """Paths that differ from what was believed. The next capture has them."""
@@ -64,12 +64,12 @@ class ScrubReport:
 
 @dataclass(slots=True)
 class _State:
-    """What is believed of the workspace: the memory between captures."""
+    """The assumed state of the workspace between captures."""
 
     tree: bytes
     survey: Survey
     commit: bytes | None = None
-    """A commit of `tree`, where a checkpoint has one."""
+    """A commit of `tree`; None if no checkpoint has one."""
     known: bool = False
     """Whether the workspace was looked at in full since this process watches it."""
 
@@ -216,7 +216,8 @@ class Capturer:
         return self._sources.rules(b"", self._indexes.of(b"", folders.own if folders is not None else None))
 
     def _newly_tracked(self) -> set[bytes]:
-        """Return what was ignored at the last capture and was added to an index since: no note of a change tells of it."""
+        """Return paths that were ignored at the last capture and were added to an index since. No note of a change
+        names them."""
         renewed, survey = self._indexes.renewed(), self._state.survey
         if renewed and not survey.knows_all_ignored:
             return {b".gitignore"}  # all folders are listed anew where their rules changed
@@ -269,7 +270,8 @@ class Capturer:
             return self._report(scanner, believed, captured)
 
     def _report(self, scanner: Scanner, believed: _State, captured: set[bytes] | None) -> ScrubReport:
-        """Say what a full look found that nobody noted; `captured` is what captures took in meanwhile, None for all."""
+        """Report the differences of a full scan that have no note; `captured` has the paths captured meanwhile, None
+        for all."""
         self.watcher.add(self._newly_tracked())
         noted = self.watcher.take()
         self.watcher.put_back(noted)
@@ -319,10 +321,10 @@ class Capturer:
             os.close(root)
 
     def believe(self, checkpoint: Checkpoint) -> None:
-        """Take this checkpoint for what the workspace holds: a restore just verified it.
+        """Take this checkpoint as the state of the workspace: a restore just verified it.
 
-        A workspace that was not looked at in full is not watched either, as where a crash cut the restore and this process
-        completed it: then the next capture looks at everything.
+        A workspace that was not scanned in full is not watched either. An example is a restore that a crash cut off and
+        this process completed. The next capture then scans everything.
         """
         self.store.hold_tip(self.label, checkpoint.commit)
         tree, commit = bytes.fromhex(checkpoint.tree), bytes.fromhex(checkpoint.commit)

@@ -1,7 +1,7 @@
-"""What git would ignore: the language of `.gitignore`, over bytes.
+"""Git's rules for ignored paths: the language of `.gitignore`, over bytes.
 
-A library of git's could tell, but one path at a time, for names that are text, and from a repository whose
-configuration the agent may have broken. The rules are those of gitignore(5) and of git's wildmatch.
+A library of git's answers for one path at a time, for names that are text, and from a repository whose configuration
+the agent may have broken. The rules are those of gitignore(5) and of git's wildmatch.
 """
 
 import re
@@ -40,7 +40,7 @@ class IgnoreRule:
 
 
 class TrackedPaths(Protocol):
-    """What a repository tracks: no rule ignores it."""
+    """The tracked paths of a repository, which no rule ignores."""
 
     def names(self, path: bytes, *, is_folder: bool) -> bool:
         """Whether it has this path of the workspace, or for a folder something in it."""
@@ -61,7 +61,7 @@ class Rules:
     everything: bool = False
     """Whether the folder itself matches a rule: only what is tracked in it can be taken back in."""
     index: TrackedPaths | None = None
-    """What the repository tracks; given with the rules that are above all others."""
+    """The tracked paths of the repository; given with the rules of its top folder."""
 
     def ignores(self, path: bytes, *, is_folder: bool) -> bool:
         """Whether git ignores a path right in this folder: a rule matches it, and it is not tracked."""
@@ -83,7 +83,8 @@ class Rules:
         return rules.index
 
     def matches(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether the rules say so of a path right in this folder: of all that match, the last of the nearest file decides."""
+        """Whether the rules ignore a path right in this folder. Of all rules that match, the last of the nearest
+        file decides."""
         if self.everything:
             return True
         name = path.rpartition(b"/")[2]
@@ -159,7 +160,7 @@ def _regex(glob: bytes, *, by_name: bool) -> bytes:
 
 
 def _parts(glob: bytes) -> list[bytes]:
-    """Split a pattern at its slashes. A slash within a set separates nothing: it is a member that no character matches."""
+    """Split a pattern at its slashes. A slash within a set separates nothing: no character matches such a member."""
     parts, begin, at = [], 0, 0
     while at < len(glob):
         character = glob[at : at + 1]
@@ -176,10 +177,10 @@ def _parts(glob: bytes) -> list[bytes]:
 
 
 def _segment(glob: bytes) -> bytes:
-    """Return what one part of a path must look like.
+    """Return the regular expression for one part of a path.
 
-    Between stars, the first place where a piece fits is as good as any other, so each is matched once and for all:
-    a pattern of many stars, which an agent may write, costs no more than its length times the name's.
+    Between stars, the first place where a piece fits is as good as any other, so each is matched once, without
+    backtracking: a pattern of many stars, which an agent may write, costs no more than its length times the name's.
     """
     pieces = _pieces(glob)
     if pieces is None:
@@ -219,7 +220,7 @@ def _pieces(glob: bytes) -> list[bytes] | None:
 
 
 def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Return the set that begins here, and where it ends; None if it has no end."""
+    """Return the set that begins here and the position of its end; None if it has no end."""
     at += 1
     negated = glob[at : at + 1] in (b"!", b"^")
     at += negated

@@ -112,7 +112,7 @@ class Update:
         return found
 
     def _scan(self, path: bytes, *, trusting: Collection[bytes] | None = None) -> None:
-        """Look at a folder with all that is in it; where it may not be read, it is skipped."""
+        """Scan a folder with all its content; a folder that may not be read is skipped."""
         self._folders.forget()
         self._rules.clear()
         self.survey.forget_below(path)

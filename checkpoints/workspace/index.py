@@ -1,7 +1,7 @@
-"""What git's index names: a path in it is tracked, so git does not ignore it, whatever its rules say.
+"""The paths in git's index: they are tracked, so git does not ignore them, whatever its rules say.
 
-The index is read as data, by libgit2; no git runs. One that cannot be read (damaged, split, sparse, no plain file) names
-nothing: then what is ignored and was never captured stays out, as for a repository without an index.
+The index is read as data, by libgit2; no git runs. An index that cannot be read (damaged, split, sparse, no plain file)
+has no paths: ignored files that were never captured then stay out, as in a repository without an index.
 """
 
 import os
@@ -93,7 +93,7 @@ class GitIndexes:
 
         Args:
             folder: Relative to the workspace.
-            git: The folder in which the worktree keeps its state, where there is one.
+            git: The folder in which the worktree keeps its state, if there is one.
         """
         if git is None:
             self._known.pop(folder, None)

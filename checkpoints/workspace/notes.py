@@ -27,15 +27,16 @@ _ROOT_MASK = _MASK | DELETE_SELF | MOVE_SELF
 _NOTE = struct.Struct("iIII")
 
 SLICE_BYTES = 16 * 1024
-"""Notes taken at once while others wait, in bytes: some 400, which is a millisecond. The event loop may be among the others."""
+"""Notes taken at once while others wait, in bytes: some 400 notes, about a millisecond. The event loop may be among
+the others."""
 
 MOST_QUEUES = 8
-"""Instances for all workspaces. A queue that runs over has all its workspaces read in full, so a few agents are kept apart
-by having one each; 128 is what the kernel gives a user by default, and editors need some of them."""
+"""Instances for all workspaces. If a queue overflows, all its workspaces are scanned in full, so a few agents get
+one each. The kernel gives a user 128 by default, and editors need some of them."""
 
 
 class Listener(Protocol):
-    """Who is told of notes. Called with the queue's mutex held."""
+    """A receiver of notes. Called with the queue's mutex held."""
 
     def note(self, number: int, mask: int, name: bytes, position: int) -> None:
         """Something happened in the folder of this watch.
@@ -69,7 +70,7 @@ class NoteQueue:
         """Held while anything of the queue or of its listeners changes."""
         self.listeners: set[Listener] = set()
         self._of: dict[int, tuple[Listener, ...]] = {}
-        """Whom each watch is for: nearly always one; two if a workspace lies within another."""
+        """The listeners of each watch: nearly always one; two if a workspace lies within another."""
         self._consumed = 0
         self._fd: int = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
@@ -79,12 +80,12 @@ class NoteQueue:
         self._thread.start()
 
     def watch(self, listener: Listener, fd: int, *, root: bool) -> int:
-        """Have a listener told of an open folder; returns the watch's number.
+        """Watch an open folder for a listener, and return the watch's number.
 
         Args:
-            listener: Who is told.
+            listener: The receiver of its notes.
             fd: The folder.
-            root: Whether its own end is told of as well.
+            root: Whether the folder's own end is noted as well.
 
         Raises:
             OSError: The kernel refuses.
@@ -128,7 +129,7 @@ class NoteQueue:
 
     @property
     def position(self) -> int:
-        """Where in the queue's stream the next note will be, in bytes."""
+        """Position of the next note in the queue's stream, in bytes."""
         with self.mutex:
             if self._fd < 0:
                 return self._consumed
@@ -189,7 +190,7 @@ class NoteQueues:
         self._queues: list[NoteQueue] = []
 
     def join(self, listener: Listener) -> NoteQueue:
-        """Return the queue that a new listener is told from.
+        """Return the queue for a new listener.
 
         Raises:
             OSError: The kernel gives no instance, and there is none to share.
@@ -201,7 +202,7 @@ class NoteQueues:
             return queue
 
     def leave(self, queue: NoteQueue, listener: Listener) -> None:
-        """Tell a listener no more; a queue that nobody listens to is closed. Blocks until its thread has ended."""
+        """Remove a listener, and close a queue without listeners. Blocks until its thread has ended."""
         with self._mutex:
             with queue.mutex:
                 queue.listeners.discard(listener)
@@ -216,7 +217,8 @@ class NoteQueues:
         return len(self._queues)
 
     def _made(self) -> NoteQueue | None:
-        """Return a new queue; None if there are as many as there may be, or the kernel gives no more but some are there."""
+        """Return a new queue; None if the limit is reached, or if the kernel refuses one and there are others to
+        share."""
         if len(self._queues) >= self._most:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Putting things in place in a workspace without ever replacing what nobody looked at."""
+"""Renames in a workspace that never replace a file which was not examined."""
 
 import ctypes
 import errno
@@ -7,7 +7,7 @@ import os
 _libc = ctypes.CDLL(None, use_errno=True)
 _NOREPLACE = 1
 _UNKNOWN = frozenset({errno.ENOSYS, errno.EINVAL})
-"""What kernels and file systems answer that have no rename without replacing."""
+"""Errors of kernels and file systems that lack a rename without replacement."""
 
 
 def move(name: bytes, folder: int, new_name: bytes, new_folder: int) -> None:

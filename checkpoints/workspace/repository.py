@@ -1,8 +1,8 @@
-"""What the workspace's own repository says: where HEAD stands, what is under way, what it ignores.
+"""The state of the workspace's own repository: HEAD, the operation under way, the ignored paths.
 
 Everything here is read as data. No git runs in a worktree, no configuration is obeyed but the name of a file of ignore
-rules, and whatever is broken reads as absent: a capture does not fail because the agent damaged its repository. The
-worktree is the folder in which `.git` lies, whatever the repository says of it.
+rules, and a broken file reads as absent: a capture does not fail because the agent damaged its repository. The worktree
+is the folder in which `.git` lies, whatever the repository says of it.
 """
 
 import os
@@ -31,7 +31,7 @@ _MAX_TEXT_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class GitFolders:
-    """Where a worktree keeps its state, and where its repository keeps what all worktrees share."""
+    """The folder of a worktree's state, and the folder that all worktrees of its repository share."""
 
     own: Path
     common: Path
@@ -60,8 +60,8 @@ def above(directory: Path) -> Path | None:
 def open_worktree(directory: Path) -> pygit2.Repository | None:
     """Return libgit2's view of the worktree that a directory is in; None if there is none, or it cannot be opened.
 
-    `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is never
-    obeyed.
+    `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is
+    never obeyed.
     """
     try:
         top = above(directory.resolve())
@@ -76,7 +76,8 @@ def open_worktree(directory: Path) -> pygit2.Repository | None:
 
 
 def project_of(worktree: Path) -> Path:
-    """Return the folder that stands for all worktrees of a repository: the main one, or the repository where it is bare."""
+    """Return the folder that stands for all worktrees of a repository: the main one, or the repository itself if it
+    is bare."""
     folders = find(worktree)
     if folders is None:
         return worktree
@@ -84,7 +85,7 @@ def project_of(worktree: Path) -> Path:
 
 
 def look(folders: GitFolders | None) -> RepositoryState:
-    """Return where the repository stands."""
+    """Return the state of the repository."""
     if folders is None:
         return RepositoryState()
     head = _text(folders.own / "HEAD").strip()

@@ -1,7 +1,7 @@
-"""Looking at the workspace without being led astray.
+"""Access to the workspace that never leaves it.
 
-Folders are opened one by one, relative to the one above, and links are never followed: whatever an agent swaps while we
-look, nothing outside the workspace is read or written.
+Folders are opened one by one, relative to the one above, and links are never followed: whatever an agent swaps meanwhile,
+nothing outside the workspace is read or written.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _MAX_OPEN_FOLDERS = 256
 
 
 class Content(NamedTuple):
-    """What a file or link holds."""
+    """The content of a file or link."""
 
     mode: int
     data: bytes
@@ -102,7 +102,7 @@ class Folders:
         self._open.clear()
 
     def trim(self) -> None:
-        """Close all if there are many; called between paths, where nobody holds a descriptor of this object."""
+        """Close all if there are many. Call it between paths, while no descriptor of this object is in use."""
         if len(self._open) > _MAX_OPEN_FOLDERS:
             self.forget()
 

@@ -1,4 +1,4 @@
-"""The full look at a folder: every file read, every tree written anew. What a watcher saw or missed does not matter here."""
+"""The full scan of a folder: every file read, every tree written anew, independent of the watcher."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -20,16 +20,16 @@ MAX_DEPTH = 200
 The deepest of 20,000 packages of npm is 30."""
 
 MOST_IGNORED = 20_000
-"""Ignored folders and files that are remembered, at some 100 bytes each. What is ignored is folders, as a rule, so a
-workspace has tens; where there are more, all folders are listed anew once the index changed."""
+"""Ignored folders and files that are remembered, at some 100 bytes each. They are folders as a rule, so a workspace
+has tens. If there are more, all folders are listed anew once the index changed."""
 
 STAGING_PREFIX = b".chaperon-restore-"
-"""What a restore that is under way is called in the workspace; never captured."""
+"""Prefix of the staging folder of a restore that is under way; never captured."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What is known of a workspace beside its tree."""
+    """Facts about a workspace beside its tree."""
 
     skipped: dict[bytes, NotCaptured] = field(default_factory=dict)
     nested: set[bytes] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Survey:
     linked: set[bytes] = field(default_factory=set)
     """Files with further names: they change without an event in the workspace, and are read with each capture."""
     ignored: set[bytes] = field(default_factory=set)
-    """Folders and files that are ignored, without what is in them, at most `MOST_IGNORED`: git may come to track them."""
+    """Ignored folders and files, without their content, at most `MOST_IGNORED`. Git may come to track them."""
 
     def forget(self, path: bytes) -> None:
         """Forget a path and all below it."""
@@ -69,14 +69,14 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What belongs to a checkpoint."""
+    """The extent of a checkpoint."""
 
     limit_bytes: int
     """Largest file whose content is kept."""
     limit_new_bytes: int = 1 << 62
     """Most content of files that were not there before that one capture takes."""
     also: frozenset[bytes] = frozenset()
-    """Ignored paths, files or folders, that are captured all the same. Example: `.env`."""
+    """Ignored paths, files or folders, that are captured nevertheless. Example: `.env`."""
 
     def reaches(self, path: bytes) -> bool:
         """Whether something at or below this path is listed."""
@@ -103,8 +103,8 @@ class Scanner:
     watch: Callable[[bytes, int], None] = no_watch
     """Called with each folder before it is listed, so that no change after the listing goes unseen."""
     distrusted: Collection[bytes] | None = None
-    """Where given, a file that is not among these, nor in a folder that is, and that has an entry already, is taken as
-    unchanged, and not read."""
+    """Paths that must be read. If given, a file with an entry that is neither among these nor in such a folder is
+    taken as unchanged, and not read."""
     changed: list[bytes] = field(default_factory=list)
     """Paths that are not as the tree before had them."""
     files: int = 0
@@ -112,7 +112,7 @@ class Scanner:
     new_bytes: int = 0
     """Content of files that were not there before."""
     indexes: GitIndexes = field(default_factory=GitIndexes)
-    """What the workspace's repository and those inside it track."""
+    """The tracked paths of the workspace's repository and of those inside it."""
 
     def folder(self, fd: int, path: bytes, before: bytes, rules: Rules) -> bytes:
         """Return the tree of an open folder.
@@ -232,7 +232,7 @@ class Scanner:
 
 
 def is_tracked(before: TreeEntry | None, *, is_folder: bool) -> bool:
-    """Whether what has this name was captured before, so that rules of what is ignored do not touch it.
+    """Whether this path was captured before as the same kind, so that rules for ignored paths do not apply.
 
     A file that became a folder is something new, as it is to git.
     """

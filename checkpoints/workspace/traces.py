@@ -1,7 +1,8 @@
-"""What was done to a repository since a moment, as its reflogs tell: branches, stashes, pushes; and tags and worktrees by their files.
+"""Operations on a repository since a moment, from its reflogs: branches, stashes, pushes; tags and worktrees by their
+files.
 
-Everything is read as data, as in `repository`: no git runs, and what is broken reads as absent. In a repository that several
-share, others may have done these things too.
+Everything is read as data, as in `repository`: no git runs, and broken files read as absent. If several agents share a
+repository, others may have done these operations too.
 """
 
 import re
@@ -47,7 +48,7 @@ class Moved:
     name: str
     """Without what all of its kind begin with. Examples: `main`, `origin/main`."""
     entries: tuple[ReflogEntry, ...]
-    """What was done since, oldest first."""
+    """The operations since, oldest first."""
 
     @property
     def is_new(self) -> bool:
@@ -57,13 +58,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What was found."""
+    """The operations that were found."""
 
     branches: tuple[Moved, ...] = ()
     stashes: tuple[ReflogEntry, ...] = ()
     """Newest first, as git counts them: the first is `stash@{0}`; those of before are not among them."""
     pushes: tuple[Moved, ...] = ()
-    """What was pushed, by the names of the remote's branches."""
+    """Pushes, by the names of the remote's branches."""
     tags: tuple[str, ...] = ()
     worktrees: tuple[str, ...] = ()
     """Paths of worktrees that were made since."""

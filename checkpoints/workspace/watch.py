@@ -1,13 +1,13 @@
-"""Which paths of a workspace changed: the kernel's own notes, see `checkpoints.workspace.notes`, told as paths.
+"""Changed paths of a workspace, from the kernel's notes (`checkpoints.workspace.notes`).
 
-A library between (watchfiles) was tried and does not serve: it watches ignored folders, follows links out of the
+The library watchfiles was tried and does not serve here: it watches ignored folders, follows links out of the
 workspace, stops for good at a name that is no UTF-8, and does not pass on that the kernel's queue ran over.
 
 No cookie file is needed to know that all changes were seen. The kernel queues a note before the call that made the
-change returns, so whoever reads what the queue holds has seen every change that was finished before.
+change returns, so a reader that drained the queue has seen every change that was finished before.
 
-What has no note: writes through a shared memory mapping while it is mapped, writes through a hard link outside the
-workspace, and changes that another machine makes on a network file system. The full scan finds those.
+Changes without a note: writes through a shared memory mapping while it is mapped, writes through a hard link outside
+the workspace, and changes that another machine makes on a network file system. The full scan finds those.
 """
 
 import threading
@@ -35,16 +35,16 @@ MAX_CHANGED = 100_000
 """Changed paths remembered between captures, about 15 MB. Beyond it a full scan is cheaper than the list."""
 
 MAX_NEW = 1_000
-"""Changed paths remembered for who looks after each step; what changes more did what nobody would list."""
+"""Changed paths remembered for the look after each step. A list of more would not be shown."""
 
 _MANY_LEFT = 10_000
 
 
 class Changes(NamedTuple):
-    """What happened since the last time somebody asked."""
+    """Changes since the last call."""
 
     paths: frozenset[bytes]
-    """What may be otherwise than it was: a file, a link, or a folder with all that is in it."""
+    """Paths that may have changed: a file, a link, or a folder with all its content."""
     lost: str
     """Why more may have changed than is listed here; empty if nothing else did."""
 
@@ -58,19 +58,19 @@ class _Memory:
 
 
 class Watcher:
-    """Watches the folders that it is told of. Safe between threads.
+    """Watches the folders given to it. Safe between threads.
 
     Args:
         queues: The kernel's queues, shared with other workspaces.
     """
 
     def __init__(self, queues: NoteQueues | None = None) -> None:
-        """Join a queue; where the kernel gives none, `problem` says why, and every capture is a full scan."""
+        """Join a queue. If the kernel gives none, `problem` says why, and every capture is a full scan."""
         self._own_mutex = threading.RLock()
         self._memory = _Memory()
         self._new: set[bytes] = set()
         self._new_from = 0
-        """Where in the queue's stream what is new begins."""
+        """Position in the queue's stream from which changes are new."""
         self._path_of: dict[int, bytes] = {}
         self._queues = queues if queues is not None else NoteQueues()
         self._queue: NoteQueue | None = None
@@ -108,10 +108,11 @@ class Watcher:
         return Changes(frozenset(memory.paths), self.problem or memory.lost)
 
     def pass_over(self) -> None:
-        """Have `look` tell of what changes from now on.
+        """Make `look` return only changes from now on.
 
-        It is called in the event loop, so it takes a slice of the queue's notes at most. Those that wait behind it are
-        known by their place to be from before; the kernel may only have joined the very last of them with one that follows.
+        It is called in the event loop, so it takes a slice of the queue's notes at most. Later notes in the queue are
+        recognised as old by their position. The kernel may only have merged the very last of them with one that
+        follows.
         """
         queue = self._queue
         if queue is not None:
@@ -121,7 +122,8 @@ class Watcher:
                 self._new.clear()
 
     def look(self) -> frozenset[bytes]:
-        """Return what changed since the last look, beside what captures take; empty where changes are not told."""
+        """Return the changes since the last look, apart from those that captures take; empty if notes are not
+        available."""
         self._read()
         with self._mutex:
             new, self._new = self._new, set()
@@ -184,7 +186,7 @@ class Watcher:
 
     @property
     def _mutex(self) -> threading.RLock:
-        """The queue's, with which it is told of notes; one of its own if it has no queue."""
+        """The mutex under which the queue delivers notes; its own if it has no queue."""
         queue = self._queue
         return queue.mutex if queue is not None else self._own_mutex
 
@@ -212,7 +214,7 @@ class Watcher:
         self._queues.leave(queue, self)
 
     def _drop_left(self) -> None:
-        """Drop the watches of folders that were moved away: where they are now is looked at anew, and watched anew."""
+        """Drop the watches of folders that were moved away. At their new place they are scanned and watched anew."""
         left, self._memory.left = self._memory.left, set()
         queue = self._queue
         if not left or queue is None:

@@ -1,7 +1,7 @@
-"""Which worktree a directory is in: the folder in which `.git` lies, or why there is none in which an agent could work.
+"""The worktree that a directory is in: the folder in which `.git` lies, or the reason why no agent could work there.
 
-A repository can say with `core.worktree` that its worktree is elsewhere, HOME for one. Git obeys, so an agent's `git clean`
-would delete there what the review takes for files of the workspace. Such a repository is refused.
+A repository can set `core.worktree` to another folder, HOME for one. Git obeys, so an agent's `git clean` would delete
+files there that the review takes for files of the workspace. Such a repository is refused.
 """
 
 import os
@@ -25,8 +25,8 @@ def worktree_of(directory: Path) -> Path:
         directory: An existing directory.
 
     Raises:
-        UsageError: It is in no worktree, or in one whose repository is somebody else's, is bare, is damaged, or says that
-            its worktree is elsewhere.
+        UsageError: It is in no worktree, or its repository belongs to another user, is bare, is damaged, or sets its
+            worktree to another folder.
         CheckpointError: Git could not read the user's own configuration.
     """
     place = directory.resolve()
@@ -59,7 +59,8 @@ def _is_git_folder(folder: Path) -> bool:
 
 
 def _refuse_strangers(top: Path, folders: repository.GitFolders) -> None:
-    """Refuse a repository of another user, unless `safe.directory` says that this user trusts it: git refuses it too."""
+    """Refuse a repository of another user, unless `safe.directory` says that this user trusts it. Git refuses it
+    too."""
     owners = {path.lstat().st_uid for path in (top, top / ".git", folders.own)}
     by_sudo = os.environ.get("SUDO_UID", "") if os.getuid() == 0 else ""
     trusted = {os.getuid(), int(by_sudo) if by_sudo.isdecimal() else os.getuid()}
