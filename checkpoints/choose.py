@@ -1,5 +1,7 @@
-"""The choice of the checkpoint to go back to after a run went wrong. Pure: takes checkpoints and the issue, returns
-a choice with its reasons."""
+"""The choice of the checkpoint to go back to after a run went wrong.
+
+Pure: takes checkpoints and the issue, returns a choice with its reasons.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -178,8 +178,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """The changes that a restore would make. Made before a person is asked to confirm; carried out only while it
-    still holds."""
+    """The changes that a restore would make.
+
+    Made before a person is asked to confirm; carried out only while it still holds.
+    """
 
     target: Checkpoint
     undo: Checkpoint

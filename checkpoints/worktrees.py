@@ -218,8 +218,9 @@ class ProjectWorktrees:
             return False
 
     def remove(self, name: str, *, given_up: bool = False) -> None:
-        """Remove a workspace; arguments as for `would_be_lost`. Its branch stays if it has commits that no other branch
-        has.
+        """Remove a workspace; arguments as for `would_be_lost`.
+
+        Its branch stays if it has commits that no other branch has.
 
         Raises:
             CheckpointError: Something would be lost; nothing was removed.

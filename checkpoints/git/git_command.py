@@ -1,5 +1,6 @@
-"""The only place that runs git as a program. It runs with no user's configuration, so that no file of an agent runs or
-steers it.
+"""The only place that runs git as a program.
+
+It runs with no user's configuration, so that no file of an agent runs or steers it.
 
 It runs on repositories that chaperon made itself, and reads single files of others as data. A worktree of an agent is
 read by libgit2, which runs no hook, no filter and no monitor: `checkpoints.workspace.repository`. A test finds each

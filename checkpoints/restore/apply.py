@@ -270,8 +270,9 @@ class Application:
         return True
 
     def put_away(self, folder: Path) -> None:
-        """Move the staging folder out of the workspace into this one. If that is on another disk, remove the staging
-        folder.
+        """Move the staging folder out of the workspace into this one.
+
+        If that is on another disk, remove the staging folder.
 
         Removal takes a millisecond a file on a disk that discards freed blocks; the move saves the caller that wait.
         """

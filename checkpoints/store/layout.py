@@ -38,8 +38,9 @@ _CONFIG = """\
 
 
 def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
-    """Create the files of this project's store that are missing. `project.json` comes last, so its presence means
-    complete.
+    """Create the files of this project's store that are missing.
+
+    `project.json` comes last, so its presence means complete.
 
     All of it is written before any of it is synced, so that the file system's journal commits once for all. A sync of
     the whole file system would wait for the writes of others: at 500 agents that start, 60 ms a store, against 20 ms.

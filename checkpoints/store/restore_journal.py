@@ -49,8 +49,7 @@ class JournalFile:
 
 
 def journals_in(store: Path) -> list[Path]:
-    """Return the journals of the restores that were interrupted in a store; files that were never complete are left
-    out."""
+    """Return the journals of interrupted restores in a store; journals that were never complete are left out."""
     return sorted(path for path in (store / "restores").glob("*.json") if not path.name.startswith("tmp_"))
 
 

@@ -9,7 +9,7 @@ rename_noreplace  renames in a workspace that never replace a file which was not
 repository        the state of the workspace's own repository
 safe_open         access to the workspace that never leaves it
 scan              the full scan of a folder
-traces            operations on a repository since a moment, from its reflogs
+traces            operations on a repository since a moment, from its reflogs and files
 watch             changed paths of a workspace, from the kernel's notes (`checkpoints.workspace.notes`)
 worktree          the worktree that a directory is in
 """

@@ -216,8 +216,10 @@ class Capturer:
         return self._sources.rules(b"", self._indexes.of(b"", folders.own if folders is not None else None))
 
     def _newly_tracked(self) -> set[bytes]:
-        """Return paths that were ignored at the last capture and were added to an index since. No note of a change
-        names them."""
+        """Return paths that were ignored at the last capture and were added to an index since.
+
+        No note of a change names them.
+        """
         renewed, survey = self._indexes.renewed(), self._state.survey
         if renewed and not survey.knows_all_ignored:
             return {b".gitignore"}  # all folders are listed anew where their rules changed

@@ -83,8 +83,10 @@ class Rules:
         return rules.index
 
     def matches(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether the rules ignore a path right in this folder. Of all rules that match, the last of the nearest
-        file decides."""
+        """Whether the rules ignore a path right in this folder.
+
+        Of all rules that match, the last of the nearest file decides.
+        """
         if self.everything:
             return True
         name = path.rpartition(b"/")[2]

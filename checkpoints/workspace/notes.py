@@ -217,8 +217,7 @@ class NoteQueues:
         return len(self._queues)
 
     def _made(self) -> NoteQueue | None:
-        """Return a new queue; None if the limit is reached, or if the kernel refuses one and there are others to
-        share."""
+        """Return a new queue; None at the limit, or if the kernel refuses one and there are others."""
         if len(self._queues) >= self._most:
             return None
         try:

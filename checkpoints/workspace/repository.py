@@ -76,8 +76,10 @@ def open_worktree(directory: Path) -> pygit2.Repository | None:
 
 
 def project_of(worktree: Path) -> Path:
-    """Return the folder that stands for all worktrees of a repository: the main one, or the repository itself if it
-    is bare."""
+    """Return the folder that stands for all worktrees of a repository.
+
+    That is the main one, or the repository itself if it is bare.
+    """
     folders = find(worktree)
     if folders is None:
         return worktree

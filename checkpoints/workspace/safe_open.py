@@ -1,7 +1,7 @@
 """Access to the workspace that never leaves it.
 
-Folders are opened one by one, relative to the one above, and links are never followed: whatever an agent swaps meanwhile,
-nothing outside the workspace is read or written.
+Folders are opened one by one, relative to the one above, and links are never followed: whatever an agent swaps
+meanwhile, nothing outside the workspace is read or written.
 """
 
 import contextlib

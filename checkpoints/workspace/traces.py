@@ -1,5 +1,4 @@
-"""Operations on a repository since a moment, from its reflogs: branches, stashes, pushes; tags and worktrees by their
-files.
+"""Operations on a repository since a moment, from its reflogs and files.
 
 Everything is read as data, as in `repository`: no git runs, and broken files read as absent. If several agents share a
 repository, others may have done these operations too.

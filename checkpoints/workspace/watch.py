@@ -122,8 +122,7 @@ class Watcher:
                 self._new.clear()
 
     def look(self) -> frozenset[bytes]:
-        """Return the changes since the last look, apart from those that captures take; empty if notes are not
-        available."""
+        """Return the changes since the last look, apart from captures'; empty if notes are not available."""
         self._read()
         with self._mutex:
             new, self._new = self._new, set()

@@ -59,8 +59,10 @@ def _is_git_folder(folder: Path) -> bool:
 
 
 def _refuse_strangers(top: Path, folders: repository.GitFolders) -> None:
-    """Refuse a repository of another user, unless `safe.directory` says that this user trusts it. Git refuses it
-    too."""
+    """Refuse a repository of another user, unless `safe.directory` says that this user trusts it.
+
+    Git refuses it too.
+    """
     owners = {path.lstat().st_uid for path in (top, top / ".git", folders.own)}
     by_sudo = os.environ.get("SUDO_UID", "") if os.getuid() == 0 else ""
     trusted = {os.getuid(), int(by_sudo) if by_sudo.isdecimal() else os.getuid()}
