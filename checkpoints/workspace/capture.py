@@ -272,8 +272,10 @@ class Capturer:
             return self._report(scanner, believed, captured)
 
     def _report(self, scanner: Scanner, believed: _State, captured: set[bytes] | None) -> ScrubReport:
-        """Report the differences of a full scan that have no note; `captured` has the paths captured meanwhile, None
-        for all."""
+        """Report the differences of a full scan that have no note.
+
+        `captured` has the paths captured meanwhile, None for all.
+        """
         self.watcher.add(self._newly_tracked())
         noted = self.watcher.take()
         self.watcher.put_back(noted)
