@@ -23,7 +23,8 @@ lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
-docs: $(STAMP)  ## redraw the generated parts of the documentation
+docs: $(STAMP)  ## build what is generated: parts of the documentation, the tables of the reviewer's knowledge
+	$(VENV)/bin/python -m tests.knowledge --write
 	$(VENV)/bin/python -m tests.docs --write
 
 docs-site: $(DOCS_VENV)/.installed  ## the pages of docs/ as a site in site/; a wrong link is an error

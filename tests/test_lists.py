@@ -18,7 +18,7 @@ from monitors.contract.actions import AGENT_TOOLS, CHANGING_TOOLS, SHELL_TOOLS, 
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Decision, Severity
 from monitors.detectors import DetectorSettings, make_detectors
-from monitors.review.catalogue import RISKS
+from monitors.review.rules.definitions import RISKS
 from monitors.review.tools import is_known
 from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from supervisor.cli.__main__ import COMMANDS, SAYS

@@ -4,7 +4,7 @@ reviewer = make_reviewer(ReviewSettings(profile="strict"))
 reviewer.review(Action("Bash", {"command": "rm -rf ~"}), ReviewContext()).decision
 
 checks/       checks that hold for every program
-knowledge/    what programs do, as tables by family
+knowledge/    what programs do, by family, in the language of a user's own rules
 languages/    code given to interpreters
 programs/     programs whose effect depends on which paths they are given, a module for each kind of doing
 rules/        the language of rules
@@ -13,7 +13,7 @@ shell/        bash as the reviewer reads it
 verdict/      from findings to one decision with its reasons
 allowances    allowances
 as_json       `chaperon review --jsonl`
-catalogue     the rules as people see them
+catalogue     the knowledge as people see it
 chain         reviewers behind one another, and what counts where one of them raises
 commands      what a call hands to a shell
 explain       a review stage by stage, with the time that each took

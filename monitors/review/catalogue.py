@@ -1,29 +1,18 @@
-"""The rules as people see them: a list, a test of each by its own examples, and rules out of a configuration."""
+"""The knowledge as people see it: a list of the rules, and a check of every entry by its own examples."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from monitors.contract.effects import EffectType, as_effect_type
-from monitors.review.knowledge.book import PROGRAMS, RULES
+from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
 from monitors.review.languages.interpreters import code_uses
-from monitors.review.rules import levels
+from monitors.review.rules.definitions import NOTHING, Knowledge, RuleError
 from monitors.review.rules.patterns import PatternError, compiled
-from monitors.review.rules.rules import Rule, RuleBook
+from monitors.review.rules.rules import Program, Rule, RuleBook, readings
 from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.walk import Walk
-
-RISKS = {
-    "reads": levels.READS,
-    "noted": levels.NOTED,
-    "minor": levels.MINOR,
-    "moderate": levels.MODERATE,
-    "care": levels.CARE,
-    "harm": levels.HARM,
-    "doom": levels.DOOM,
-}
-"""Names of base risks for configurations; a number from 0 to 1 does as well."""
 
 CHECKS = frozenset({
     "chaperon.self-protection", "code.connects", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
@@ -45,27 +34,32 @@ NAMES = frozenset(
 )
 """Every rule that a review of the built-in reviewer can name."""
 
-_TEXTS = ("match", "yes", "no")
-_FIELDS = {"name": str, "why": str, "instead": str, "alternative": str, "effect": str}
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A rule that does not do what its examples say."""
+    """An entry that does not do what its examples say."""
 
-    rule: str
+    kind: Literal["rule", "program", "launcher"]
+    at: int
+    """Its place among those of its kind, from 0."""
+    name: str
     command: str
     expected: bool
-    """Whether the command should have matched."""
+    """Whether the command is among the examples `yes`."""
 
     def __str__(self) -> str:
         """Say so in a clause."""
-        verb = "does not match" if self.expected else "matches"
-        return f"rule `{self.rule}` {verb} its own example `{self.command}`"
+        says = _FAILS[self.kind, self.expected]
+        return f"{self.kind} `{self.name}` {says} its own example `{self.command}`"
 
 
-class RuleError(ValueError):
-    """A rule of a configuration that cannot be used; the message says which, where and what was expected."""
+_FAILS = {
+    ("rule", True): "does not match",
+    ("rule", False): "matches",
+    ("program", True): "is not known to read only in",
+    ("program", False): "is taken to read only in",
+    ("launcher", True): "does not start `true` in",
+}
 
 
 def listed(rules: Iterable[Rule] = RULES) -> list[dict[str, Any]]:
@@ -98,102 +92,83 @@ def near(name: str, own: Collection[str] = ()) -> list[str]:
     return get_close_matches(name, known, 3, 0.6) or sorted(one for one in known if one.startswith(family))
 
 
-def matching(command: str, rules: Iterable[Rule] = RULES) -> list[str]:
-    """Names of the rules that some part of the command meets."""
-    return _matching(command, RuleBook(PROGRAMS, rules))
+def matching(command: str, rules: Iterable[Rule] = RULES, own: Knowledge = NOTHING) -> list[str]:
+    """Names of the rules that some part of the command meets, with programs and launchers beside the built-in ones."""
+    return _matching(_walked(command, own), RuleBook((*PROGRAMS, *own.programs), rules))
 
 
-def failures(rules: Iterable[Rule]) -> list[Failure]:
-    """Run each rule's own examples and return those that fail; none is what one wants."""
-    rules = tuple(rules)
-    book = RuleBook(PROGRAMS, rules)
-    return [
-        Failure(rule.name, command, expected)
-        for rule in rules
-        for expected, commands in ((True, rule.yes), (False, rule.no))
-        for command in commands
-        if (rule.name in _matching(command, book)) != expected
+def failures(known: Knowledge) -> list[Failure]:
+    """Run the examples of each entry, with the built-in programs and launchers behind them, and return those that fail."""
+    book = RuleBook((*PROGRAMS, *known.programs), known.rules)
+    of_rules = [
+        Failure("rule", at, rule.name, command, expected)
+        for at, rule in enumerate(known.rules)
+        for command, expected in _examples(rule)
+        if (rule.name in _matching(_walked(command, known), book)) != expected
     ]
+    of_programs = [
+        Failure("program", at, program.names, command, expected)
+        for at, program in enumerate(known.programs)
+        for command, expected in _examples(program)
+        if _only_reads(_walked(command, known), book) != expected
+    ]
+    of_launchers = [
+        Failure("launcher", at, launcher.command, command, expected=True)
+        for at, launcher in enumerate(known.launchers)
+        for command in launcher.yes
+        if not _starts_true(_walked(command, known))
+    ]
+    return [*of_rules, *of_programs, *of_launchers]
 
 
-def _matching(command: str, book: RuleBook) -> list[str]:
-    walk = Walk(cwd="/", variables={}, code=_scripts_in_code)
+def check(own: Knowledge, place: str) -> None:
+    """Check the patterns and the examples of what a person has defined.
+
+    Args:
+        own: As `knowledge_from` read it.
+        place: Where it stands, for messages. Example: `reviewer`.
+
+    Raises:
+        RuleError: A pattern cannot be read, or an example does not hold.
+    """
+    for kind, entries in (("rules", [rule.match for rule in own.rules]), ("programs", [*map(readings, own.programs)])):
+        for at, patterns in enumerate(entries):
+            for pattern in patterns:
+                try:
+                    compiled(pattern)
+                except PatternError as error:
+                    raise RuleError(f"{place}.{kind}[{at}]: {error}") from None
+    failed = failures(own)
+    if failed:
+        raise RuleError(f"{place}.{failed[0].kind}s[{failed[0].at}]: {failed[0]}")
+
+
+def _examples(given: Rule | Program) -> list[tuple[str, bool]]:
+    return [*((command, True) for command in given.yes), *((command, False) for command in given.no)]
+
+
+def _walked(command: str, own: Knowledge) -> Walk:
+    launchers = LauncherBook((*own.launchers, *LAUNCHERS))
+    walk = Walk(cwd="/", variables={}, launchers=launchers, code=_scripts_in_code)
     walk.script(command)
+    return walk
+
+
+def _matching(walk: Walk, book: RuleBook) -> list[str]:
     found = [rule.name for one in walk.invocations for rule in book.matching(one, book.operands(one))]
     return list(dict.fromkeys(found))
+
+
+def _only_reads(walk: Walk, book: RuleBook) -> bool:
+    return book.only_reads(walk.invocations[0], book.operands(walk.invocations[0]))
+
+
+def _starts_true(walk: Walk) -> bool:
+    """Whether `true` is started, alone or with what `xargs` would put for the braces."""
+    return any(one.name == "true" and one.args in ([], ["{}"]) for one in walk.invocations)
 
 
 def _scripts_in_code(invocation: Invocation) -> list[str]:
     """What the code given to an interpreter hands to a shell; the files that are named are not read."""
     found = code_uses(invocation, lambda _invocation, _path: None)
     return found.scripts if found else []
-
-
-def rule_from(given: Mapping[str, Any], place: str) -> Rule:
-    """Make a rule of what a configuration says.
-
-    Args:
-        given: `name`, `match`, `risk` and `why`, and as one likes `instead`, `alternative`, `effect`, `yes`, `no`.
-        place: where it stands, for messages. Example: `chaperon.yaml: review.rules[2]`.
-
-    Raises:
-        RuleError: where a key or a value is wrong, or the rule fails its own examples.
-    """
-    unknown = set(given) - {*_FIELDS, *_TEXTS, "risk"}
-    if unknown:
-        raise RuleError(
-            f"{place}: no key `{min(unknown)}` here; known are {', '.join(sorted([*_FIELDS, *_TEXTS, 'risk']))}"
-        )
-    texts = {name: _texts(given, name, place) for name in _TEXTS}
-    words = {name: _word(given, name, place) for name in _FIELDS if name in given}
-    if not words.get("name") or not texts["match"] or not words.get("why"):
-        raise RuleError(f"{place}: a rule needs `name`, `match` and `why`")
-    for pattern in texts["match"]:
-        try:
-            compiled(pattern)
-        except PatternError as error:
-            raise RuleError(f"{place}: {error}") from None
-    rule = Rule(
-        name=words["name"],
-        match=texts["match"],
-        risk=_risk(given.get("risk", "harm"), place),
-        why=words["why"],
-        instead=words.get("instead", ""),
-        alternative=words.get("alternative", ""),
-        effect=_effect(words.get("effect", "system_call"), place),
-        yes=texts["yes"],
-        no=texts["no"],
-    )
-    failed = failures([rule])
-    if failed:
-        raise RuleError(f"{place}: {failed[0]}")
-    return rule
-
-
-def _texts(given: Mapping[str, Any], name: str, place: str) -> tuple[str, ...]:
-    value = given.get(name, ())
-    value = (value,) if isinstance(value, str) else value
-    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
-        raise RuleError(f"{place}.{name}: expected a text or a list of texts, got {value!r}")
-    return tuple(value)
-
-
-def _word(given: Mapping[str, Any], name: str, place: str) -> str:
-    if not isinstance(given[name], str):
-        raise RuleError(f"{place}.{name}: expected a text, got {given[name]!r}")
-    return str(given[name])
-
-
-def _effect(name: str, place: str) -> EffectType | Literal[""]:
-    try:
-        return as_effect_type(name) if name else ""
-    except ValueError as error:
-        raise RuleError(f"{place}.effect: {error}") from None
-
-
-def _risk(value: object, place: str) -> float:
-    if isinstance(value, str) and value in RISKS:
-        return RISKS[value]
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
-        return float(value)
-    raise RuleError(f"{place}.risk: expected a number from 0 to 1 or one of {', '.join(RISKS)}, got {value!r}")

@@ -78,6 +78,7 @@ def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, di
     walk = Walk(
         cwd=scene.places.cwd,
         variables=_variables(scene, context),
+        launchers=scene.launchers,
         code=code,
         text=read,
     )

@@ -7,14 +7,14 @@ from monitors.contract.actions import Action, Factor, Review, ReviewContext
 from monitors.contract.words import Decision, MonitoringLevel, Severity
 from monitors.review import tools
 from monitors.review.commands import Seen, command_findings
-from monitors.review.knowledge.book import PROGRAMS, RULES
+from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
 from monitors.review.rules.findings import Finding, severity_of
 from monitors.review.rules.rules import RuleBook
 from monitors.review.scene.lookups import FileLookups, NoFiles
 from monitors.review.scene.places import ActionPlaces
 from monitors.review.scene.scene import Scene
 from monitors.review.settings import ReviewSettings
-from monitors.review.shell.launch import LAUNCHER_NAMES
+from monitors.review.shell.launch import LauncherBook
 from monitors.review.verdict.decision import decision, watched_at
 from monitors.review.verdict.rationality import Rationality, rationality
 from monitors.review.verdict.rewrites import masked_input, rewritten
@@ -51,7 +51,10 @@ class StepReviewer:
         self._facts: FileLookups = NoFiles() if self._strict else facts
         self._risk = risk
         disabled = settings.disabled - PROTECTS
-        self._book = RuleBook(PROGRAMS, [rule for rule in (*settings.rules, *RULES) if rule.name not in disabled])
+        self._launchers = LauncherBook((*settings.launchers, *LAUNCHERS))
+        self._book = RuleBook(
+            (*PROGRAMS, *settings.programs), [rule for rule in (*settings.rules, *RULES) if rule.name not in disabled]
+        )
 
     def review(self, action: Action, context: ReviewContext, note: Note | None = None) -> Review:
         """Say what the action would do and whether it may run."""
@@ -90,7 +93,7 @@ class StepReviewer:
             writable=self._settings.writable,
         )
         one_turn = context.task is not None and not context.task.keep_open
-        return Scene(self._settings, places, self._facts, self._book, LAUNCHER_NAMES, one_turn=one_turn)
+        return Scene(self._settings, places, self._facts, self._book, self._launchers, one_turn=one_turn)
 
     def _weighed(
         self, action: Action, found: Sequence[Finding], scene: Scene, context: ReviewContext, note: Note

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitors.review.rules.rules import Rule
+from monitors.review.rules.rules import Program, Rule
+from monitors.review.shell.launchers import LauncherLayout
 from monitors.sensitivity import Sensitivity
 
 Profile = Literal["standard", "strict", "container"]
@@ -26,6 +27,10 @@ class ReviewSettings:
     files count as scratch wherever they lie; what leaves it is judged as ever."""
     rules: tuple[Rule, ...] = ()
     """Rules of the user's own, tried before the built-in ones."""
+    programs: tuple[Program, ...] = ()
+    """Programs that the user describes; each stands in for what is built in of the same name."""
+    launchers: tuple[LauncherLayout, ...] = ()
+    """Launchers of the user's own; each stands in for the built-in one of the same words."""
     disabled: frozenset[str] = frozenset()
     """Names of rules that do not count. The rules that protect chaperon itself cannot be disabled."""
     writable: tuple[str, ...] = ()

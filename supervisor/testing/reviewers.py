@@ -13,6 +13,7 @@ from monitors.contract.tasks import Task
 from monitors.contract.words import Decision
 from monitors.review.catalogue import failures
 from monitors.review.rules import levels
+from monitors.review.rules.definitions import Knowledge
 from monitors.review.rules.findings import Finding
 from monitors.review.rules.rules import Rule
 from monitors.review.verdict.risk import RiskCalculator
@@ -69,7 +70,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
     """
     for rule in rules:
         assert rule.yes, f"{rule.name} has no example of what it matches"
-    failed = failures(rules)
+    failed = failures(Knowledge(rules=tuple(rules)))
     assert not failed, "; ".join(map(str, failed[:5]))
 
 

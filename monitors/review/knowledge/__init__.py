@@ -1,17 +1,24 @@
-"""What programs do, as tables by family. Each entry carries commands that must and must not match; the tests run them all.
+"""What programs do, by family, in the language of a user's own rules: see `rules.definitions`.
 
-abuse       ordinary programs with an option that runs another program, reads any file, or opens a line to another
-            machine
-agents      other coding agents
-book        all knowledge, in an explicit list
-cloud       cloud providers, hosting, infrastructure as code
-containers  containers and clusters
-coreutils   the core tools
-databases   databases, by their command line clients
-elsewhere   ways to reach the process that runs the agent, and to have something run where nobody watches over it
-git         git and its like
-packages    package managers
-platforms   forges, continuous integration, secret stores, and services reached by their HTTP interface
-services    services, accounts, kernel and the machine's own settings
-windows     powerShell's commands and those of Windows, by whatever shell they are given
+Each entry carries commands that it must mean and such that it must not; the tests run them all. After a change to a
+file here, `make docs` builds the tables anew.
+
+book    all that is built in, in the order in which it is tried
+tables  the knowledge as JSON, built of the files
+
+families.yaml    the families, in the order in which their rules are tried
+abuse.yaml       ordinary programs with an option that runs another program, reads any file, or opens a line to another
+                 machine
+agents.yaml      other coding agents
+cloud.yaml       cloud providers, hosting, infrastructure as code
+containers.yaml  containers and clusters
+coreutils.yaml   the core tools
+databases.yaml   databases, by their command line clients
+elsewhere.yaml   ways to reach the process that runs the agent, and to have something run where nobody watches over it
+git.yaml         git and its like
+launchers.yaml   programs that start another program, through which the reviewer looks
+packages.yaml    package managers
+platforms.yaml   forges, continuous integration, secret stores, and services reached by their HTTP interface
+services.yaml    services, accounts, kernel and the machine's own settings
+windows.yaml     PowerShell's commands and those of Windows, by whatever shell they are given
 """

@@ -1,36 +1,12 @@
-"""All knowledge, in an explicit list."""
+"""All that is built in, in the order in which it is tried."""
 
-from monitors.review.knowledge import (
-    abuse,
-    agents,
-    cloud,
-    containers,
-    coreutils,
-    databases,
-    elsewhere,
-    git,
-    packages,
-    platforms,
-    services,
-    windows,
-)
-from monitors.review.rules.rules import Program, Rule
+import orjson
 
-FAMILIES = (
-    coreutils,
-    git,
-    packages,
-    containers,
-    cloud,
-    databases,
-    services,
-    platforms,
-    windows,
-    agents,
-    elsewhere,
-    abuse,
-)
-"""The families of knowledge, in the order in which their rules are tried."""
+from monitors.review.knowledge.tables import TABLES
+from monitors.review.rules.definitions import knowledge_from
 
-PROGRAMS: tuple[Program, ...] = tuple(program for family in FAMILIES for program in family.PROGRAMS)
-RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.RULES)
+_FAMILIES = [knowledge_from(given, family) for family, given in orjson.loads(TABLES).items()]
+
+PROGRAMS = tuple(program for family in _FAMILIES for program in family.programs)
+RULES = tuple(rule for family in _FAMILIES for rule in family.rules)
+LAUNCHERS = tuple(launcher for family in _FAMILIES for launcher in family.launchers)

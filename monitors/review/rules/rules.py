@@ -11,6 +11,11 @@ from monitors.review.rules.patterns import ArgumentPattern, compiled, programs
 from monitors.review.script_files import as_program
 from monitors.review.shell.invocation import Arg, Invocation, arg
 
+Rewrite = Literal["", "force-with-lease", "dry-run", "rsync-dry-run", "time-limit", "narrow-mode", "trash"]
+"""How a command is made harmless; `verdict.rewrites` has each."""
+Undo = Literal["", "files", "git"]
+"""What brings back what a command changes; see `findings`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -30,10 +35,8 @@ class Rule:
     """A command to run instead; reviewed as allow, which the tests check."""
     effect: EffectType | Literal[""] = "system_call"
     """Type of the side effect; empty if nothing changes."""
-    rewrite: str = ""
-    """Name of a rewrite; see `rewrites`."""
-    undo: str = ""
-    """`files` or `git`, where that brings it back; see `findings`."""
+    rewrite: Rewrite = ""
+    undo: Undo = ""
     yes: tuple[str, ...] = ()
     """Commands that must match."""
     no: tuple[str, ...] = ()
@@ -98,6 +101,11 @@ class Program:
     """Commands that are not."""
 
 
+def readings(program: Program) -> list[str]:
+    """The patterns of the uses that change nothing, each with a name that stands for the program."""
+    return [f"x {text}" if text != "*" else "x" for text in program.reads]
+
+
 Meaning = TypeVar("Meaning")
 
 
@@ -145,7 +153,7 @@ class RuleBook:
         for name in program.names.split():
             self.programs[name] = program
             self._values[name] = values
-        reads = [(f"x {text}" if text != "*" else "x", None) for text in program.reads]
+        reads = [(text, None) for text in readings(program)]
         for name in program.names.split():
             self._reads[name] = reads
 

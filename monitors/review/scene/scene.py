@@ -8,6 +8,7 @@ from monitors.review.scene.lookups import FileLookups
 from monitors.review.scene.places import ActionPlaces
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.launch import LauncherBook
 
 MAX_TOUCHES = 200
 """Most paths listed for one action; a person reads no more, and detectors need only their number."""
@@ -21,8 +22,7 @@ class Scene:
     places: ActionPlaces
     facts: FileLookups
     book: RuleBook
-    launchers: frozenset[str]
-    """Names of the programs that start others."""
+    launchers: LauncherBook
     touches: dict[tuple[str, str], Touch] = field(default_factory=dict)
     grounds: list[Ground] = field(default_factory=list)
     """Files that what is found rests on."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.launchers import LAUNCHERS, LauncherLayout
+from monitors.review.shell.launchers import LauncherLayout
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -22,31 +22,34 @@ class LaunchedCommand:
     inside: str = ""
 
 
-def _index() -> dict[str, tuple[tuple[tuple[str, ...], LauncherLayout], ...]]:
-    found: dict[str, list[tuple[tuple[str, ...], LauncherLayout]]] = {}
-    for launcher in LAUNCHERS:
-        name, *subcommand = launcher.command.split()
-        found.setdefault(name, []).append((tuple(subcommand), launcher))
-    return {name: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for name, entries in found.items()}
+class LauncherBook:
+    """Launchers, found by program name; of two for the same words the first counts."""
 
+    def __init__(self, launchers: Iterable[LauncherLayout]) -> None:
+        found: dict[str, list[tuple[tuple[str, ...], LauncherLayout]]] = {}
+        for launcher in launchers:
+            name, *subcommand = launcher.command.split()
+            found.setdefault(name, []).append((tuple(subcommand), launcher))
+        self._by_name = {
+            name: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for name, entries in found.items()
+        }
 
-_BY_NAME = _index()
-LAUNCHER_NAMES = frozenset(_BY_NAME)
-"""Names of the programs that start others."""
+    def __contains__(self, name: str) -> bool:
+        """Whether the program starts others."""
+        return name in self._by_name
 
-
-def started(invocation: Invocation) -> LaunchedCommand | None:
-    """What the invocation starts, or None if its program is no launcher, or starts nothing."""
-    if invocation.name == "find" or invocation.name in _FD:
-        return _found(invocation)
-    if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
-        words = invocation.args[1:]
-        return LaunchedCommand(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
-    for subcommand, launcher in _BY_NAME.get(invocation.name, ()):
-        at = _behind(subcommand, invocation.args, launcher)
-        if at is not None:
-            return _read(launcher, invocation.args, at, fed=invocation.input.given)
-    return None
+    def started(self, invocation: Invocation) -> LaunchedCommand | None:
+        """What the invocation starts, or None if its program is no launcher, or starts nothing."""
+        if invocation.name == "find" or invocation.name in _FD:
+            return _found(invocation)
+        if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
+            words = invocation.args[1:]
+            return LaunchedCommand(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
+        for subcommand, launcher in self._by_name.get(invocation.name, ()):
+            at = _behind(subcommand, invocation.args, launcher)
+            if at is not None:
+                return _read(launcher, invocation.args, at, fed=invocation.input.given)
+        return None
 
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")

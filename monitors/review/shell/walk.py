@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from monitors.review.shell.constant import printed
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
-from monitors.review.shell.launch import LaunchedCommand, started
+from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import ShellUse, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
@@ -55,7 +55,13 @@ class Walk:
     """One pass over one action's script."""
 
     def __init__(
-        self, *, cwd: str, variables: Mapping[str, str], code: Code, text: Callable[[str], str | None] | None = None
+        self,
+        *,
+        cwd: str,
+        variables: Mapping[str, str],
+        launchers: LauncherBook,
+        code: Code,
+        text: Callable[[str], str | None] | None = None,
     ) -> None:
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
@@ -78,6 +84,7 @@ class Walk:
         self._traps: list[tuple[Invocation, Arg]] = []
         self._called: set[str] = set()
         self._active: list[str] = []
+        self._launchers = launchers
         self._code = code
         self._text = text or (lambda _path: None)
         self._depth = 0
@@ -339,7 +346,7 @@ class Walk:
             written = self._path(invocation.program) in self.files
             if text is not None and (text.startswith(_SHEBANGS) or (written and text[:2] != "#!")):
                 return self._deeper(invocation, text)
-        inner = started(invocation)
+        inner = self._launchers.started(invocation)
         return None if inner is None else self._launched(invocation, inner)
 
     def _shell(self, invocation: Invocation, use: ShellUse) -> Output:

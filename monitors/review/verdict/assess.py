@@ -16,7 +16,6 @@ from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, Redirection
-from monitors.review.shell.launch import started
 from monitors.review.shell.shells import SHELLS
 
 
@@ -156,7 +155,7 @@ def _asks(scene: Scene, invocation: Invocation) -> bool:
     return (
         "--help" in args
         and "--" not in args
-        and (invocation.name not in scene.launchers or started(invocation) is None)
+        and (invocation.name not in scene.launchers or scene.launchers.started(invocation) is None)
     )
 
 

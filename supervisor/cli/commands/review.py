@@ -15,7 +15,8 @@ from monitors.contract.wording import MICRO, duration
 from monitors.review.as_json import as_dict, review_jsonl
 from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
-from monitors.review.knowledge.book import RULES
+from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
+from monitors.review.rules.definitions import Knowledge
 from monitors.review.settings import Profile
 from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
@@ -144,7 +145,7 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
         config = common.configuration().config
         known = (*own_rules(config), *RULES)
         if test_:
-            broken = failures(known)
+            broken = failures(Knowledge(known, PROGRAMS, LAUNCHERS))
             for failure in broken:
                 terminal.echo(failure)
             terminal.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")

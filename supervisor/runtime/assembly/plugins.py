@@ -35,6 +35,7 @@ from monitors.contract.actions import Reviewer
 from monitors.contract.errors import UsageError
 from monitors.contract.issues import Detector
 from monitors.review.catalogue import failures
+from monitors.review.rules.definitions import Knowledge
 from monitors.review.rules.rules import Rule
 from monitors.review.verdict.risk import RiskCalculator
 from supervisor.protocol.export import Exporter
@@ -160,7 +161,7 @@ def _wrong_rules(made: object) -> str:
     """Check that these are rules whose own examples hold."""
     if not isinstance(made, Sequence) or not all(isinstance(each, Rule) for each in made):
         return f"{type(made).__name__}, where a list of rules belongs"
-    return "; ".join(f"rules, and {failure}" for failure in failures(made)[:3])
+    return "; ".join(f"rules, and {failure}" for failure in failures(Knowledge(rules=tuple(made)))[:3])
 
 
 _EXPORTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from monitors.contract.errors import UsageError
 from monitors.review import ReviewSettings
-from monitors.review.catalogue import RuleError, rule_from
+from monitors.review.catalogue import check
+from monitors.review.rules.definitions import RuleError, knowledge_from
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home
 
@@ -18,13 +19,12 @@ def review_settings(config: Config) -> ReviewSettings:
     """
     wanted = config.reviewer
     try:
-        rules = tuple(
-            rule_from(rule.model_dump(), f"reviewer.rules[{index}]") for index, rule in enumerate(wanted.rules)
-        )
+        own = knowledge_from(wanted.model_dump(include={"rules"}), "reviewer")
+        check(own, "reviewer")
     except RuleError as error:
         raise UsageError(f"{error}; nothing was started.", way_out="Mend the rule, or take it out.") from None
     return ReviewSettings(
-        rules=rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
+        rules=own.rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
     )
 
 

@@ -12,9 +12,10 @@ import monitors.review
 from monitors.contract.actions import SUBJECT_FIELDS, Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
-from monitors.review.catalogue import NAMES, RuleError, failures, listed, matching, near, rule_from
+from monitors.review.catalogue import NAMES, check, failures, listed, matching, near
 from monitors.review.explain import explain
-from monitors.review.knowledge.book import RULES
+from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
+from monitors.review.rules.definitions import Knowledge, RuleError, knowledge_from, rule_from
 from monitors.review.rules.rules import Rule
 from monitors.review.user_rules import OwnRule, matches
 from monitors.review.verdict.rationality import summarised
@@ -45,14 +46,17 @@ def test_an_explanation_shows_the_rewrite() -> None:
     assert "--force-with-lease" in told.stages[-1].lines[0]
 
 
-def test_the_list_of_rules_is_whole_and_every_rule_passes_its_own_test() -> None:
+def test_the_list_of_rules_is_whole_and_every_entry_passes_its_own_test() -> None:
     assert len(listed()) == len(RULES)
-    assert failures(RULES) == []
+    assert failures(Knowledge(RULES, PROGRAMS, LAUNCHERS)) == []
 
 
 def test_a_rule_that_fails_its_own_example_is_found() -> None:
     bad = Rule("x.y", ("git push",), 0.8, "pushes", yes=("git pull",), no=("git push",))
-    assert [(one.command, one.expected) for one in failures([bad])] == [("git pull", True), ("git push", False)]
+    assert [(one.command, one.expected) for one in failures(Knowledge(rules=(bad,)))] == [
+        ("git pull", True),
+        ("git push", False),
+    ]
 
 
 def test_one_can_ask_which_rules_a_command_meets() -> None:
@@ -93,8 +97,8 @@ def test_a_users_rule_counts_like_a_built_in_one() -> None:
     ],
 )
 def test_a_wrong_rule_is_refused_with_its_place_and_what_was_expected(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(RuleError, match="rules\\[3\\]") as refused:
-        rule_from({**OWN, **change}, "rules[3]")
+    with pytest.raises(RuleError, match=r"^reviewer\.rules\[1\]") as refused:
+        check(knowledge_from({"rules": [OWN, {**OWN, **change}]}, "reviewer"), "reviewer")
     assert message in str(refused.value)
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from monitors.review.catalogue import matching, rule_from
+from monitors.review.catalogue import matching
+from monitors.review.rules.definitions import rule_from
 
 PUBLISH = rule_from({"name": "own.publish", "match": ["publish.sh prod"], "why": "publishes"}, "rules[0]")
 APPLY = rule_from({"name": "own.apply", "match": ["terraform apply|destroy"], "why": "changes production"}, "rules[1]")

@@ -2,14 +2,16 @@
 
 import pytest
 
+from monitors.review.knowledge.book import LAUNCHERS
 from monitors.review.rules.patterns import PatternError, compiled
 from monitors.review.rules.rules import RuleBook
 from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.walk import Walk
 
 
 def invoked(command: str) -> Invocation:
-    walk = Walk(cwd="/w", variables={}, code=lambda _: [])
+    walk = Walk(cwd="/w", variables={}, launchers=LauncherBook(LAUNCHERS), code=lambda _: [])
     walk.script(command)
     return walk.invocations[0]
 

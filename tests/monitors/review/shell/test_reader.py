@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
+from monitors.review.knowledge.book import LAUNCHERS
+from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.reader import read
 from monitors.review.shell.walk import Walk
 from monitors.review.shell.words import MAX_DEPTH, MAX_PIECES, decode_ansi
@@ -60,7 +62,7 @@ def commands_by_tree_sitter(script: str) -> list[str]:
 
 
 def commands_by_us(script: str) -> list[str]:
-    walk = Walk(cwd="/w", variables={}, code=lambda _: [])
+    walk = Walk(cwd="/w", variables={}, launchers=LauncherBook(LAUNCHERS), code=lambda _: [])
     walk.script(script)
     assert not walk.unclear
     return sorted(str(one.program) for one in walk.invocations if one.program and not one.via)
@@ -88,7 +90,7 @@ SHELL = st.lists(
 @given(SHELL)
 @settings(max_examples=600, deadline=None)
 def test_it_reads_any_mixture_of_shell(pieces: list[str]) -> None:
-    walk = Walk(cwd="/w", variables={}, code=lambda _: [])
+    walk = Walk(cwd="/w", variables={}, launchers=LauncherBook(LAUNCHERS), code=lambda _: [])
     walk.script("".join(pieces))
 
 
@@ -121,7 +123,7 @@ def test_what_is_not_proper_shell_is_named(text: str, problem: str) -> None:
 
 
 def test_commands_behind_an_unclosed_quote_are_read_all_the_same() -> None:
-    walk = Walk(cwd="/w", variables={}, code=lambda _: [])
+    walk = Walk(cwd="/w", variables={}, launchers=LauncherBook(LAUNCHERS), code=lambda _: [])
     walk.script("echo 'x\nrm -rf /etc")
     assert "rm" in [one.name for one in walk.invocations]
 

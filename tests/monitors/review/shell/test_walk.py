@@ -2,12 +2,16 @@
 
 import pytest
 
+from monitors.review.knowledge.book import LAUNCHERS
 from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.walk import MAX_INVOCATIONS, Walk
 
 
 def walked(script: str, **variables: str) -> Walk:
-    walk = Walk(cwd="/w", variables={"HOME": "/home/u", **variables}, code=lambda _: [])
+    walk = Walk(
+        cwd="/w", variables={"HOME": "/home/u", **variables}, launchers=LauncherBook(LAUNCHERS), code=lambda _: []
+    )
     walk.script(script)
     return walk
 
