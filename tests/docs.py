@@ -24,6 +24,8 @@ class Section:
 
 SECTIONS = (
     Section("docs/explanation/architecture.md", "map", drawings.map_of_the_code),
+    Section("docs/explanation/architecture.md", "layers", drawings.layers_as_table),
+    Section("docs/how-to/extend.md", "plugins", drawings.plugins_as_table),
     Section("docs/reference/states.md", "states", drawings.states_as_mermaid),
     Section("docs/reference/commands.md", "commands", drawings.commands_as_table),
     Section("docs/reference/api.md", "socket", drawings.api_as_table),

@@ -1,4 +1,4 @@
-"""What the documentation shows of the code: the map, the states, the commands, the socket, the metrics, the journal's events."""
+"""What the documentation shows of the code: map and layers, states, commands, the socket, metrics, events, kinds of plugins."""
 
 import ast
 import dataclasses
@@ -18,7 +18,9 @@ from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.metrics import metrics_routes
 from supervisor.runtime.api.outcomes import outcome_routes
 from supervisor.runtime.api.recovery import recovery_routes
+from supervisor.runtime.assembly import plugins
 from supervisor.runtime.daemon.metric_table import METRICS
+from tests.test_layers import LAYERS, PURE
 
 ROOT = Path(__file__).parent.parent
 
@@ -57,6 +59,22 @@ def _first_sentence(path: Path) -> str:
     doc = ast.get_docstring(ast.parse(path.read_text())) or ""
     paragraph = " ".join(doc.partition("\n\n")[0].split())
     return paragraph.partition(". ")[0].rstrip(".")
+
+
+def layers_as_table() -> str:
+    """Each package with those that it may import, from the test that holds them to it."""
+    rows = [
+        f"| `{package}` | {'yes' if package in PURE else ''} | {', '.join(f'`{name}`' for name in below) or 'none'} |"
+        for package, below in LAYERS.items()
+    ]
+    return "\n".join(["| package | pure | may import |", "| --- | --- | --- |", *rows])
+
+
+def plugins_as_table() -> str:
+    """The kinds of plugins: the table of the module that loads them."""
+    table = [line for line in (inspect.getdoc(plugins) or "").splitlines() if line.startswith("|")]
+    assert {line.split("|")[1].strip() for line in table[2:]} == {kind.name for kind in plugins.KINDS}
+    return "\n".join(table)
 
 
 def states_as_mermaid() -> str:

@@ -15,9 +15,15 @@ from pathlib import Path
 import anyio
 import pytest
 
+from monitors.contract.actions import Review
+from monitors.contract.observations import ToolCalled
+from monitors.contract.words import Decision, Severity
+from supervisor.config.model import Config
+from supervisor.config.yaml_tree import parse
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scratch import environment
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
+from supervisor.runtime.assembly.plugins import DETECTORS, load
 from tests.docs import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -126,8 +132,16 @@ def test_nothing_that_is_said_to_be_installed_is_on_no_index() -> None:
     assert not [word for word in wanted if "chaperon" in word]
 
 
+CHECKED_MORE = "review-an-action"
+"""The page whose commands have a test of their own, which looks at what they print."""
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("block", [block for block in marked("run", "alone") if block.how == "alone"], ids=str)
+@pytest.mark.parametrize(
+    "block",
+    [block for block in marked("run", "alone") if block.how == "alone" and block.page.stem != CHECKED_MORE],
+    ids=str,
+)
 def test_commands_that_need_no_daemon_run_one_after_another(
     block: Block, shell: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -137,11 +151,12 @@ def test_commands_that_need_no_daemon_run_one_after_another(
 
 
 def test_an_action_can_be_asked_about_without_a_run(shell: Mapping[str, str], tmp_path: Path) -> None:
-    (block,) = (block for block in marked("run") if block.page.stem == "review-an-action")
-    explained, reviewed, listed = (run(command, shell, tmp_path).stdout for command in block.commands())
-    assert "git.push-force" in explained
-    assert json.loads(reviewed)["decision"] == "block"
-    assert listed.strip()
+    (block,) = (block for block in marked("run") if block.page.stem == CHECKED_MORE)
+    explained, reviewed, listed = (run(command, shell, tmp_path) for command in block.commands())
+    assert [done.returncode for done in (explained, reviewed, listed)] == [0, 0, 0], explained.stderr + reviewed.stderr
+    assert "git.push-force" in explained.stdout
+    assert json.loads(reviewed.stdout)["decision"] == "block"
+    assert listed.stdout.strip()
 
 
 @pytest.mark.real_cli
@@ -160,15 +175,52 @@ def test_the_demo_prints_what_the_excerpt_shows(shell: Mapping[str, str], tmp_pa
         at = found + 1
 
 
+def file(name: str) -> str:
+    """The file that a page shows under this name."""
+    (found,) = marked("file", name)
+    return found.text
+
+
 @pytest.mark.real_cli
 @pytest.mark.timeout(300)
 def test_the_scenario_that_is_shown_is_played_and_comes_as_it_expects(shell: Mapping[str, str], tmp_path: Path) -> None:
-    (file,) = marked("file")
-    (tmp_path / file.how).write_text(file.text)
-    (block,) = marked("run", f"alone, in a directory that has {file.how}")
+    (tmp_path / "careful.yaml").write_text(file("careful.yaml"))
+    (block,) = marked("run", "alone, in a directory that has careful.yaml")
     for command in block.commands():
         done = run(command, shell, tmp_path)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def test_every_file_that_is_shown_is_used_by_a_test_here() -> None:
+    assert {block.how for block in marked("file")} == {"careful.yaml", "same_page.py"}
+
+
+@pytest.mark.parametrize("block", marked("config"), ids=str)
+def test_a_configuration_that_is_shown_is_one(block: Block) -> None:
+    context = {"home": "/home/ada", "directory": "/etc/chaperon"}
+    assert Config.model_validate(parse(block.text).value, context=context) != Config()
+
+
+def test_the_detector_that_is_shown_is_a_plugin_that_raises_its_issue(tmp_path: Path) -> None:
+    path = tmp_path / "same_page.py"
+    path.write_text(file("same_page.py"))
+    (plugin,) = load(DETECTORS, [str(path)])
+    detector = plugin.make()
+    review = Review(Decision.ALLOW, 0.0, 1.0, Severity.LOW, "A page.")
+    calls = [
+        ToolCalled(seq=n, mono=n, id=f"t{n}", tool="WebFetch", input={"url": "https://a.example"}, review=review)
+        for n in range(9)
+    ]
+    issues = [issue for call in calls for issue in detector.see(call)]
+    assert [(issue.type, issue.evidence) for issue in issues] == [("same_page", (0, 1, 2, 3, 4))]
+
+
+def test_the_check_of_the_detector_that_is_shown_passes(shell: Mapping[str, str], tmp_path: Path) -> None:
+    (block,) = marked("checked")
+    (tmp_path / "same_page.py").write_text(file("same_page.py"))
+    (tmp_path / "check.py").write_text(block.text)
+    done = run(f"{sys.executable} check.py", shell, tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 LONG_CALL = ModelScript((ScriptStep((ToolUse("Bash", {"command": "until [ -e never ]; do sleep 0.5; done"}),)),))
@@ -177,9 +229,9 @@ LONG_CALL = ModelScript((ScriptStep((ToolUse("Bash", {"command": "until [ -e nev
 
 @pytest.mark.real_cli
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("block", marked("run", "with a daemon"), ids=str)
+@pytest.mark.parametrize("page", sorted({block.page for block in marked("run", "with a daemon")}), ids=str)
 async def test_the_commands_to_a_daemon_run_one_after_another(
-    block: Block, shell: Mapping[str, str], tmp_path: Path, place: Path
+    page: Path, shell: Mapping[str, str], tmp_path: Path, place: Path
 ) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
@@ -194,7 +246,8 @@ async def test_the_commands_to_a_daemon_run_one_after_another(
             with anyio.fail_after(30):
                 while not (place / "run" / "chaperon" / "chaperon.sock").exists():
                     await anyio.sleep(0.05)
-            for command in block.commands():
+            blocks = (block for block in marked("run", "with a daemon") if block.page == page)
+            for command in (command for block in blocks for command in block.commands()):
                 done = await anyio.to_thread.run_sync(run, command, shell, repository)
                 assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
                 if "--detach" in command:
@@ -245,7 +298,14 @@ TOPS = "supervisor|monitors|interventions|checkpoints|tests|systemd|docs"
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
 def test_every_path_of_the_source_that_a_page_names_is_there(page: Path) -> None:
     named = re.findall(rf"(?<!`)`((?:{TOPS})/[\w./-]*)`", FENCE.sub("", (ROOT / page).read_text()))
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    places = [Path(name).parent if Path(name).stem == "NAME" else Path(name) for name in named]
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+@pytest.mark.parametrize("page", DOCS, ids=str)
+def test_every_name_that_a_page_says_is_in_a_file_is_in_it(page: Path) -> None:
+    named = re.findall(r"`(\w+)`\s+(?:in|of)\s+`([\w/]+\.py)`", (ROOT / page).read_text())
+    assert [(name, file) for name, file in named if not re.search(rf"\b{name}\b", (ROOT / file).read_text())] == []
 
 
 def test_the_pages_are_of_four_kinds_and_each_is_in_the_index_and_on_the_site() -> None:
