@@ -24,7 +24,7 @@ from tests.test_layers import LAYERS, PURE
 
 ROOT = Path(__file__).parent.parent
 
-PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints")
+PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 NOT_CODE = {
     "systemd": "units for a user's service and for the system's, and tmpfiles",

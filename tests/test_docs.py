@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 PACKAGES = sorted(
     str(path.parent.relative_to(ROOT))
-    for top in ("supervisor", "monitors", "interventions", "checkpoints")
+    for top in ("supervisor", "monitors", "interventions", "checkpoints", "host")
     for path in (ROOT / top).rglob("__init__.py")
 )
 """Each folder's docstring is its map: what the folder is, then a line for each module and folder in it."""

@@ -10,21 +10,26 @@ import pytest
 from tests.daemons import Base, ended, served
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints")
+PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 DOOR = "checkpoints/git/git_command.py"
 
 STARTERS = {
-    DOOR: "git, on repositories of chaperon's own",
-    "supervisor/runtime/doctor.py": "systemctl, by its path",
-    "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
-    "supervisor/runtime/services/judging.py": "the CLI, as a judge",
+    "host/children.py": "programs that run to their end",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
-    "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
     "supervisor/runtime/processes/shim_client.py": "shims",
     "supervisor/runtime/shim/spawn.py": "the CLI",
 }
 """Modules that start programs, and which."""
+
+RUNNERS = {
+    DOOR: "git, on repositories of chaperon's own",
+    "supervisor/runtime/doctor.py": "systemctl, by its path",
+    "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
+    "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
+    "supervisor/runtime/services/judging.py": "the CLI, as a judge",
+}
+"""Modules that have `host.children` run a program, and which."""
 
 STARTS = {
     "subprocess": {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
@@ -78,6 +83,17 @@ def test_the_look_finds_each_way_to_start_a_program() -> None:
         assert list(starts(ast.parse(text)))
 
 
+def test_programs_are_run_by_known_places_alone() -> None:
+    asking = {
+        path
+        for path, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        and "host.children" in ast.unparse(node).replace(" import ", ".")
+    }
+    assert asking == set(RUNNERS)
+
+
 def commands(tree: ast.AST) -> Iterator[str]:
     """What stands first in a list, or is looked for on PATH: the programs that could be started."""
     for node in ast.walk(tree):
@@ -91,7 +107,11 @@ def commands(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
-    named = {path for path, tree in sources() if path in STARTERS and {"git", "/usr/bin/git"} & set(commands(tree))}
+    named = {
+        path
+        for path, tree in sources()
+        if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & set(commands(tree))
+    }
     assert named == {DOOR}
 
 

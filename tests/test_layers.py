@@ -15,11 +15,12 @@ PARTS = ("monitors", "interventions", "checkpoints")
 LAYERS = {
     "monitors": (),
     "interventions": ("monitors",),
-    "checkpoints": ("monitors",),
+    "checkpoints": ("monitors", "host"),
+    "host": (),
     "supervisor.protocol": PARTS,
     "supervisor.core": (*PARTS, "supervisor.protocol"),
     "supervisor.config": (*PARTS, "supervisor.protocol"),
-    "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config"),
+    "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "host"),
     "supervisor.testing": (*PARTS, "supervisor.protocol"),
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
     "supervisor.runtime.shim": (),
@@ -58,7 +59,7 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-OURS = ("supervisor", "monitors", "interventions", "checkpoints")
+OURS = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 
 @pytest.mark.parametrize("package", LAYERS)

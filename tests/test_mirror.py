@@ -14,6 +14,7 @@ FOLDERS = (
     "supervisor/config",
     "supervisor/protocol",
     "supervisor/testing",
+    "host",
 )
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
 

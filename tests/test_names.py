@@ -12,7 +12,7 @@ TWICE: dict[str, str] = {}
 
 def test_no_public_class_name_is_used_twice() -> None:
     found = defaultdict(list)
-    for top in ("supervisor", "monitors", "interventions", "checkpoints"):
+    for top in ("supervisor", "monitors", "interventions", "checkpoints", "host"):
         for path in sorted((ROOT / top).rglob("*.py")):
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

@@ -359,9 +359,9 @@ IMPORTED_AS = {"pyyaml": "yaml", "claude-agent-sdk": "claude_agent_sdk"}
 
 
 def test_every_dependency_is_used_and_everything_used_is_declared() -> None:
-    sources = [path.read_text() for top in ("supervisor", "monitors", "interventions", "checkpoints") for path in (ROOT / top).rglob("*.py")]  # fmt: skip
+    sources = [path.read_text() for top in ("supervisor", "monitors", "interventions", "checkpoints", "host") for path in (ROOT / top).rglob("*.py")]  # fmt: skip
     used = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(sources), re.MULTILINE))
-    own = {"supervisor", "monitors", "interventions", "checkpoints"}
+    own = {"supervisor", "monitors", "interventions", "checkpoints", "host"}
     named = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in declared()}
     assert named - used <= {"claude_agent_sdk"}, "the extra is found on the disk and never imported"
     brought = {"starlette", "pydantic_core"}  # by fastapi and pydantic, as their own faces

@@ -7,15 +7,13 @@ read by libgit2, which runs no hook, no filter and no monitor: `checkpoints.work
 other place that starts the program.
 """
 
-import contextlib
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
+from host.children import ChildCommand, run_child
 
 _OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -31,6 +29,12 @@ NOWHERE = Path("/nonexistent")
 
 READ_SECONDS = 10.0
 """How long reading one configuration file may take: it takes 3 ms, unless its disk hangs."""
+
+MOST_OUTPUT = 16_777_216
+"""Bytes that git may print: a configuration file is the longest that is read, and one of 1,000 branches has 200 kB."""
+
+MOST_VERSION = 1_000
+"""Bytes of its version that are read; it has 20 to 50."""
 
 
 def clean_environment(git_folder: Path | None) -> dict[str, str]:
@@ -76,38 +80,31 @@ def run_git(
     options = [word for option in _OPTIONS for word in ("-c", option)]
     place = where or git_folder or Path("/")
     try:
-        process = subprocess.Popen(
-            ["git", *options, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=clean_environment(git_folder),
-            cwd=place,
-            text=True,
-            errors="surrogateescape",
-            process_group=0,
+        done = run_child(
+            ChildCommand(
+                argv=["git", *options, *words],
+                stdin=lines.encode(errors="surrogateescape"),
+                errors="apart",
+                environment=clean_environment(git_folder),
+                folder=place,
+                seconds=timeout_seconds,
+                output_bytes=MOST_OUTPUT,
+                niceness=niceness,
+            )
         )
     except FileNotFoundError as error:
         raise CheckpointError(
             f"git is not on PATH, so `git {words[0]}` could not run on {place}.",
             way_out="Install git.",
         ) from error
-    with process:
-        with contextlib.suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, niceness)
-        try:
-            out, problem = process.communicate(lines, timeout=timeout_seconds)
-        except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise CheckpointError(
-                f"`git {words[0]}` on {place} took more than {timeout_seconds:.0f} s and was ended."
-            ) from error
-    if process.returncode != 0:
-        raise CheckpointError(f"`git {words[0]}` on {place} failed with {process.returncode}: {problem.strip()[-500:]}")
-    return out
+    if done.code is None:
+        raise CheckpointError(f"`git {words[0]}` on {place} took more than {timeout_seconds:.0f} s and was ended.")
+    if done.flooded:
+        raise CheckpointError(f"`git {words[0]}` on {place} printed more than {MOST_OUTPUT} bytes and was ended.")
+    if done.code != 0:
+        problem = done.errors.decode(errors="replace").strip()[-500:]
+        raise CheckpointError(f"`git {words[0]}` on {place} failed with {done.code}: {problem}")
+    return done.output.decode(errors="surrogateescape")
 
 
 def config_values(file: Path, keys: Collection[str]) -> dict[str, list[str]]:
@@ -145,15 +142,15 @@ def version(path: str | None = None) -> tuple[str | None, str]:
     found = shutil.which("git", path=path)
     if found is None:
         return None, ""
+    environment = clean_environment(NOWHERE) | ({} if path is None else {"PATH": path})
+    command = ChildCommand(
+        argv=[found, "--version"],
+        environment=environment,
+        seconds=READ_SECONDS,
+        output_bytes=MOST_VERSION,
+        errors="nowhere",
+    )
     try:
-        said = subprocess.run(
-            [found, "--version"],
-            env=clean_environment(NOWHERE) | ({} if path is None else {"PATH": path}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=READ_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return found, run_child(command).output.decode(errors="replace")
+    except OSError:
         return found, ""
-    return found, said.stdout.decode(errors="replace")

@@ -5,7 +5,6 @@ import platform
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ import orjson
 
 from checkpoints.git import git_command
 from checkpoints.workspace.notes import try_watching
+from host.children import ChildCommand, run_child
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.config.environment import agent_environment
@@ -44,6 +44,9 @@ Kernels before 5.11 allow 8,192."""
 
 ANSWER_SECONDS = 10.0
 """How long a program that is asked may take."""
+
+MOST_ANSWER = 10_000
+"""Bytes of its answer that are read; it has one word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,18 +285,18 @@ def systemd(around: DoctorContext) -> DoctorFinding:
 
 def ask(around: DoctorContext, path: str, *arguments: str) -> str | None:
     """Run a program and return what it printed; None if it cannot be run or takes too long."""
+    command = ChildCommand(
+        argv=[path, *arguments],
+        environment=around.environ,
+        errors="nowhere",
+        seconds=ANSWER_SECONDS,
+        output_bytes=MOST_ANSWER,
+    )
     try:
-        done = subprocess.run(
-            [path, *arguments],
-            env=dict(around.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ANSWER_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run_child(command)
+    except OSError:
         return None
-    return done.stdout.decode(errors="replace")
+    return None if done.code is None else done.output.decode(errors="replace")
 
 
 CHECKS: Mapping[str, Check] = {

@@ -10,13 +10,12 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from host.children import ChildCommand, run_child
 from monitors.contract.errors import ChaperonError
 
 Version = tuple[int, int, int]
@@ -151,45 +150,16 @@ def _version(path: str, changed_ns: int, size: int, environ: tuple[tuple[str, st
 
 
 def _ask(path: str, environ: dict[str, str]) -> tuple[int | None, bytes]:
-    """Run `--version` in a process group of its own; return its exit code, None if it had to be ended, and what it printed."""
+    """Run `--version`; return its exit code, None if it had to be ended for its time, and what it printed."""
     try:
-        process = subprocess.Popen(
-            [path, "--version"],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        done = run_child(
+            ChildCommand(
+                argv=[path, "--version"], environment=environ, seconds=VERSION_SECONDS, output_bytes=MAX_OUTPUT
+            )
         )
     except OSError as error:
         raise CliError(
             f"The Claude CLI {path!r} could not be started: {error.strerror}.",
             way_out=f"It may be built for another machine, or its interpreter is missing. {INSTALL}",
         ) from error
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        _end_group(process.pid)
-
-    timer = threading.Timer(VERSION_SECONDS, end)
-    timer.start()
-    with process:
-        try:
-            output = process.stdout.read(MAX_OUTPUT) if process.stdout else b""
-            if len(output) == MAX_OUTPUT:
-                # It floods: nobody reads on, so it would never end.
-                _end_group(process.pid)
-            code = process.wait()
-        finally:
-            timer.cancel()
-    if len(output) == MAX_OUTPUT:
-        return 0, output
-    return (None if late.is_set() else code), output
-
-
-def _end_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    return (0 if done.flooded else done.code), done.output

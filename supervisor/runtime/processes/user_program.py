@@ -1,13 +1,9 @@
 """A program of the user's, which prepares a workspace or is told of an event: run to its end, or ended with all that it started."""
 
-import os
 import signal
 from collections.abc import Mapping
-from subprocess import DEVNULL, STDOUT
 
-import anyio
-from anyio.abc import Process
-
+from host.children import ChildCommand, run_child_async
 from monitors.contract.errors import ChaperonError
 
 TAIL_BYTES = 2_000
@@ -31,54 +27,30 @@ async def run_program(called: str, program: str, folder: str, environment: Mappi
     Raises:
         ProgramError: How it failed, and the end of what it said.
     """
-    said = bytearray()
     try:
-        with anyio.fail_after(seconds):
-            code = await _run(program, folder, environment, said)
+        done = await run_child_async(
+            ChildCommand(
+                argv=[program],
+                folder=folder,
+                environment=environment,
+                seconds=seconds,
+                output_bytes=TAIL_BYTES,
+                keep="end",
+            )
+        )
     except OSError as error:
-        if isinstance(error, TimeoutError):
-            raise _failure(
-                called, program, f"took more than {seconds:g} s and was ended with all that it had started", said
-            ) from None
-        raise _failure(called, program, f"could not be started ({error.strerror})", said) from error
-    if code < 0:
-        raise _failure(called, program, f"was ended by signal {-code} ({signal.Signals(-code).name})", said)
-    if code > 0:
-        raise _failure(called, program, f"ended with exit code {code}", said)
+        raise _failure(called, program, f"could not be started ({error.strerror})", b"") from error
+    if done.code is None:
+        how = f"took more than {seconds:g} s and was ended with all that it had started"
+        raise _failure(called, program, how, done.output)
+    if done.code < 0:
+        how = f"was ended by signal {-done.code} ({signal.Signals(-done.code).name})"
+        raise _failure(called, program, how, done.output)
+    if done.code > 0:
+        raise _failure(called, program, f"ended with exit code {done.code}", done.output)
 
 
-async def _run(program: str, folder: str, environment: Mapping[str, str], said: bytearray) -> int:
-    """Run it, collect the end of what it says, and return its exit code; a signal's is negative."""
-    process = await anyio.open_process(
-        [program], stdin=DEVNULL, stderr=STDOUT, cwd=folder, env=environment, start_new_session=True
-    )
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_listen, process, said)
-            code = await process.wait()
-            _end_group(process.pid)  # what it left running would hold the other end of what is listened to
-        return code
-    finally:
-        with anyio.CancelScope(shield=True):
-            _end_group(process.pid)
-            await process.aclose()
-
-
-async def _listen(process: Process, said: bytearray) -> None:
-    assert process.stdout is not None
-    async for data in process.stdout:
-        said += data
-        del said[:-TAIL_BYTES]
-
-
-def _end_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def _failure(called: str, program: str, how: str, said: bytearray) -> ProgramError:
+def _failure(called: str, program: str, how: str, said: bytes) -> ProgramError:
     text = said.decode(errors="replace").strip()
     return ProgramError(
         f"The {called} {program} {how}." + (f" The last that it said:\n{text}\n" if text else " It said nothing.")

@@ -5,11 +5,7 @@ a deadline. What comes of it is an event of the agent, with its cost; a question
 budget holds whatever happens.
 """
 
-import os
-import signal
-import subprocess
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +14,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from host.children import ChildCommand, run_child_async
 from monitors.contract.errors import ChaperonError
 from monitors.patterns.model_judge import JUDGED_STUCK, JudgeSettings, answer_of, is_due, issue_of, question
 from supervisor.config.environment import GATE_ARGUMENTS, agent_environment
@@ -37,6 +34,9 @@ ALONE = (
     "--strict-mcp-config", "--disable-slash-commands",
 )  # fmt: skip
 """What makes the CLI answer once and do nothing else."""
+
+MOST_OUTPUT = 1_048_576
+"""Bytes of its output that are read. A result with its answer takes 2 to 5 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,27 @@ class CliJudge:
 
     async def __call__(self, asked: str) -> JudgeReply:
         """Put a question; whatever fails is told in the reply."""
+        seconds = self._settings.timeout_seconds
         try:
             argv = await anyio.to_thread.run_sync(self._prepare)
-            with anyio.fail_after(self._settings.timeout_seconds):
-                return _read(await self._run(argv, asked))
-        except TimeoutError:
-            return JudgeReply(error=f"there was no answer within {self._settings.timeout_seconds:g} s")
+            done = await run_child_async(
+                ChildCommand(
+                    argv=argv,
+                    stdin=asked.encode(errors="replace"),
+                    errors="nowhere",
+                    folder=self._directory,
+                    environment=agent_environment(self._environ, self._agent.environment),
+                    seconds=seconds,
+                    output_bytes=MOST_OUTPUT,
+                )
+            )
         except (ChaperonError, OSError) as error:
             return JudgeReply(error=f"the CLI could not be run: {error}")
+        if done.code is None:
+            return JudgeReply(error=f"there was no answer within {seconds:g} s")
+        if done.flooded:
+            return JudgeReply(error=f"the CLI printed more than {MOST_OUTPUT} bytes: {done.output[:200]!r}")
+        return _read(done.output)
 
     def _prepare(self) -> list[str]:
         """The command; the directory is made. Blocks."""
@@ -135,32 +148,6 @@ class CliJudge:
         cli = find_cli(self._agent.command, self._environ)
         model = [f"--model={self._settings.model}"] if self._settings.model else []
         return [*self._agent.launcher, str(cli.path), *ALONE, *model, *GATE_ARGUMENTS]
-
-    async def _run(self, argv: list[str], asked: str) -> bytes:
-        """Run the command to its end, and leave no process of it whatever happens."""
-        process = await anyio.open_process(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._directory,
-            env=agent_environment(self._environ, self._agent.environment),
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            await process.stdin.send(asked.encode(errors="replace"))
-            await process.stdin.aclose()
-            return b"".join([chunk async for chunk in process.stdout])
-        except anyio.BrokenResourceError:
-            return b""
-        finally:
-            with anyio.CancelScope(shield=True):
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):  # it ended by itself, and the loop has yet to hear of it
-                        os.killpg(process.pid, signal.SIGKILL)
-                await process.aclose()
 
 
 def _read(printed: bytes) -> JudgeReply:

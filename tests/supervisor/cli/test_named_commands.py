@@ -12,7 +12,7 @@ from supervisor.cli.__main__ import COMMANDS, main
 
 ROOT = Path(__file__).parents[3]
 
-FOLDERS = ("supervisor", "monitors", "interventions", "checkpoints")
+FOLDERS = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 FILLED = "FILLED"
 """Stands for what is filled in when a message is made."""

@@ -195,7 +195,7 @@ def test_a_kernel_that_gives_no_watcher_is_told(around: DoctorContext) -> None:
     code = (
         "import os, resource, sys\n"
         "from supervisor.runtime import doctor\n"
-        "around = doctor.Surroundings(os.environ, os.getuid(), 'ada')\n"
+        "around = doctor.DoctorContext(os.environ, os.getuid(), 'ada')\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir('/proc/self/fd')) - 1,) * 2)\n"
         "print(doctor.watches(around))\n"
     )

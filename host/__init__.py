@@ -1,0 +1,4 @@
+"""The machine: what the daemon and the checkpoints both ask of the kernel. It knows nothing of agents.
+
+children  programs run to their end: in a session of their own, with bounded output and a time limit
+"""
