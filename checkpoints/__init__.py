@@ -29,3 +29,37 @@ paths       names of files as text
 retention   the choice of checkpoints to keep
 worktrees   a git worktree per agent
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from checkpoints.model import CaptureContext, Checkpoint, Difference
+    from checkpoints.restore.restore import Restorer
+    from checkpoints.store.store import Store
+    from checkpoints.workspace.capture import Capturer, CaptureSettings
+
+__all__ = [
+    "CaptureContext",
+    "CaptureSettings",
+    "Capturer",
+    "Checkpoint",
+    "Difference",
+    "Restorer",
+    "Store",
+]
+
+_HOMES = {
+    "checkpoints.model": ("CaptureContext", "Checkpoint", "Difference"),
+    "checkpoints.restore.restore": ("Restorer",),
+    "checkpoints.store.store": ("Store",),
+    "checkpoints.workspace.capture": ("CaptureSettings", "Capturer"),
+}
+"""What each module gives to the face: looked up when it is asked for, since a command that needs one name loads little."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

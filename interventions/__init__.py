@@ -18,3 +18,44 @@ settings          what the user may decide about interventions
 stop_report       the full report of an emergency stop, as the incident's file holds it
 words             the kinds of interventions, weakest first
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interventions.contract import Answer, Case, LadderPosition, Plan, Strategy, Unfit
+    from interventions.decisions import Intervention, Judgement, PersonNeed
+    from interventions.recovery.after_end import AgentEnd, Follow, RecoveryAnswer, RecoveryPlan
+    from interventions.words import InterventionKind
+
+__all__ = [
+    "AgentEnd",
+    "Answer",
+    "Case",
+    "Follow",
+    "Intervention",
+    "InterventionKind",
+    "Judgement",
+    "LadderPosition",
+    "PersonNeed",
+    "Plan",
+    "RecoveryAnswer",
+    "RecoveryPlan",
+    "Strategy",
+    "Unfit",
+]
+
+_HOMES = {
+    "interventions.contract": ("Answer", "Case", "LadderPosition", "Plan", "Strategy", "Unfit"),
+    "interventions.decisions": ("Intervention", "Judgement", "PersonNeed"),
+    "interventions.recovery.after_end": ("AgentEnd", "Follow", "RecoveryAnswer", "RecoveryPlan"),
+    "interventions.words": ("InterventionKind",),
+}
+"""What each module gives to the face: looked up when it is asked for, since a command that needs one name loads little."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,3 +12,90 @@ secret_patterns  what secrets look like: their shapes, and names of variables th
 sensitivity      how eagerly patterns are reported, and what each pattern's settings share
 streaks          issues of one detector that are open
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
+    from monitors.contract.errors import ChaperonError, UsageError
+    from monitors.contract.issues import Detector, Issue
+    from monitors.contract.observations import (
+        AgentSpoke,
+        ContextCompacted,
+        ErrorLineSeen,
+        Observation,
+        ResourcesSampled,
+        TokensUsed,
+        ToolCalled,
+        ToolReturned,
+        TurnEnded,
+        UsageSeen,
+        UserSpoke,
+    )
+    from monitors.contract.tasks import Limits, Task
+    from monitors.contract.words import Decision, MonitoringLevel, Severity
+    from monitors.review.rules.rules import Rule
+    from monitors.review.verdict.risk import Risk, RiskCalculator, StandardRisk
+
+__all__ = [
+    "Action",
+    "AgentSpoke",
+    "ChaperonError",
+    "ContextCompacted",
+    "Decision",
+    "Detector",
+    "ErrorLineSeen",
+    "Issue",
+    "Limits",
+    "MonitoringLevel",
+    "Observation",
+    "ResourcesSampled",
+    "Review",
+    "ReviewContext",
+    "Reviewer",
+    "Risk",
+    "RiskCalculator",
+    "Rule",
+    "Severity",
+    "StandardRisk",
+    "Task",
+    "TokensUsed",
+    "ToolCalled",
+    "ToolReturned",
+    "TurnEnded",
+    "UsageError",
+    "UsageSeen",
+    "UserSpoke",
+]
+
+_HOMES = {
+    "monitors.contract.actions": ("Action", "Review", "ReviewContext", "Reviewer"),
+    "monitors.contract.errors": ("ChaperonError", "UsageError"),
+    "monitors.contract.issues": ("Detector", "Issue"),
+    "monitors.contract.observations": (
+        "AgentSpoke",
+        "ContextCompacted",
+        "ErrorLineSeen",
+        "Observation",
+        "ResourcesSampled",
+        "TokensUsed",
+        "ToolCalled",
+        "ToolReturned",
+        "TurnEnded",
+        "UsageSeen",
+        "UserSpoke",
+    ),
+    "monitors.contract.tasks": ("Limits", "Task"),
+    "monitors.contract.words": ("Decision", "MonitoringLevel", "Severity"),
+    "monitors.review.rules.rules": ("Rule",),
+    "monitors.review.verdict.risk": ("Risk", "RiskCalculator", "StandardRisk"),
+}
+"""What each module gives to the face: looked up when it is asked for, since a command that needs one name loads little."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,9 +2,7 @@
 
 A whole file of them, for `plugins.interventions`, `plugins.strategy` and `plugins.recovery`:
 
-    from interventions.contract import Plan, Position, Unfit
-    from interventions.recovery.after_end import Follow, RecoveryPlan
-    from supervisor.protocol.words import InterventionKind
+    from interventions import Follow, InterventionKind, LadderPosition, Plan, RecoveryPlan, Unfit
 
     class AskForTheLog:
         name = "ask_for_the_log"
@@ -24,7 +22,7 @@ A whole file of them, for `plugins.interventions`, `plugins.strategy` and `plugi
             return (InterventionKind.SOFT_CORRECTION, InterventionKind.EMERGENCY_STOP)
 
         def position(self, ladder, past):
-            return Position(min(len(past.tried) // 3, len(ladder) - 1), "three words come before a stop")
+            return LadderPosition(min(len(past.tried) // 3, len(ladder) - 1), "three words come before a stop")
 
     class TrainsOnly:
         name = "trains_only"

@@ -7,10 +7,7 @@ for something uses no processor time, so there is a second deadline on the wall,
 Reviewers, rules and a risk calculator may come from plugins. A whole file of them, for `plugins.reviewers`,
 `plugins.rules` and `plugins.risk`; `supervisor.testing` checks what they must keep to:
 
-    from monitors.review.verdict.risk import Risk, StandardRisk
-    from monitors.review.rules.rules import Rule
-    from monitors.contract.actions import Review
-    from supervisor.protocol.words import Decision, Severity
+    from monitors import Decision, Review, Risk, Rule, Severity, StandardRisk
 
     class Offline:
         def review(self, action, context):

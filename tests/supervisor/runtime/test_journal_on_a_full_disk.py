@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 from supervisor.protocol.events import TimerFired
 from interventions.decisions import Incident
-from supervisor.protocol.words import Severity
+from monitors import Severity
 from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.journal.reader import read_records

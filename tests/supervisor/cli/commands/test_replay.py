@@ -17,9 +17,7 @@ from tests.supervisor.core.replay.test_journal_replay import played
 from tests.support import recorded
 
 PLUGIN = """
-from monitors.contract.actions import Review
-from monitors.contract.issues import Issue
-from supervisor.protocol.words import Decision, Severity
+from monitors import Decision, Issue, Review, Severity
 
 class Curious:
     name = "curiosity"

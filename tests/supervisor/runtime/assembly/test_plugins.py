@@ -15,8 +15,7 @@ from tests.monitors.steps import Run
 TASK = Task("t", "mend it", "/w")
 
 GOOD = """
-from monitors.contract.issues import Issue
-from supervisor.protocol.words import Severity
+from monitors import Issue, Severity
 
 class Shouting:
     name = "shouting"

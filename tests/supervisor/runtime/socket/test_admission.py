@@ -26,7 +26,7 @@ WELCOME = b"welcome"
 
 HANDED_ON = """
 import os, socket, sys
-from supervisor.runtime import marks
+from supervisor.runtime.shim import marks
 marks.put(marks.draw())
 path, tries = sys.argv[1], int(sys.argv[2])
 for _ in range(tries):
@@ -49,7 +49,7 @@ for _ in range(tries):
 ORPHANED = """
 import os, socket, sys, time
 from supervisor.protocol.events import FaultSeen
-from supervisor.runtime import marks
+from supervisor.runtime.shim import marks
 marks.put(marks.draw())
 parent = os.getpid()
 if os.fork():
