@@ -55,7 +55,7 @@ _HOMES = {
     "checkpoints.store.store": ("Store",),
     "checkpoints.workspace.capture": ("CaptureSettings", "Capturer"),
 }
-"""What each module gives to the face: looked up when it is asked for, since a command that needs one name loads little."""
+"""The names of the face by module. Each is looked up at its first use, so a command that needs one name loads little."""
 
 
 def __getattr__(name: str) -> Any:

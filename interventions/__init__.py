@@ -51,7 +51,7 @@ _HOMES = {
     "interventions.recovery.after_end": ("AgentEnd", "Follow", "RecoveryAnswer", "RecoveryPlan"),
     "interventions.words": ("InterventionKind",),
 }
-"""What each module gives to the face: looked up when it is asked for, since a command that needs one name loads little."""
+"""The names of the face by module. Each is looked up at its first use, so a command that needs one name loads little."""
 
 
 def __getattr__(name: str) -> Any:
