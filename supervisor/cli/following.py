@@ -1,6 +1,7 @@
 """Streams of the daemon as commands read them: over its restarts, past lines that cannot be read, and while somebody reads us."""
 
 import itertools
+import os
 import select
 import socket
 import sys
@@ -63,6 +64,11 @@ class OutputWatch:
         self._fd: int | None = None
         with suppress(UnsupportedOperation, ValueError, OSError):  # output that is no file has nobody who could leave
             self._fd = sys.stdout.fileno()
+
+    @property
+    def pipe(self) -> int | None:
+        """The descriptor of output that is no terminal; the end of a terminal is told by a signal."""
+        return None if self._fd is None or os.isatty(self._fd) else self._fd
 
     def wait(self, connection: socket.socket | None, seconds: float | None) -> None:
         """Wait for a connection, as `client.wait_for`; with none, for as long as is said.

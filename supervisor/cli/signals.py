@@ -52,7 +52,11 @@ class Signals:
         return self.first(connection, None, seconds) == "signal"
 
     def first(
-        self, connection: socket.socket | int | None, beside: int | None, seconds: float | None
+        self,
+        connection: socket.socket | int | None,
+        beside: int | None,
+        seconds: float | None,
+        output: int | None = None,
     ) -> Literal["signal", "beside", "connection"]:
         """Wait for what comes first; of several, that which is named first in the type.
 
@@ -60,11 +64,15 @@ class Signals:
             connection: A connection, or a descriptor.
             beside: Another descriptor.
             seconds: For how long.
+            output: A pipe that we write to, whose reader may leave.
 
         Raises:
             TimeoutError: Nothing came.
+            BrokenPipeError: No signal came, and nobody reads the output any more.
         """
         poll = select.poll()
+        if output is not None:
+            poll.register(output, 0)  # only that it was closed at the other end
         for one in (self._ours, beside, connection):
             if one is not None:
                 poll.register(one, select.POLLIN)
@@ -74,4 +82,6 @@ class Signals:
         if self._ours in ready:
             os.read(self._ours, 64)
             return "signal"
+        if output in ready:
+            raise BrokenPipeError
         return "beside" if beside in ready else "connection"

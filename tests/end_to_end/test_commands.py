@@ -153,9 +153,11 @@ async def test_a_run_whose_reader_goes_away_leaves_no_agent(stage: Stage) -> Non
         process = stage.start("run", "sleep")
         assert process.stdout is not None
         assert process.stderr is not None
-        await anyio.to_thread.run_sync(process.stdout.readline)
-        process.stdout.close()
         try:
+            with anyio.fail_after(50):
+                while "tail" not in names_in(stage.repo):  # by then all is printed: no write meets the closed pipe
+                    await anyio.sleep(0.02)
+            process.stdout.close()
             await anyio.to_thread.run_sync(lambda: process.wait(50))
         finally:
             process.kill()

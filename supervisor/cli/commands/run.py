@@ -19,7 +19,7 @@ from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, Refuse
 from supervisor.cli.commands.agents import changes_of
 from supervisor.cli.commands.trust import settle
 from supervisor.cli.commands.view import View
-from supervisor.cli.following import RETRY_SECONDS, events, follow_events
+from supervisor.cli.following import RETRY_SECONDS, OutputWatch, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
 from supervisor.protocol.words import AgentState
 
@@ -259,9 +259,14 @@ class _Run:
         """How many actions were denied because nobody answered in time."""
         self._asker = Asker(self._answer, None if as_json else terminal_to_ask())
         self._view = View(width=terminal.width())
+        self._output = OutputWatch().pipe
 
     def follow(self) -> int:
-        """Print what the agent does until it has ended; the exit code."""
+        """Print what the agent does until it has ended; the exit code.
+
+        Raises:
+            BrokenPipeError: Nobody reads what is printed any more; noticed also while nothing is to be printed.
+        """
         try:
             self._follow()
         except (DaemonGoneError, _LeftError):
@@ -325,7 +330,7 @@ class _Run:
     def _wait(self, connection: socket.socket, seconds: float | None) -> None:
         """Wait for what comes; the first signal stops the agent in order, each further one at once."""
         self._deal_with_signals()
-        while (came := self._signals.first(connection, self._asker.fd, seconds)) != "connection":
+        while (came := self._signals.first(connection, self._asker.fd, seconds, self._output)) != "connection":
             if came == "signal":
                 self._deal_with_signals()
             else:
@@ -345,7 +350,7 @@ class _Run:
     def _pause(self, seconds: float) -> None:
         """Wait for a daemon that is away; a signal leaves the run to it."""
         with suppress(TimeoutError):
-            if self._signals.pressed or self._signals.wait(None, seconds):
+            if self._signals.pressed or self._signals.first(None, None, seconds, self._output) == "signal":
                 raise _LeftError
 
     def _stop(self, number: signal.Signals) -> None:

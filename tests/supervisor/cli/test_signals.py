@@ -30,3 +30,18 @@ def test_what_signals_did_before_they_do_again_afterwards() -> None:
 def test_the_journal_is_told_which_signal_it_was() -> None:
     assert REASONS[signal.SIGINT] == "Ctrl+C"
     assert "terminal of its run was closed" in REASONS[signal.SIGHUP]
+
+
+def test_a_reader_that_leaves_ends_a_wait_in_which_nothing_comes() -> None:
+    ours, theirs = os.pipe()
+    try:
+        with Signals() as signals:
+            with pytest.raises(TimeoutError):
+                signals.first(None, None, 0, theirs)
+            os.close(ours)
+            with pytest.raises(BrokenPipeError):
+                signals.first(None, None, None, theirs)
+            os.kill(os.getpid(), signal.SIGINT)
+            assert signals.first(None, None, None, theirs) == "signal"
+    finally:
+        os.close(theirs)
