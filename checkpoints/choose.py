@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from checkpoints.model import Checkpoint, Reason
+from monitors.contract.bounds import Pause, Share
 from monitors.contract.issues import Issue
 from monitors.contract.wording import counted
 
@@ -15,10 +16,10 @@ from monitors.contract.wording import counted
 class SafeCriteria:
     """Thresholds that a checkpoint must meet to be worth going back to."""
 
-    min_success_rate: float = 0.8
-    """Share of actions that succeeded in the window before it, 0 to 1."""
-    no_errors_duration_seconds: float = 60.0
-    """How long it had been free of errors."""
+    min_success_rate: Share = 0.8
+    """Least share of tool calls before it that succeeded, 0 to 1."""
+    no_errors_duration_seconds: Pause = 60.0
+    """How long before it no tool call may have failed, in seconds."""
     max_rollback_depth: int = 3
     """How many checkpoints before the issue are looked at, newest first: what lies further back costs too much work."""
 

@@ -5,9 +5,11 @@ forbids. The agent cannot answer its own: `refuse_agent` is what every way of an
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 from monitors.contract.actions import Action, Review
-from monitors.contract.effects import ASK_FOR, is_one_of
+from monitors.contract.bounds import Key, Seconds, Texts
+from monitors.contract.effects import ASK_FOR, check_names, is_one_of
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Decision
 
@@ -15,21 +17,28 @@ DENIED_BY_PERSON = "chaperon.denied-by-person"
 DEADLINE_PASSED = "chaperon.approval-deadline"
 
 
+def _known_types(value: tuple[str, ...]) -> tuple[str, ...]:
+    check_names(value)
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalSettings:
-    """When a person is asked."""
+    """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
 
-    mode: str = "off"
-    """`off`: never. `risky`: for what the reviewer warns of. `ask`: for each action with a side effect of the listed types."""
-    require_approval_for: tuple[str, ...] = ASK_FOR
-    """Types of side effects, their groups and families; see `monitors.contract.effects`."""
-    auto_approve: tuple[str, ...] = ("Read", "Glob", "Grep", "LS", "TodoWrite")
+    mode: Annotated[Literal["off", "risky", "ask"], Key()] = "off"
+    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the
+    listed types."""
+    require_approval_for: Annotated[tuple[str, ...], Key(check=_known_types)] = ASK_FOR
+    """Types of side effects that wait in mode `ask`, and groups of them, as [listed below](#types-of-side-effects). A
+    type that begins with one of these and an underscore counts as well: `network` means `network_send` too."""
+    auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
     """Tools that never wait."""
-    tools: tuple[str, ...] = ()
+    tools: Texts = ()
     """Tools whose every call waits, whatever it would do."""
-    deadline_seconds: float = 600.0
-    """How long an action waits: ten minutes, in which somebody who was notified can be at a keyboard; the CLI itself waits
-    a day."""
+    # In ten minutes somebody who was notified can be at a keyboard; the CLI itself waits a day.
+    deadline_seconds: Seconds = 600.0
+    """How long an action waits before it is denied, in seconds."""
 
 
 def needs_person(action: Action, review: Review, settings: ApprovalSettings) -> str:

@@ -2,27 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from interventions.words import InterventionKind
+from monitors.contract.bounds import Count, Flag, Key, Pause, Seconds, Share, Switch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftCorrectionSettings:
     """A word in the agent's ear."""
 
-    enabled: bool = True
-    max_attempts: int = 3
-    """Corrections for one streak of an issue; a fourth reminder of the same thing is noise."""
+    enabled: Switch = True
+    """Whether this is used at all."""
+    max_attempts: Count = 3
+    """Corrections for one streak of an issue before a stronger intervention is taken; a fourth reminder of the same
+    thing is noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReinforcementSettings:
     """The request, constraints and goals said again."""
 
-    enabled: bool = True
-    reinforcement_strength: str = "medium"
-    """`light`, `medium` or `strong`: how the first one is; each further one for the same issue is a step stronger."""
-    include_examples: bool = True
+    enabled: Switch = True
+    """Whether this is used at all."""
+    # How the first one is; each further one for the same issue is a step stronger.
+    reinforcement_strength: Annotated[Literal["light", "medium", "strong"], Key()] = "medium"
+    """How much is said again: the request alone, with constraints and goals, or all of it with what matters now
+    emphasised."""
+    include_examples: Flag = True
+    """Whether an example of what to do instead is added."""
     max_attempts: int = 3
     """As for corrections: there are three strengths, and none is said twice unchanged."""
 
@@ -31,12 +39,15 @@ class ContextReinforcementSettings:
 class ReductionFactors:
     """What a limit is multiplied by when it is tightened."""
 
-    moderate: float = 0.85
-    """For growth over 1.2."""
-    aggressive: float = 0.5
-    """For growth over 2."""
-    severe: float = 0.25
-    """For growth over 2 that went on after a first tightening."""
+    # For growth over 1.2.
+    moderate: Share = 0.85
+    """For moderate growth; a fraction of the limit in force."""
+    # For growth over 2.
+    aggressive: Share = 0.5
+    """For extreme growth; halving is felt at once and still leaves room to finish."""
+    # For growth over 2.
+    severe: Share = 0.25
+    """For growth that went on after a first tightening."""
 
     @property
     def high(self) -> float:
@@ -48,56 +59,66 @@ class ReductionFactors:
 class ResourceThrottlingSettings:
     """Tighter limits, and the agent is told."""
 
-    enabled: bool = True
+    enabled: Switch = True
+    """Whether this is used at all."""
+    metrics_window_seconds: Seconds = 60.0
+    """How long usage must be calm before tightened limits are eased, in seconds."""
+    smaller_model: Annotated[str | None, Key()] = None
+    """The model that an agent goes down to near a limit of tokens, cost, time or file operations, by the name that
+    the CLI takes. Example: `haiku`. Empty: its model stays."""
     reduction_factors: ReductionFactors = field(default_factory=ReductionFactors)
-    metrics_window_seconds: float = 60.0
-    """How long usage must be calm before the limits are eased, in seconds."""
     max_attempts: int = 3
     """Tightenings for one streak: 0.5 three times leaves an eighth, below which nothing useful runs."""
-    smaller_model: str | None = None
-    """The model that a run goes down to near a limit, as the CLI calls it; None leaves the task's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRollbackSettings:
     """Files and conversation go back to a good moment."""
 
-    enabled: bool = True
-    max_rollback_depth: int = 3
-    """Rollbacks in one run, and checkpoints back that one may go; beyond that more good work is lost than saved."""
+    enabled: Switch = True
+    """Whether this is used at all."""
+    # Also the rollbacks in one run.
+    max_rollback_depth: Count = 3
+    """How many checkpoints back one rollback may go; beyond that more good work is lost than saved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmergencyStopSettings:
-    """Frozen, saved, ended."""
+    """Frozen, saved, ended: the whole process tree."""
 
-    enabled: bool = True
+    enabled: Switch = True
+    """Whether this is used at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategySettings:
     """How the next intervention is chosen."""
 
-    type: str = "progressive"
-    """`progressive`, `pattern_specific`, or `custom`: the one that a plugin brought."""
-    effectiveness_threshold: float = 0.6
-    """A kind whose share of successes is surely below this is passed over by the progressive strategy, 0 to 1."""
-    escalation_delay_seconds: float = 120.0
-    """How long after an intervention the same issue, seen again, gets the same kind once more instead of a stronger one."""
+    type: Annotated[Literal["progressive", "pattern_specific", "custom"], Key()] = "progressive"
+    """Stronger step by step, a ladder of its own for each pattern, or one that a plugin brings."""
+    # The progressive strategy passes over a kind whose share is surely below it.
+    effectiveness_threshold: Share = 0.6
+    """Below this share of interventions that helped, the next one is stronger."""
+    escalation_delay_seconds: Pause = 120.0
+    """Least time between an intervention and a stronger one for the same issue, in seconds; an agent needs a few
+    turns to act on what it was told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterventionSettings:
-    """What is done about issues, and how often."""
+    """What is done about an issue, and how often."""
 
-    enabled: bool = True
-    """Where not, issues are only recorded. Reviews go on, so what a critical rule blocks stays blocked."""
-    max_interventions_per_execution: int = 10
-    """After so many a person decides; a stop is never counted out."""
-    intervention_cooldown_seconds: float = 30.0
-    """How long an agent is left alone after an intervention; a stop does not wait."""
-    auto_rollback: bool = False
-    """Whether a rollback is done without asking. Where not, it is proposed to a person, since it discards work."""
+    # What a critical rule blocks stays blocked.
+    enabled: Flag = True
+    """Whether anything is done about issues; where not, they are only recorded. Reviews go on."""
+    max_interventions_per_execution: Count = 10
+    """Interventions in one run; after the last one a person is asked, and the agent waits at its next tool call.
+    Emergency stops are not counted out."""
+    intervention_cooldown_seconds: Pause = 30.0
+    """Least time between two interventions for one agent, in seconds. An emergency stop never waits."""
+    auto_rollback: Flag = False
+    """Whether a rollback is done without asking. Where not, it is proposed in the incident log; off, because it
+    discards work."""
     soft_correction: SoftCorrectionSettings = field(default_factory=SoftCorrectionSettings)
     context_reinforcement: ContextReinforcementSettings = field(default_factory=ContextReinforcementSettings)
     resource_throttling: ResourceThrottlingSettings = field(default_factory=ResourceThrottlingSettings)

@@ -19,7 +19,7 @@ LAYERS = {
     "host": (),
     "supervisor.protocol": PARTS,
     "supervisor.core": (*PARTS, "supervisor.protocol"),
-    "supervisor.config": (*PARTS, "supervisor.protocol"),
+    "supervisor.config": (*PARTS, "supervisor.protocol", "supervisor.core"),
     "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "host"),
     "supervisor.testing": (*PARTS, "supervisor.protocol"),
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),

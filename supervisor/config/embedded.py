@@ -64,7 +64,7 @@ def section_of(settings: type) -> type[Section]:
         if is_dataclass(hint):
             below = section_of(hint)  # type: ignore[arg-type]  # a hint that is a dataclass is its class
             if below.model_fields:
-                given[field.name] = (below, below())
+                given[field.name] = (below, Field(default_factory=below))
         elif keys := tuple(_keys(hint)):
             switches = switches or any(key.switches for key in keys)
             if field.default is MISSING:

@@ -7,14 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from interventions.approval import ApprovalSettings
 from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
-from monitors.contract.effects import ASK_FOR, as_effect_type, check_names
+from monitors.contract.effects import as_effect_type
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision
 from supervisor.config.base import AbsolutePath, Expression, FilePath, PluginName, PluginNames, Section, Texts, Without
+from supervisor.config.embedded import embeds, settings_from
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
 from supervisor.config.patterns import PatternsSection, ProgressSection
+from supervisor.core.decisions.stop_sequence import StopSequence
+from supervisor.core.limits import LimitSettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -39,7 +43,9 @@ MISSION_LIMITS: Mapping[str, int] = {
 }
 """The limits of the `mission` profile. One idle CLI holds about 205 MB, so they stop ordinary agents within minutes."""
 
+
 _REAL = Limits()
+"""The limits are words of the journal too, where a task may have others, so that their bounds stand here."""
 
 
 def _variable_names(value: dict[str, str]) -> dict[str, str]:
@@ -134,16 +140,9 @@ class Socket(Section):
     """File mode, octal: 0600, or 0660 to let the group's members steer agents too."""
 
 
+@embeds(StopSequence)
 class StopSection(Section):
     """The steps by which an agent is ended. Processes that are left after the last step are killed."""
-
-    interrupt_seconds: Pause = 3
-    """After an interrupt, in seconds. The CLI ends tool and turn at once; what is left is writing the result."""
-    end_of_input_seconds: Pause = 5
-    """After its input was closed, in seconds. The CLI ends by itself then; 5 s is what the agent SDK grants it to
-    flush its session file."""
-    terminate_seconds: Pause = 5
-    """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
 
 
 def _effect(value: str) -> str:
@@ -236,6 +235,7 @@ class ModelPrice(Section):
     """Of input that is read from the cache."""
 
 
+@embeds(LimitSettings, own_first=True)
 class Resources(Section):
     """What one task may use, unless it says otherwise. `null` lifts a limit.
 
@@ -255,12 +255,6 @@ class Resources(Section):
     """Tokens in and out, cached ones counted, subagents' too."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """Cost of the run, in US dollars. Empty, because behind proxies the CLI's prices are wrong; see `prices`."""
-    at_limit: Literal["block", "hold", "tell"] = "block"
-    """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a limit
-    of tokens or cost the run ends. `hold`: they wait for a person, and so does the tool call that leads to such a call of
-    the model; if nobody lets it run, the run ends. `tell`: they run, and the issue alone speaks."""
-    stop_at: Annotated[float, Field(ge=1, le=1_000)] | None = 2.0
-    """How many times a limit of time or cost may be used up before the run is stopped at once. Empty: it never is."""
     prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()
     """Prices of models, which count instead of the CLI's; the first that fits."""
 
@@ -273,29 +267,12 @@ class Resources(Section):
 
     def limits(self) -> Limits:
         """The same as the protocol's type."""
-        return Limits(**self.model_dump(exclude={"profile", "at_limit", "stop_at", "prices"}))
+        return settings_from(Limits, self.model_dump())
 
 
-def _effect_names(value: tuple[str, ...]) -> tuple[str, ...]:
-    check_names(value)
-    return value
-
-
+@embeds(ApprovalSettings)
 class Approval(Section):
     """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
-
-    mode: Literal["off", "risky", "ask"] = "off"
-    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the
-    listed types."""
-    require_approval_for: Annotated[Texts, AfterValidator(_effect_names)] = ASK_FOR
-    """Types of side effects that wait in mode `ask`, and groups of them, as [listed below](#types-of-side-effects). A type
-    that begins with one of these and an underscore counts as well: `network` means `network_send` too."""
-    auto_approve: Texts = ("Read", "Glob", "Grep", "LS", "TodoWrite")
-    """Tools that never wait."""
-    tools: Texts = ()
-    """Tools whose every call waits, whatever it would do."""
-    deadline_seconds: Seconds = 600
-    """How long an action waits before it is denied, in seconds."""
 
 
 def _loopback(value: str) -> str:

@@ -120,6 +120,8 @@ def _default(field: FieldInfo) -> str:
         return "nothing"
     if field.alias is None and field.annotation is int and any("mode" in str(meta).lower() for meta in field.metadata):
         return f"`{value:04o}`"
+    if isinstance(value, float) and value.is_integer():
+        return f"`{value:.0f}`"
     return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
 
 

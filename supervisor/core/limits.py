@@ -7,9 +7,13 @@ limit the detector of resources speaks; here is what happens at it.
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le
 
 from interventions.contract import ResourceUsage
 from monitors.contract.actions import Action, Review
+from monitors.contract.bounds import Key
 from monitors.contract.effects import EffectType
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits
@@ -34,13 +38,13 @@ FILE_EFFECTS: frozenset[EffectType] = frozenset({"file_write", "file_delete"})
 class LimitSettings:
     """What happens at a limit."""
 
-    at_limit: str = "block"
-    """`block`: calls that change something are refused, and the run ends before a call of the model that would pass what may
-    be spent. `hold`: they wait for a person, as for approval, and so does whatever call leads to that one. `tell`: they run,
-    and the issue alone speaks."""
-    stop_at: float | None = 2.0
-    """How many times a limit of time or cost may be used up before the run is stopped; None never stops it. Twice is beyond
-    what a run needs to end well after its first word about it."""
+    at_limit: Annotated[Literal["block", "hold", "tell"], Key()] = "block"
+    """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a
+    limit of tokens or cost the run ends. `hold`: they wait for a person, and so does the tool call that leads to such
+    a call of the model; if nobody lets it run, the run ends. `tell`: they run, and the issue alone speaks."""
+    # Twice is beyond what a run needs to end well after its first word about it.
+    stop_at: Annotated[float, Key(), Ge(1), Le(1_000)] | None = 2.0
+    """How many times a limit of time or cost may be used up before the run is stopped at once. Empty: it never is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ An interrupt and the end of input let an agent finish orderly before signals end
 
 from dataclasses import dataclass
 
+from monitors.contract.bounds import Pause
 from supervisor.protocol.words import StopStep
 
 
@@ -12,13 +13,13 @@ from supervisor.protocol.words import StopStep
 class StopSequence:
     """Seconds that each step is given before the next is taken."""
 
-    interrupt_seconds: float = 3.0
-    """The CLI answers an interrupt within milliseconds; a tool that ignores the signal for 3 s ignores it for good."""
-    end_of_input_seconds: float = 5.0
-    """After its input ended the CLI flushes its session file and ends: well under a second when measured; the official
-    SDK gives the same 5 s, for the same file."""
-    terminate_seconds: float = 5.0
-    """The time that service managers commonly give a program to clean up on SIGTERM before it is killed."""
+    interrupt_seconds: Pause = 3.0
+    """After an interrupt, in seconds. The CLI ends tool and turn at once; what is left is writing the result."""
+    end_of_input_seconds: Pause = 5.0
+    """After its input was closed, in seconds. The CLI ends by itself then; 5 s is what the agent SDK grants it to
+    flush its session file."""
+    terminate_seconds: Pause = 5.0
+    """After SIGTERM, in seconds, before SIGKILL; the agent SDK's figure too."""
     freeze_seconds: float = 1.0
     """Freezing takes under 5 ms; a tree that is not frozen after a second is ended while it runs."""
 

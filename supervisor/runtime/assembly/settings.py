@@ -8,8 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from checkpoints.choose import SafeCriteria
 from checkpoints.retention import RetentionPolicy
 from interventions.approval import ApprovalSettings
@@ -38,19 +36,14 @@ from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, Cha
 
 def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
     """What a session needs to know."""
-    stop = config.stop
+    stop = {**config.stop.model_dump(), "hard_stop": config.interventions.hard_stop}
     return SessionSettings(
-        stop_sequence=StopSequence(
-            interrupt_seconds=stop.interrupt_seconds,
-            end_of_input_seconds=stop.end_of_input_seconds,
-            terminate_seconds=stop.terminate_seconds,
-            hard_stop=config.interventions.hard_stop,
-        ),
+        stop_sequence=settings_from(StopSequence, stop),
         home=str(home(environ)),
         protected=protected_paths(config, places, environ),
         asynchronous=config.reviewer.review_mode == "async",
-        approval=ApprovalSettings(**config.approval.model_dump()),
-        limits=LimitSettings(at_limit=config.resources.at_limit, stop_at=config.resources.stop_at),
+        approval=settings_from(ApprovalSettings, config.approval.model_dump()),
+        limits=settings_from(LimitSettings, config.resources.model_dump()),
         prices={each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices},
         captures=capture_rules(config),
         retries=RetrySettings(config.interventions.max_retries),
@@ -60,10 +53,10 @@ def session_settings(config: Config, places: StatePaths, environ: Mapping[str, s
 def capture_rules(config: Config) -> CaptureRules:
     """When checkpoints are made by themselves, and which are worth going back to."""
     rollback = config.interventions.checkpoint_rollback
-    safe = rollback.safe_checkpoint_criteria
+    safe = {**rollback.model_dump(), **rollback.safe_checkpoint_criteria.model_dump()}
     return CaptureRules(
         enabled=config.checkpoints.enabled,
-        safe=SafeCriteria(safe.min_success_rate, safe.no_errors_duration_seconds, rollback.max_rollback_depth),
+        safe=settings_from(SafeCriteria, safe),
         serves_seconds=rollback.checkpoint_retention_minutes * 60.0,
         before_unattended=config.checkpoints.before_autopilot,
         spacing_seconds=config.checkpoints.spacing_seconds,
@@ -127,9 +120,6 @@ def channels(config: Config) -> list[ChannelSettings]:
     ]
 
 
-_INTERVENTIONS = TypeAdapter(InterventionSettings)
-
-
 def controller_settings(config: Config) -> InterventionSettings:
     """What the controller of interventions needs to know: the section's keys are its fields.
 
@@ -141,7 +131,7 @@ def controller_settings(config: Config) -> InterventionSettings:
     if path is not None:
         types = None if config.plugins.detectors else (*LADDERS, *pattern_names(detector_settings(config)))
         prompts = custom_prompts(path, types)
-    return _INTERVENTIONS.validate_python({**wanted.model_dump(), "custom_prompts": prompts})
+    return settings_from(InterventionSettings, {**wanted.model_dump(), "custom_prompts": prompts})
 
 
 def custom_prompts(path: str, types: Sequence[str] | None) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Context reinforcement: strength, emphasis, size."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from supervisor.testing.samples import TASK, issue, step
 SITUATION = Situation("a1", TASK, "i-1", 0.0, history=(step("Edit", "src/parser/lex.py"), step(failed=True)))
 
 
-def plan(attempt: int = 1, strength: str = "medium", type_: str = "scope_creep", **more: object) -> Plan:
+def plan(attempt: int = 1, strength: Any = "medium", type_: str = "scope_creep", **more: object) -> Plan:
     settings = ContextReinforcementSettings(reinforcement_strength=strength)
     planned = ContextReinforcement(settings).plan(Case(issue(type_), SITUATION, attempt, **more))  # type: ignore[arg-type]
     assert isinstance(planned, Plan)
@@ -100,4 +101,4 @@ def test_a_rollback_that_is_not_possible_becomes_a_plan_to_get_there_by_hand() -
 
 def test_a_strength_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="light, medium, strong"):
-        ContextReinforcement(ContextReinforcementSettings(reinforcement_strength="loud"))
+        ContextReinforcement(ContextReinforcementSettings(reinforcement_strength="loud"))  # type: ignore[arg-type]

@@ -132,7 +132,7 @@ def test_what_the_documentation_writes_without_quotes_is_taken(tmp_path: Path) -
     patterns: {repetition: off, scope_creep: {infer: no}}
     """
     config = read(tmp_path, text, CHAPERON_APPROVAL__MODE="off", CHAPERON_REVIEWER__ENABLED="off")
-    assert config.approval.mode == "off"
+    assert config.approval.model_dump()["mode"] == "off"
     assert (config.reviewer.rules[0].yes, config.reviewer.rules[0].no) == (("deploy prod",), ("deploy test",))
     patterns = config.patterns.model_dump()
     assert (patterns["repetition"]["enabled"], patterns["scope_creep"]["infer"], config.reviewer.enabled) == (
@@ -202,7 +202,7 @@ def test_aliases_of_aliases_do_not_grow_without_bound(tmp_path: Path) -> None:
 
 
 def test_anchors_and_merge_keys_work_and_keep_their_places(tmp_path: Path) -> None:
-    assert read(tmp_path, "stop: &s {interrupt_seconds: 1}\nprogress: {}").stop.interrupt_seconds == 1
+    assert read(tmp_path, "stop: &s {interrupt_seconds: 1}\nprogress: {}").stop.model_dump()["interrupt_seconds"] == 1
     said = refusal(tmp_path, "hooks: &h\n  timeout: 5\nstop:\n  <<: *h\n  interrupt_seconds: x")
     assert said == [
         "c.yaml:2:3: unknown key 'timeout' in stop; known here: end_of_input_seconds, interrupt_seconds, terminate_seconds",

@@ -1,7 +1,7 @@
 """What a task may use: the issue at a limit, the refusal at the gate, the stop far beyond it, and the pace of calls."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -257,7 +257,7 @@ def test_a_limit_that_the_clis_own_figures_passed_ends_the_run_while_a_tool_runs
 
 
 @pytest.mark.parametrize("at_limit", ["tell", "hold", "block"])
-def test_only_where_the_limit_is_told_alone_the_run_goes_on(at_limit: str) -> None:
+def test_only_where_the_limit_is_told_alone_the_run_goes_on(at_limit: Literal["block", "hold", "tell"]) -> None:
     play = SpendingPlay(Limits(max_cost_usd=STEP), LimitSettings(at_limit=at_limit)).running()
     assert bool(answers(play.asks(1))) is (at_limit == "tell")
 

@@ -90,9 +90,9 @@ make_intervention = make_strategy = Endless
 @pytest.mark.parametrize("kind", ["interventions", "strategy"])
 def test_one_that_never_answers_is_ended_once_and_the_built_in_one_answers(tmp_path: Path, kind: str) -> None:
     own = brought(written(tmp_path / "own.py", ENDLESS), kind, patience=Patience(0.05, 5.0))
-    type_ = "custom" if kind == "strategy" else "progressive"
+    strategy = StrategySettings(type="custom") if kind == "strategy" else StrategySettings()
     run = Run(
-        InterventionSettings(strategy=StrategySettings(type=type_)),
+        InterventionSettings(strategy=strategy),
         plugins=own.answers(TASK),
         strategy=own.strategy(TASK),
     )
