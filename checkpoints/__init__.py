@@ -55,7 +55,7 @@ _HOMES = {
     "checkpoints.store.store": ("Store",),
     "checkpoints.workspace.capture": ("CaptureSettings", "Capturer"),
 }
-"""The names of the face by module. Each is looked up at its first use, so a command that needs one name loads little."""
+"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
 
 
 def __getattr__(name: str) -> Any:

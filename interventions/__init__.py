@@ -51,7 +51,7 @@ _HOMES = {
     "interventions.recovery.after_end": ("AgentEnd", "Follow", "RecoveryAnswer", "RecoveryPlan"),
     "interventions.words": ("InterventionKind",),
 }
-"""The names of the face by module. Each is looked up at its first use, so a command that needs one name loads little."""
+"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
 
 
 def __getattr__(name: str) -> Any:

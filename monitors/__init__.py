@@ -91,7 +91,7 @@ _HOMES = {
     "monitors.review.rules.rules": ("Rule",),
     "monitors.review.verdict.risk": ("Risk", "RiskCalculator", "StandardRisk"),
 }
-"""The names of the face by module. Each is looked up at its first use, so a command that needs one name loads little."""
+"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
 
 
 def __getattr__(name: str) -> Any:

@@ -375,18 +375,17 @@ SENDS = """
 import sys, anyio
 from pathlib import Path
 from supervisor.config.exporters import ExporterSettings
-from supervisor.runtime import exporting
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.exporters import HttpExporter
+from supervisor.runtime.exporters import HttpExporter, delivery
 from supervisor.runtime.journal.journal import Journal
-exporting.GATHER_SECONDS = exporting.FIRST_WAIT_SECONDS = 0.005
-exporting.MOST_BATCH = 7
+delivery.GATHER_SECONDS = delivery.FIRST_WAIT_SECONDS = 0.005
+delivery.MOST_BATCH = 7
 state, journal, url = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 async def main():
     opened, _ = Journal.open(journal)
     wanted = ExporterSettings.model_validate({"name": "siem", "type": "http", "to": url, "begin": "start"})
-    made = exporting.Exporting(
-        HttpExporter(wanted), opened, exporting.Positions(state), print, lambda *_: None, 0
+    made = delivery.Exporting(
+        HttpExporter(wanted), opened, delivery.Positions(state), print, lambda *_: None, 0
     )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.run)
