@@ -28,7 +28,7 @@ docs: $(STAMP)  ## build what is generated: parts of the documentation, the tabl
 	$(VENV)/bin/python -m tests.docs --write
 
 docs-site: $(DOCS_VENV)/.installed  ## the pages of docs/ as a site in site/; a wrong link is an error
-	$(DOCS_VENV)/bin/mkdocs build --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --clean  # with --quiet, wrong links are no error
 
 $(DOCS_VENV)/.installed: requirements-docs.txt  # an environment of its own: nothing of it is needed to run or to test
 	$(PYTHON) -m venv $(DOCS_VENV)

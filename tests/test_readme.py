@@ -292,7 +292,7 @@ def test_a_link_that_leads_nowhere_would_be_found(link: str) -> None:
     assert wrong_links(Path("docs/explanation/features.md"), f"# Here\n[text]({link})") == [link]
 
 
-TOPS = "supervisor|monitors|interventions|checkpoints|tests|systemd|docs"
+TOPS = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
@@ -315,6 +315,16 @@ def test_the_pages_are_of_four_kinds_and_each_is_in_the_index_and_on_the_site() 
     pages = {str(page.relative_to("docs")) for page in DOCS}
     assert sorted(site) == sorted(pages)
     assert set(re.findall(r"\]\(([^)\s]+)\)", index)) == pages - {"index.md"}
+
+
+DRAWN = re.compile(r"^<!-- (\w+): drawn.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [Path("README.md"), Path("AGENTS.md"), *DOCS], ids=str)
+def test_prose_is_at_most_120_columns_wide(page: Path) -> None:
+    prose = FENCE.sub("", DRAWN.sub("", (ROOT / page).read_text()))
+    wide = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "    "))]
+    assert wide == []
 
 
 def test_the_readme_is_read_in_five_minutes() -> None:
