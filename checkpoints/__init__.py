@@ -18,11 +18,11 @@ Content of a checkpoint, and the treatment of the rest by a restore:
 | owners, extended attributes, hard links, times | left out |
 
 git/        Git's formats, read and written without running a program of the repository's choosing
-restore/    restores
+restore/    restores: planned, applied so that a crash loses nothing, verified
 store/      the store of one project
 workspace/  a workspace as it is now
 choose      the choice of the checkpoint to go back to after a run went wrong
-durable     durable writes
+durable     durable writes: the calls to the kernel after which data survives a power cut
 errors      errors of checkpoints, as types
 model       checkpoints, the differences of two, and plans and results of a restore
 paths       names of files as text

@@ -1,21 +1,21 @@
 """Pure: an issue in, an intervention out. Detectors and their issues come from `monitors`.
 
-choice/           which intervention is chosen, when, and whether it helped
+choice/           the choice of an intervention, its moment, and the judgement whether it helped
 kinds/            the five kinds of interventions, weakest first, and the stages in which features are given up
 recovery/         going on after an agent ended before its task was done
-texts/            what agents are told
-advice            what to set otherwise after an emergency stop
-aftermath         what an agent left behind that was stopped, as it was looked for once its processes had gone
-approval          approval mode
-contract          what an intervention and a strategy are shown, and what they answer
-decisions         what is done about an issue, whether it helped, and the incident that tells of it
+texts/            messages to agents
+advice            advice on settings after an emergency stop
+aftermath         the remains of a stopped agent, looked up after its processes had ended
+approval          approval mode: the actions that wait for a person, and the effect of the reply
+contract          the contract of interventions and strategies, built-in ones and plugins
+decisions         decisions about an issue
 effectiveness     whether interventions help
-goals             which goals of a task the agent's own to-do list says are done
-ladders           which kinds answer which pattern, weakest first
+goals             the goals of a task that are done by the agent's own to-do list
+ladders           the kinds of intervention for each pattern, weakest first
 recovery_options  the ways back from an emergency stop
 sanitise          take secrets out of what is kept for people to read
-settings          what the user may decide about interventions
-stop_report       the full report of an emergency stop, as the incident's file holds it
+settings          settings of interventions
+stop_report       the full report of an emergency stop, as in the incident's file
 words             the kinds of interventions, weakest first
 """
 

@@ -1,6 +1,6 @@
-"""What to set otherwise after an emergency stop: keys of the configuration with values, each true of the run that was stopped.
+"""Advice on settings after an emergency stop: keys of the configuration with values, each true of the stopped run.
 
-Nothing is said where no setting would have changed anything, as for a critical rule: its only answer is the stop.
+There is none if no setting would have changed anything, as for a critical rule: its only answer is the stop.
 """
 
 import math
@@ -36,7 +36,7 @@ COMBINED = frozenset({"error_exploration_loop", "runaway_execution", "confused_s
 """Issue types that are made of others."""
 
 PATIENT_STEPS = 10
-"""What `progress.consecutive_stuck_tolerance` calls patient; 8 is its default."""
+"""A value of `progress.consecutive_stuck_tolerance` that counts as patient; 8 is its default."""
 
 _LIMITS = {
     "memory": ("max_memory_mb", "memory_mb"),
@@ -76,7 +76,10 @@ def _rollback(chosen: Intervention) -> list[Suggestion]:
 
 
 def _limit(issue: Issue, limits: Limits, usage: ResourceUsage) -> list[Suggestion]:
-    """A limit that was passed by far, raised beyond what the run used; one that growth never met, lowered to below that."""
+    """Raise a limit that was exceeded by far; lower a limit that growth never reached.
+
+    The new value lies beyond, or below, the run's usage.
+    """
     by_field = dict(_LIMITS.values())
     if issue.type == "critical_action" and issue.key in by_field:
         used = getattr(usage, by_field[issue.key]) or 0

@@ -1,4 +1,4 @@
-"""What an agent left behind that was stopped, as it was looked for once its processes had gone."""
+"""The remains of a stopped agent, looked up after its processes had ended."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +19,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What was found."""
+    """The findings of that look."""
 
     files: tuple[str, ...] = ()
     """Paths of the workspace that are not as they were when the agent started, each with what became of it; at most
@@ -30,7 +30,7 @@ class Aftermath:
     """Other agents that worked in the same workspace meanwhile: files may be theirs."""
     leftovers: tuple[Leftover, ...] = ()
     not_looked: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """Parts that could not be looked at, with the reasons."""
 
 
 MOST_FILES = 500

@@ -1,7 +1,7 @@
-"""Approval mode: which actions wait for a person, and what becomes of the answer.
+"""Approval mode: the actions that wait for a person, and the effect of the reply.
 
-An action that waits is denied at its deadline. A block stays a block: a person is never asked to let through what a rule
-forbids. The agent cannot answer its own: `refuse_agent` is what every way of answering calls first.
+An action that waits is denied at its deadline. A block stays a block: a person is never asked to let through what a
+rule forbids. The agent cannot approve its own actions: every way of replying calls `refuse_agent` first.
 """
 
 from dataclasses import dataclass, replace

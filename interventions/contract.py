@@ -1,7 +1,7 @@
-"""What an intervention and a strategy are shown, and what they answer: the contract of the built-in ones and of plugins.
+"""The contract of interventions and strategies, built-in ones and plugins: the case they get, the plan they return.
 
-An `Answer` turns a case into a plan, or says why it cannot. It is pure: the same case gives the same plan, in bounded
-work, and nothing is looked up; what must be known of the disk comes in with the case. A plugin is any object of this
+An `Answer` turns a case into a plan, or returns the reason why it cannot. It is pure: the same case gives the same
+plan, in bounded work, and nothing is looked up; facts about the disk come with the case. A plugin is any object of this
 shape. A whole one:
 
     class AskForTheLog:
@@ -15,8 +15,8 @@ shape. A whole one:
                 return Unfit("the issue names no error")
             return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {str(error)[:300]}")
 
-It is asked first for the types that it names, whenever its kind was chosen. What it declines or fails at, the built-in
-intervention of that kind does. `supervisor.testing.check_answer` checks what every answer must keep to.
+It is tried first for the types that it names, whenever its kind was chosen. If it declines or fails, the built-in
+intervention of that kind is used. `supervisor.testing.check_answer` checks the rules for every answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,14 +37,14 @@ longer crowds out what the agent was doing, and is read less."""
 
 
 class Surveyed(Protocol):
-    """What was looked up outside, before it was asked for here. Each answers with nothing if nothing is known."""
+    """Facts that were looked up outside. Each method returns an empty result if nothing is known."""
 
     def similar_paths(self, path: str) -> Sequence[str]:
         """Paths that exist and are named much like this one, best first, at most 5."""
         ...
 
     def moved_to(self, path: str) -> str:
-        """Where git's history says that the path went, or the empty string."""
+        """The path's new place by git's history, or the empty string."""
         ...
 
     def owner_and_mode(self, path: str) -> str:
@@ -56,7 +56,7 @@ class Surveyed(Protocol):
         ...
 
     def changed_files(self) -> Sequence[str] | None:
-        """What differs from the last commit, in order; None where nobody can tell."""
+        """Paths that differ from the last commit, in order; None if that cannot be found out."""
         ...
 
     def last_commit(self) -> str:
@@ -102,7 +102,7 @@ class GoodMoment:
 
     name: str
     description: str
-    """What it holds and from when, for the agent and a person."""
+    """Content and time of the checkpoint, for the agent and a person."""
     depth: int
     """How many checkpoints back it is; 1 is the newest."""
     unchanged: bool = False
@@ -110,7 +110,7 @@ class GoodMoment:
 
 
 class CheckpointLookup(Protocol):
-    """Where one can go back to."""
+    """A source of checkpoints to go back to."""
 
     def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
         """Return the newest checkpoint from before the issue began that is safe for it, or why there is none.
@@ -131,7 +131,7 @@ class NoCheckpoints:
 
 
 class ResourceUsage(NamedTuple):
-    """What an agent has used so far; None if it is not measured."""
+    """Usage of an agent so far; None for a resource that is not measured."""
 
     file_operations: int | None = None
     memory_mb: float | None = None
@@ -147,13 +147,14 @@ class Situation:
     agent: str
     task: Task
     id: str
-    """What the intervention would be called."""
+    """The id that the intervention would get."""
     mono: float
     """Now, in seconds on the clock that never goes back."""
     listening: bool = True
     """Whether the agent can be told anything; one that is held, finishing or starting cannot."""
     finished: bool = False
-    """Whether its last turn has ended and nothing starts another: a word to it now would cost a turn that nobody asked for."""
+    """Whether its last turn has ended and nothing starts another. A message now would cost a turn that was not
+    requested."""
     ended: bool = False
     """Whether its run is over."""
     well: bool = False
@@ -174,25 +175,25 @@ class Case:
     issue: Issue
     situation: Situation
     attempt: int = 1
-    """Which attempt of this kind it is for this issue, from 1."""
+    """Number of the attempt of this kind for this issue, from 1."""
     others: tuple[Issue, ...] = ()
     """Issues that are open beside it and are answered together with it."""
     said: frozenset[str] = frozenset()
-    """What the agent was told before, word for word; nothing is said twice unchanged."""
+    """Messages that the agent got before, word for word; none is repeated unchanged."""
     limits: LimitsInForce = field(default_factory=lambda: LimitsInForce(Limits()))
-    """What it may use now."""
+    """Limits in force for the agent."""
     excluded: str = ""
     """Why a rollback is not possible, where one was due and this is done in its place; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done."""
+    """The content of an intervention."""
 
     message: str
-    """What the agent is told; empty if it is told nothing."""
+    """The message to the agent; empty for none."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the kind needs, as plain JSON."""
+    """Data that the kind needs, as plain JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +218,12 @@ class Answer(Protocol):
 
     @property
     def name(self) -> str:
-        """What the journal and the configuration call it."""
+        """The name in the journal and the configuration."""
         ...
 
     @property
     def kind(self) -> InterventionKind:
-        """Which of the five it is."""
+        """The kind, one of five."""
         ...
 
     @property
@@ -251,7 +252,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a strategy is shown."""
+    """Input of a strategy."""
 
     issue: Issue
     base: float
@@ -261,12 +262,12 @@ class Past:
     tried: tuple[Tried, ...]
     """Oldest first: what this streak got in the run, and what others of its type got in the last five minutes."""
     record: EffectRecord
-    """What came of interventions in all runs."""
+    """Outcomes of interventions in all runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class LadderPosition:
-    """Where on its ladder a strategy stands."""
+    """A strategy's position on its ladder."""
 
     index: int
     """From 0; one past the end means that the ladder was climbed in vain."""
@@ -279,7 +280,7 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """What the configuration calls it."""
+        """The name in the configuration."""
         ...
 
     def ladder(self, issue: Issue) -> Sequence[InterventionKind]:
@@ -287,10 +288,10 @@ class Strategy(Protocol):
         ...
 
     def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
-        """Where on the ladder to act now.
+        """Return the position on the ladder at which to act now.
 
         Args:
-            ladder: What is left of `ladder` after kinds that are not allowed were taken out; never empty.
-            past: What was tried, and what came of it.
+            ladder: The rungs of `ladder` that are allowed; never empty.
+            past: Attempts so far, with their outcomes.
         """
         ...

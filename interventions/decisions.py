@@ -1,4 +1,4 @@
-"""What is done about an issue, whether it helped, and the incident that tells of it."""
+"""Decisions about an issue: the intervention, its judgement, and the incident that reports it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,16 +24,17 @@ class Intervention:
     reason: str
     """Why this kind, in a clause for a person; `explain` has the sum. Example: `the mildest answer comes first`."""
     message: str = ""
-    """What the agent is told, word for word; empty if it is told nothing."""
+    """The message to the agent, word for word; empty for none."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the kind needs. Examples: new limits, the checkpoint's name."""
+    """Data that the kind needs. Examples: new limits, the checkpoint's name."""
     explain: Mapping[str, Any] = field(default_factory=dict)
-    """The parts of the choice, for `chaperon show`: the score's terms, the ladder, and why each other kind was not taken."""
+    """The parts of the choice, for `chaperon show`: the score's terms, the ladder, and the reason against each other
+    kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsInForce:
-    """What an agent may use from here on, after a throttling or its end."""
+    """Limits of an agent after a throttling or its end."""
 
     limits: Limits
     cpu_share: float = 1.0
@@ -49,7 +50,7 @@ class LimitsInForce:
 
 
 class Fate(StrEnum):
-    """What became of an issue after an intervention."""
+    """The course of an issue after an intervention."""
 
     ENDED = "ended"
     """It closed, or the run ended well, and it did not come back within the window."""
@@ -71,7 +72,7 @@ class InterventionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What came of one intervention. Each intervention gets exactly one, at the latest when its agent has ended."""
+    """The outcome of one intervention. Each intervention gets exactly one, at the latest when its agent has ended."""
 
     intervention: str
     """The intervention's id."""
@@ -108,11 +109,11 @@ class Recovery:
     fresh: bool
     """Whether it goes on in a new session; otherwise in the same."""
     why: str
-    """What happened and what is done, for a person; a whole sentence."""
+    """The event and the response, for a person; a whole sentence."""
     wait_seconds: float
     """How long it waits before its CLI is started again."""
     prompt: str
-    """What the CLI is told first."""
+    """The first message to the CLI."""
 
 
 class PersonReason(StrEnum):
@@ -137,9 +138,9 @@ class PersonNeed:
     reason: PersonReason
     issue: Issue
     sentence: str
-    """What is the matter, for a person."""
+    """The problem, for a person."""
     way_out: str
-    """What the person can do, as a command."""
+    """The remedy for the person, as a command."""
     hold: bool
     """Whether the agent waits at its next tool call until the person resumes it."""
 
@@ -160,7 +161,7 @@ class Incident:
     summary: str
     """One sentence: what happened and what was done."""
     way_out: str = ""
-    """What a person can do now, as a command where there is one."""
+    """The remedy for a person, as a command if there is one."""
     issue: str = ""
     """The issue's type, where one led here."""
     seq: int = 0

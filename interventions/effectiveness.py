@@ -16,8 +16,8 @@ HARMFUL_DISRUPTION = 0.25
 scatter of a run whose calls succeed nine times in ten is one to two."""
 
 ENOUGH = 5
-"""Outcomes before a record is worth comparing with a threshold: below five even no success at all leaves the upper bound
-over 0.43."""
+"""Outcomes before a record is worth comparing with a threshold. Below five even no success at all leaves the upper
+bound over 0.43."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Interval:
 
 
 def wilson(hits: int, total: int) -> Interval:
-    """The share and where it truly lies; 0 to 1 where nothing was counted.
+    """Return the share and its confidence interval; 0 to 1 for no counts.
 
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927. It stays honest for
-    few counts and for shares near 0 and 1, where the usual normal interval does not.
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927. It is accurate for
+    few counts and for shares near 0 and 1; the usual normal interval is not.
     """
     if total == 0:
         return Interval(0.0, 0.0, 1.0)
@@ -45,7 +45,7 @@ def wilson(hits: int, total: int) -> Interval:
 
 @dataclass(slots=True)
 class EffectTally:
-    """What came of one kind for one issue type."""
+    """Outcomes of one kind for one issue type."""
 
     success: int = 0
     failure: int = 0
@@ -67,10 +67,10 @@ class EffectTally:
 
     @property
     def harms(self) -> bool:
-        """Whether it surely does harm more often than it helps.
+        """Whether it does harm more often than it helps, beyond doubt.
 
-        An intervention is worth making where p·r > (1-p)·d, with r what it mends and d what it disrupts; the record holds
-        both as counts, and the upper bound of help among help and harm must reach one half.
+        An intervention is worth making if p·r > (1-p)·d, with r the trouble that it mends and d the work that it
+        disrupts. The record holds both as counts, and the upper bound of help among help and harm must reach one half.
         """
         return wilson(self.success, self.success + self.harmed).high < 0.5
 

@@ -1,7 +1,7 @@
-"""Which goals of a task the agent's own to-do list says are done.
+"""The goals of a task that are done by the agent's own to-do list.
 
 A goal is taken for done if an item that is done shares most of its words and no open item shares as many. That is the
-agent's claim and a guess at words: it orders what is said again, and decides nothing.
+agent's claim and a guess at words: it orders the goals of a message, and decides nothing.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Which kinds answer which pattern, weakest first.
+"""The kinds of intervention for each pattern, weakest first.
 
 A kind that does not bear on a pattern is not on its ladder: tighter memory does not mend a wrong path, and a rollback
 does not bring a password. An emergency stop stands behind each ladder unless the type is listed as `NOT_STOPPED`.
@@ -28,9 +28,9 @@ LADDERS: dict[str, tuple[InterventionKind, ...]] = {
     "critical_action": (STOP,),
     "gate_bypassed": (STOP,),
 }
-"""By issue type. Those of repetitive errors, scope creep, resource spiral, goal drift and hallucination are the stated ones;
-each other follows its nearest kin. A text loop is rolled back early, since the loop itself stands in the context that
-feeds it."""
+"""By issue type. Those of repetitive errors, scope creep, resource spiral, goal drift and hallucination are the
+specified ones; each other follows the pattern nearest to it. A text loop is rolled back early, since the loop itself
+stands in the context that feeds it."""
 
 DEFAULT = (SOFT, REINFORCE, ROLLBACK)
 """For types that only a plugin knows."""

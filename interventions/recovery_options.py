@@ -1,7 +1,7 @@
 """The ways back from an emergency stop. Each is carried out by one command, from the incident's report alone.
 
-`options` writes them into the report; `carry_out` reads one back, on another day and by another daemon, as what is to be
-started. A report that somebody edited is read with care: what does not fit is an error that says so.
+`options` writes them into the report. `carry_out` reads one back, on another day and by another daemon, as a task to
+start. A report may have been edited: a value that does not fit is an error that says so.
 """
 
 import math
@@ -21,10 +21,10 @@ RESUME, ROLLBACK, APPROVE, ABORT = "resume_with_limits", "rollback_and_retry", "
 OPTIONS = (RESUME, ROLLBACK, APPROVE, ABORT)
 
 STRICT = 0.5
-"""What is left of each limit when a stopped task is resumed: what remained of it, halved."""
+"""Share of each remaining limit that a resumed task gets: one half."""
 
 STRICT_TOOLS = tuple(sorted(SHELL_TOOLS | WEB_TOOLS | AGENT_TOOLS))
-"""Tools whose every call waits for a person after a resume with limits: what they do is bounded by their input alone."""
+"""Tools whose every call waits for a person after a resume with limits. Only their input bounds their effect."""
 
 LEAST = {
     "max_file_operations": 20,
@@ -32,13 +32,13 @@ LEAST = {
     "max_execution_time_seconds": 600,
     "max_token_usage": 200_000,
 }
-"""Below these a resumed CLI does not get through its own start and one useful step: it holds 205 MB idle, and each of its
-requests carries tens of thousands of tokens of context."""
+"""Below these a resumed CLI does not get through its own start and one useful step: it holds 205 MB idle, and each of
+its requests carries tens of thousands of tokens of context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """What a recovery option starts."""
+    """The start that a recovery option leads to."""
 
     option: str
     agent: str
@@ -113,7 +113,7 @@ def strict_limits(limits: Limits, usage: ResourceUsage) -> dict[str, float | Non
 
 
 def carry_out(report: Mapping[str, Any], option: str) -> Resumption:
-    """What the option of a report starts.
+    """Return the start that an option of a report leads to.
 
     Args:
         report: The report of a stop, as its file holds it.

@@ -1,4 +1,4 @@
-"""What the user may decide about interventions. Names and defaults are those of the configuration file."""
+"""Settings of interventions. Names and defaults are those of the configuration file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ContextReinforcementSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReductionFactors:
-    """What a limit is multiplied by when it is tightened."""
+    """Factors by which a limit is multiplied when it is tightened."""
 
     # For growth over 1.2.
     moderate: Share = 0.85

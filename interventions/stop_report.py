@@ -1,4 +1,4 @@
-"""The full report of an emergency stop, as the incident's file holds it: sanitised, and enough to go on from another day."""
+"""The full report of an emergency stop, as in the incident's file: sanitised, and enough to continue on another day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -28,7 +28,7 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class StopFacts:
-    """What a report is made of."""
+    """Contents of a report."""
 
     incident: str
     """The incident's id, by which the options are carried out."""
@@ -122,7 +122,7 @@ def _kept_out(step: PastCall) -> bool:
 
 
 def _root_cause(facts: StopFacts) -> dict[str, Any]:
-    """Where it began. What is said is what the detector saw; nobody asked a model why."""
+    """Return the beginning of the trouble. The sentence is the detector's; no model was asked for the reason."""
     issue = facts.intervention.issue
     earlier = [other for other in facts.issues if other.began < issue.began]
     first = min(earlier, key=lambda other: other.began, default=None)

@@ -3,12 +3,12 @@
 contract/        the words of monitors
 patterns/        the detectors, one pattern a module
 review/          the step reviewer
-signals/         what several detectors read out of a run
+signals/         signals in a run that several detectors use
 detectors        the detectors of a session, in order, and all their settings
 guarded          around each detector
-learning         what people say of issues, made into thresholds
+learning         learning from outcomes
 per_subagent     subagents watched apart
-secret_patterns  what secrets look like: their shapes, and names of variables that hold them
+secret_patterns  the shapes of secrets
 sensitivity      how eagerly patterns are reported, and what each pattern's settings share
 streaks          issues of one detector that are open
 """

@@ -31,7 +31,7 @@ from monitors.signals.shared import SharedSignals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorSettings:
-    """What is watched for, and how eagerly. One field for each pattern, named as its issues are."""
+    """Patterns to watch for, and the sensitivity. One field for each pattern, named as its issues are."""
 
     sensitivity: Annotated[Sensitivity, Key()] = Sensitivity.MEDIUM
     """How early detectors speak up. Low: fewer false alarms. High: sooner."""

@@ -8,7 +8,7 @@ from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation
 
 EVERYTHING: frozenset[type] = frozenset(get_args(Observation))
-"""What a detector is shown that does not say what it watches."""
+"""Observations for a detector that does not name the ones it watches."""
 
 
 class Watchers:

@@ -1,4 +1,4 @@
-"""What people say of issues, made into thresholds: slowly, within bounds, visibly, and reversibly. Off by default.
+"""Learning from outcomes: thresholds follow them slowly, within bounds, visibly, and reversibly. Off by default.
 
 Each pattern has one factor that multiplies its thresholds. Outcomes are counted; when enough of them speak one way, an
 adjustment of one small step is due, which the caller journals and then folds in. Undoing is another adjustment. Nothing
@@ -17,7 +17,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 
 @dataclass(frozen=True, slots=True)
 class LearningSettings:
-    """Thresholds that follow what people say of issues with `chaperon outcome`: slowly, within bounds, and reversibly."""
+    """Thresholds that follow the outcomes of `chaperon outcome`: slowly, within bounds, and reversibly."""
 
     enabled: Flag = False
     """Whether outcomes change thresholds. The journal has them either way."""
@@ -33,15 +33,15 @@ class LearningSettings:
     worse makes it a false alarm."""
     # The factor of high sensitivity.
     lowest: Annotated[float, Key(), Ge(0.25), Le(1)] = 0.67
-    """What thresholds may at least be multiplied with."""
+    """Lowest factor of thresholds."""
     # Twice the thresholds is as quiet as low sensitivity and a third more.
     highest: Annotated[float, Key(), Ge(1), Le(4)] = 2.0
-    """What they may at most be multiplied with."""
+    """Highest factor of thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeTally:
-    """What was learned of one pattern."""
+    """The learned state of one pattern."""
 
     factor: float = 1.0
     confirmed: int = 0
@@ -53,16 +53,16 @@ class OutcomeTally:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was learned of all patterns; a value, kept by the caller."""
+    """The learned state of all patterns; a value, kept by the caller."""
 
     patterns: Mapping[str, OutcomeTally] = field(default_factory=dict)
 
     def tally(self, pattern: str) -> OutcomeTally:
-        """What was learned of one pattern."""
+        """Return the learned state of one pattern."""
         return self.patterns.get(pattern, OutcomeTally())
 
     def factor(self, pattern: str) -> float:
-        """What the pattern's thresholds are multiplied with."""
+        """Return the factor of the pattern's thresholds."""
         return self.tally(pattern).factor
 
 

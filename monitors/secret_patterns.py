@@ -1,7 +1,6 @@
-"""What secrets look like: the shapes of keys and tokens, and the names of variables that hold them.
+"""The shapes of secrets: keys and tokens, and the names of variables that hold them.
 
-One table serves those who look for secrets, those who take them out of what leaves the machine, and those who take them out
-of reports.
+One table serves the search for secrets, and their removal from data that leaves the machine and from reports.
 """
 
 import re
@@ -15,11 +14,12 @@ class SecretKind(NamedTuple):
     name: str
     """Example: `an AWS key`."""
     words: tuple[str, ...]
-    """Each text with a secret of this kind has one of these: looking for them takes a hundredth of the pattern's time."""
+    """Words of which each text with a secret of this kind has one. Their search takes a hundredth of the pattern's
+    time."""
     certain: re.Pattern[str]
     """Finds a secret and hardly anything else: what it finds is reported as an issue."""
     possible: re.Pattern[str] | None = None
-    """Finds secrets that are torn, old or long as well: in what is kept for people, a text hidden for nothing does no harm.
+    """Finds torn, old or long secrets as well: in reports for people a text that is hidden needlessly does no harm.
     The group `kept` stays. None if `certain` serves."""
     whole: re.Pattern[str] | None = None
     """Finds the whole of a secret if `certain` finds its beginning. None if `certain` finds all of it."""

@@ -25,24 +25,25 @@ _FACTORS = {Sensitivity.LOW: 1.5, Sensitivity.MEDIUM: 1.0, Sensitivity.HIGH: 2 /
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternSettings:
-    """What the settings of every pattern have."""
+    """Settings common to all patterns."""
 
     enabled: Switch = True
     """Whether this is used at all."""
     sensitivity: Annotated[Sensitivity | None, Key()] = None
     """How early this one speaks up. Empty: as `patterns.sensitivity` says."""
     severity: Severity = Severity.MEDIUM
-    """Severity of the pattern when it is first seen; each doubling beyond the threshold raises it by one, up to high."""
+    """Severity of the pattern when it is first seen. Each doubling beyond the threshold raises it by one, up to
+    high."""
     confidence: float = 0.7
     """0 to 1: how sure the pattern is when it is first seen; each doubling halves the doubt."""
     impact_factor: float = 0.2
     """0 to 1: how much harm the pattern does if nothing is done."""
     learned: float = 1.0
-    """What learning multiplied the thresholds with; between the bounds of `monitors.learning`."""
+    """Factor of the thresholds from learning; between the bounds of `monitors.learning`."""
 
     @property
     def factor(self) -> float:
-        """What thresholds are multiplied with."""
+        """Return the factor of the thresholds."""
         return _FACTORS[self.sensitivity or Sensitivity.MEDIUM] * self.learned
 
     def number(self, threshold: int) -> int:

@@ -9,15 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-DONE: tuple[str, ...] = ("checkpoints", "supervisor/core/decisions/stop_sequence.py")
+DONE: tuple[str, ...] = ("checkpoints", "interventions", "monitors")
 """Folders and files that hold the rules."""
+
+LATER = ("monitors/review/knowledge",)
+"""Folders among these that do not yet."""
 
 WIDTH = 120
 RELATIVE = re.compile(r"(?:What|Who|Whoever|Whom|Whose|Where|Wherever|Whatever|Which)\b")
 """A relative clause as a subject: the reader learns what is spoken of only when the sentence ends."""
 
 
-def found(text: str) -> Iterator[ast.Expr]:
+def docstrings(text: str) -> Iterator[ast.Expr]:
     """Docstrings, those below fields and constants among them."""
     for node in ast.walk(ast.parse(text)):
         body = getattr(node, "body", None)
@@ -30,7 +33,7 @@ def found(text: str) -> Iterator[ast.Expr]:
 def faults(text: str) -> list[str]:
     """The faults of a module's docstrings, each with its line."""
     lines, seen = text.split("\n"), []
-    for docstring in found(text):
+    for docstring in docstrings(text):
         assert isinstance(docstring.value, ast.Constant)
         if RELATIVE.match(str(docstring.value.value).strip()):
             seen.append(f"{docstring.lineno}: begins with a relative clause: {lines[docstring.lineno - 1].strip()}")
@@ -41,7 +44,8 @@ def faults(text: str) -> list[str]:
 
 def modules(place: str) -> list[Path]:
     path = ROOT / place
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    found = path.rglob("*.py") if path.is_dir() else [path]
+    return sorted(each for each in found if not any(each.is_relative_to(ROOT / later) for later in LATER))
 
 
 @pytest.mark.parametrize("place", DONE)

@@ -4,5 +4,5 @@ apply      changes of the workspace from one tree to another that lose nothing i
 branch     moves of a branch back to its commit at a checkpoint, on request
 diff_tree  the differences of two checkpoints, drawn as a tree for a terminal
 plan       the plan of a restore
-restore    restores
+restore    restores: plan, show the loss, confirm, change the workspace, compare it with the target byte for byte
 """

@@ -1,11 +1,11 @@
-"""Which intervention is chosen, when, and whether it helped.
+"""The choice of an intervention, its moment, and the judgement whether it helped.
 
 strategies/     how the next kind of intervention is proposed
-chooser         the rule by which an answer is chosen
-controller      the controller
-episodes        what a controller remembers of a run
+chooser         the choice of an answer
+controller      the controller: decides when to intervene in a run, how, and when to leave it alone
+episodes        the memory of a controller about a run
 limit_guard     throttled limits at the gate
-meter           what an agent has used, as a fold over what was observed
+meter           usage of an agent, as a fold over observations
 outcome_window  the window after an intervention
-scoring         how grave an issue is, as a number, and which kind is in proportion to it
+scoring         the score of an issue's gravity, and the kind that is in proportion to it
 """

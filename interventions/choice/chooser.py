@@ -1,17 +1,20 @@
-"""The rule by which an answer is chosen: the least that works, and never more than is in proportion.
+"""The choice of an answer: the mildest that works, and never more than is in proportion.
 
-1. The issue's ladder (its pattern's kinds, weakest first, an emergency stop behind them) loses what may not be used: kinds
-   that the configuration forbids, whose attempts for this streak are used up, or whose record over all runs says that they
-   do more harm than good.
-2. The strategy says which rung is next: the first, where nothing was tried. So a first `repetitive_errors` of medium
-   severity (0.5 * 0.7 * 1.2 = 0.42) gets a soft correction: its band would allow a reinforcement, and throttling is not on
-   its ladder at all.
-3. The score's band is a ceiling. A rung above it is not in proportion; the next milder one is taken, and where even the
-   first is above it, a soft correction. Each answer of the last five minutes raises the score by 0.3, so the ceiling opens
-   one band or two with each answer that was in vain.
-4. A rollback that the configuration leaves to people is proposed to them, once; one with nowhere to go back to cannot be
-   done. Either way the agent gets the next milder answer, with a plan to get back by hand, before a stop may follow.
-5. An answer that does not fit the case (nothing left to lower, the same words again) is passed over.
+1. Kinds that may not be used are removed from the issue's ladder (its pattern's kinds, weakest first, with an emergency
+   stop last): kinds that the configuration forbids, kinds whose attempts for this streak are used up, and kinds whose
+   record over all runs shows more harm than good.
+2. The strategy names the next rung: the first, if nothing was tried. So a first `repetitive_errors` of medium severity
+   (0.5 * 0.7 * 1.2 = 0.42) gets a soft correction: its band would allow a reinforcement, and throttling is not on its
+   ladder at all.
+3. The score's band is a ceiling. A rung above it is not in proportion, and the next milder one is taken; if even the
+first
+   is above it, a soft correction. Each answer of the last five minutes raises the score by 0.3, so the ceiling rises by
+   one band or two with each answer that failed.
+4. A rollback that the configuration leaves to people is proposed to them, once. A rollback without a safe checkpoint
+cannot
+   be done. In both cases the agent gets the next milder answer, with a plan to get back by hand, before a stop may
+   follow.
+5. An answer that does not fit the case (no limit left to lower, the same words again) is passed over.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +92,7 @@ class Pick:
 
 @dataclass(slots=True)
 class _Search:
-    """What was found out while searching."""
+    """The state of the search."""
 
     out: dict[InterventionKind, str]
     """Kinds that are not to be used, with why."""

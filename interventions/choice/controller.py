@@ -1,11 +1,11 @@
-"""The controller: when something is done about a run, what, and when it is left alone.
+"""The controller: decides when to intervene in a run, how, and when to leave it alone.
 
-It keeps what a run's interventions were and what came of them, as a fold over what it is told of the run, so that a restart
-rebuilds it; `next` only looks, and says which single decision is due: a judgement of the last intervention, a new
-one, the end of a throttling, or that a person is needed. By which rule one is chosen is in `interventions.choice.chooser`.
+It keeps the interventions of a run and their outcomes, as a fold over events, so that a restart rebuilds it. `next`
+changes nothing and returns the single decision that is due: a judgement of the last intervention, a new intervention,
+the end of a throttling, or the need for a person. `interventions.choice.chooser` has the rule of choice.
 
-A stop waits for no cooldown and is never counted out. Everything else is left alone for the cooldown; what was raised
-meanwhile and is still open is answered after it. Issues that are open together get one answer.
+A stop waits for no cooldown and is never counted out. Everything else waits for the cooldown; issues that were raised
+meanwhile and are still open are answered after it. Issues that are open together get one answer.
 """
 
 from collections import deque
@@ -45,7 +45,7 @@ TIMELINE = 100
 
 
 EASED = f"{OPENING}Your use has calmed down, so your limits are back as they were at the start."
-"""What the agent is told when a throttling ends."""
+"""The message to the agent at the end of a throttling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Easing:
 
 
 Due = Judgement | Intervention | PersonNeed | Easing
-"""What can be due."""
+"""Decisions that can be due."""
 
 
 class Controller:
@@ -266,11 +266,11 @@ class Controller:
         return None
 
     def _answer_if_changed(self, now: Situation) -> Intervention | PersonNeed | None:
-        """The answer; None at once where it was None before and what it is made of has not changed.
+        """Return the answer; None at once if it was None before and its inputs have not changed.
 
-        While an agent rests with an issue that might be worth a stop, it takes a whole plan to see that none is due. It is
-        made again once something here was remembered, a call returned, the rest is over or the agent listens again; and
-        each second, since strategies climb with time.
+        While an agent rests with an issue that might be worth a stop, a whole plan must be made to see that none is
+        due. It is made again after an event was remembered, a call returned, the rest ended or the agent listens again;
+        and each second, since strategies climb with time.
         """
         standing = (now.listening, now.finished, self._resting(now.mono), int(now.mono))
         if standing == self._in_vain:
@@ -397,11 +397,11 @@ class Controller:
 
     @property
     def limits(self) -> LimitsInForce:
-        """What the agent may use now."""
+        """Limits that are in force for the agent."""
         return self._limits
 
     def usage(self, mono: float) -> ResourceUsage:
-        """What the agent has used until now."""
+        """Usage of the agent so far."""
         return self._meter.usage(mono)
 
     @property
@@ -410,7 +410,9 @@ class Controller:
         return tuple(self._timeline)
 
     def explain(self, mono: float) -> Mapping[str, Any]:
-        """How things stand, for `chaperon show`: why the last choice was made, what holds the next back, what such came to.
+        """Explain the state for `chaperon show`.
+
+        It has the reason of the last choice, the obstacle to the next, and the outcomes so far.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.
@@ -456,7 +458,7 @@ def _parts(picked: Pick, case: Case) -> dict[str, Any]:
 
 
 def _of_run(reason: PersonReason, issue: Issue) -> tuple[str, str]:
-    """What a need is told apart by: exhaustion is the run's, all others are an issue's."""
+    """Return the key of a need: empty for exhaustion, which belongs to the run; else the issue's."""
     if reason is PersonReason.EXHAUSTED:
         return "", ""
     return issue.type, "" if reason is PersonReason.NOTHING_ALLOWED else issue.key

@@ -1,7 +1,7 @@
-"""What a controller remembers of a run: a fold over issues, interventions and what was observed. Bounded.
+"""The memory of a controller about a run: a bounded fold over issues, interventions and observations.
 
-An episode is one streak of an issue with all that was done about it. It stays when the issue closes, so that one that
-comes back is known.
+An episode is one streak of an issue with all its interventions. It stays when the issue closes, so that a recurrence is
+recognised.
 """
 
 from dataclasses import dataclass, field
@@ -101,7 +101,7 @@ class Episodes:
         return known is not None and known.open
 
     def tried(self, issue: Issue, mono: float) -> tuple[Tried, ...]:
-        """What this streak got in the run, and others of its type in the last five minutes, oldest first."""
+        """Return the interventions of this streak, and those of its type in the last five minutes, oldest first."""
         found = [
             (done, (episode.issue.type, episode.issue.key) == (issue.type, issue.key))
             for episode in self._episodes.values()

@@ -1,4 +1,4 @@
-"""What an agent has used, as a fold over what was observed."""
+"""Usage of an agent, as a fold over observations."""
 
 from interventions.contract import ResourceUsage
 from monitors.contract.actions import CHANGING_TOOLS
@@ -31,7 +31,7 @@ class UsageMeter:
                 pass
 
     def usage(self, mono: float) -> ResourceUsage:
-        """What was used until now.
+        """Return the usage so far.
 
         Args:
             mono: Now, in seconds on the clock that never goes back.

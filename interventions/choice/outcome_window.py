@@ -13,7 +13,8 @@ from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 
 WINDOW_STEPS = 15
-"""Tool results in a window: the slowest detectors forget a pattern after 12, so by then it is over or was raised again."""
+"""Tool results in a window: the slowest detectors forget a pattern after 12, so by then it ended or was raised
+again."""
 
 WINDOW_SECONDS = 600.0
 """Longest window: at the pace of real runs, 15 steps take two to five minutes; a build may take the rest."""
@@ -85,7 +86,7 @@ class Window:
         return self.again is not None or settled or full
 
     def judge(self, mono: float, *, ended: bool = False, well: bool = False) -> Judgement:
-        """What came of it.
+        """Return the outcome of the intervention.
 
         Args:
             mono: Now.

@@ -1,9 +1,9 @@
-"""How grave an issue is, as a number, and which kind is in proportion to it.
+"""The score of an issue's gravity, and the kind that is in proportion to it.
 
-The score is severity * confidence * (1 + impact factor), plus a share of the risk of the action that the gate last refused
-or warned of, plus 0.3 for each intervention that this kind of trouble got in the last five minutes. Its band names the
-strongest kind that is in proportion. It is a ceiling, never an order: that a rollback would be justified is no reason to
-roll back where a word will do.
+The score is severity * confidence * (1 + impact factor), plus a share of the risk of the action that the gate last
+refused or warned of, plus 0.3 for each intervention that this kind of trouble got in the last five minutes. Its band
+names the strongest kind that is in proportion. It is a ceiling, never an order: a rollback that would be justified is
+no reason to roll back if a word will do.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,14 @@ BANDS = (
 """From which score on a kind is in proportion; below all of them only a soft correction is."""
 
 ESCALATION_STEP = 0.3
-"""What each intervention of the last five minutes adds: one step leads from any band to a stronger one."""
+"""Score added by each intervention of the last five minutes: one step leads from any band to a stronger one."""
 
 ESCALATION_SECONDS = 300.0
 """How long an intervention counts as recent."""
 
 REVIEW_WEIGHT = 0.2
-"""What a certain and severe risk of the latest refused action adds: one band at most, since that action did not run."""
+"""Score added by a certain and severe risk of the latest refused action: one band at most, since that action did not
+run."""
 
 REVIEW_SECONDS = 60.0
 """How long a refused action counts: within the same minute it belongs to the same trouble."""
@@ -49,7 +50,7 @@ class Score:
 
     @property
     def base(self) -> float:
-        """What the issue alone is worth."""
+        """The score of the issue alone."""
         return round(BASE[self.severity] * self.confidence * (1 + self.impact_factor), 3)
 
     @property

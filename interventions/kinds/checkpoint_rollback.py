@@ -1,8 +1,8 @@
 """Checkpoint rollback: files and conversation go back to a good moment, with guidance.
 
-Here is decided where to; the store restores. Interventions, limits in force and what the detectors know stay: only files
-and conversation are set back. A run that made no progress gets a fresh attempt: the files go back, and the conversation
-begins anew with the lesson, since the old one leads to the same place.
+The target is decided here; the store restores. Interventions, limits in force and the detectors' memory stay: only
+files and conversation are set back. A run that made no progress gets a fresh attempt: the files go back, and the
+conversation begins anew with the lesson, since the old one leads to the same place.
 """
 
 from interventions.contract import Case, GoodMoment, Plan, Unfit
@@ -39,7 +39,7 @@ class CheckpointRollback:
 
 
 def guidance(case: Case, moment: GoodMoment) -> str:
-    """What the agent is told after it: what happened, what went wrong, what was tried, what to do instead."""
+    """Return the message to the agent after the rollback: events, causes, attempts, and other ways."""
     tried = [f"{step.tool} {step.summary}" for step in case.situation.history if step.failed][-LESSONS:]
     ways = SOFT_TEXTS.get(case.issue.type, OTHERWISE).ways
     lines = [

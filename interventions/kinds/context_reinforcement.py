@@ -1,7 +1,8 @@
-"""Context reinforcement: the request, constraints, goals and boundaries said again, with what matters now emphasised.
+"""Context reinforcement: request, constraints, goals and boundaries repeated, with emphasis on those that matter.
 
-Light says the request and what bears on the issue; medium all constraints, goals and boundaries; strong also where the
-work stands, what was tried, and an example of what to do instead. Each further one for the same issue is a step stronger.
+Light repeats the request and the parts that bear on the issue; medium all constraints, goals and boundaries; strong
+adds the state of the work, the attempts, and an example of another way. Each further one for the same issue is a step
+stronger.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ EXAMPLES: dict[str, str] = {
     "text_loop": "a plan has been written twice: do its first step now.",
     "confused_state": "it is unclear which change broke it: look at the diff, and take the last change back.",
 }
-"""What to do instead, in a situation of the kind."""
+"""Examples of another way, by the type of issue."""
 
 
 class ContextReinforcement:
@@ -119,7 +120,7 @@ class ContextReinforcement:
         return lines
 
     def _more(self, case: Case, strength: Strength) -> list[str]:
-        """Where the work stands and what to do instead, where much is to be said."""
+        """Return the state of the work and other ways, as much as the strength allows."""
         lines = []
         if strength is STRENGTHS[-1] or case.excluded:
             facts = fields.facts_of(case)
@@ -142,7 +143,7 @@ _ALL_ADDED = frozenset(line for lines in ADDED.values() for line in lines)
 
 
 def recovery_plan(case: Case) -> list[str]:
-    """What to do where a rollback was due and there is nowhere to go back to."""
+    """Return the steps for a rollback by hand, if a rollback was due and has no checkpoint; else nothing."""
     if not case.excluded:
         return []
     return [

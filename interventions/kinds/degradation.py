@@ -1,7 +1,7 @@
-"""Less instead of an end: the stages a run goes down as it uses up a limit, and up again when it is given more.
+"""Degradation before a stop: the stages of a run as it uses up a limit, left again when the limit is raised.
 
-Each stage keeps all that the ones before it took away. What a stage takes is what costs most and is needed least. Where a
-limit is used up, the gate refuses what changes something, and the agent is asked to say what is left to do.
+Each stage keeps the restrictions of the ones before it, and takes the costliest and least needed ability. Once a limit
+is used up, the gate refuses actions that change something, and the agent is asked to report the remaining work.
 """
 
 from dataclasses import dataclass

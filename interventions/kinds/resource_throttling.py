@@ -1,8 +1,8 @@
-"""Resource throttling: limits reduced by how fast usage grows, and the agent is told.
+"""Resource throttling: lower limits by the growth of usage, and inform the agent.
 
-Growth over 2 halves a limit, over 1.5 leaves 0.7, over 1.2 leaves 0.85 of it, with the default factors; where growth over
-2 went on after a first tightening, a quarter is left. No limit is set below what is in use already and a tenth more, so
-that a tightening never is a stop in disguise.
+Growth over 2 halves a limit, over 1.5 leaves 0.7, over 1.2 leaves 0.85 of it, with the default factors. If growth over
+2 goes on after a first tightening, a quarter is left. No limit is set below present usage and a tenth more, so that a
+tightening never is a stop in disguise.
 """
 
 import math
@@ -21,7 +21,7 @@ EXTREME, HIGH, MODERATE = 2.0, 1.5, 1.2
 """Growth of usage, as a ratio of one window to the one before, over which a factor applies."""
 
 HEADROOM = 1.1
-"""What is left above present usage."""
+"""Factor over present usage that a limit leaves at least."""
 
 LEAST_CPU_SHARE = 0.1
 """A CLI that gets less than a tenth of a processor misses its own time-outs."""
@@ -59,7 +59,7 @@ EFFORTS = ("medium", "low")
 """Effort levels to go down to, by attempt."""
 
 ALREADY_USED = tuple((limited.field, limited.used) for limited in LIMITED if limited.field != "max_memory_mb")
-"""Limits by whose used part a run goes down the stages of degradation, and what is used of each. Memory is not used up: it is
+"""Limits whose used share drives the stages of degradation, with the usage of each. Memory is not used up: it is
 given back when a process ends."""
 
 
@@ -133,7 +133,7 @@ def growth_of(details: Mapping[str, Any]) -> dict[str, float]:
 
 
 def factor_of(rate: float, factors: ReductionFactors, attempt: int = 1) -> float:
-    """What is left of a limit at this growth."""
+    """Return the factor for a limit at this growth."""
     if rate > EXTREME:
         return factors.severe if attempt > 1 else factors.aggressive
     if rate > HIGH:

@@ -16,7 +16,8 @@ class SoftCorrection:
     """Says something else at each attempt.
 
     Args:
-        custom: The user's texts by issue type, one for each attempt, checked by `texts.load`; they replace the built-in ones.
+        custom: The user's texts by issue type, one for each attempt, checked by `texts.load`; they replace the built-in
+            ones.
     """
 
     name = "soft_correction"

@@ -1,14 +1,14 @@
-"""What follows when an agent ended before its task was done, and nobody had stopped it.
+"""The follow-up of an agent that ended before its task was done and was not stopped.
 
-| it ended | then |
+| end | follow-up |
 | --- | --- |
 | at a usage limit | wait until the stated reset, and resume the same session |
 | because the service was overloaded or timed out | wait, longer each time, and resume the same session |
 | by a crash, for the first time | resume the same session with what is known |
-| by a crash again | a new session with what is known: the old one may be what crashes it |
-| because somebody killed it or its shim, however often | resume the same session with what is known: the session is not what ended it |
+| by a crash again | a new session with what is known: the old one may be the cause of the crash |
+| by a signal from outside, to it or its shim, however often | resume the same session: it was not the cause |
 | by a crash more often than `max_retries` | a person |
-| before it ever began a turn | a person: nothing that a retry would change |
+| before it ever began a turn | a person: a retry would change nothing |
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from monitors.contract.wording import counted
 
 
 class Follow(StrEnum):
-    """What follows."""
+    """The follow-up of an end."""
 
     RESUME = "resume"
     """The same session goes on, after the wait."""
@@ -40,7 +40,7 @@ class AgentEnd:
     """How an agent ended."""
 
     prompt: str
-    """What its task asked."""
+    """The prompt of its task."""
     said: str
     """The last result or the tail of its standard error, whichever there is."""
     began: bool
@@ -51,12 +51,12 @@ class AgentEnd:
     """How often this task has waited for the service, this time counted."""
     last: LastAttempt
     killed: bool = False
-    """Whether it was ended from outside, by somebody's signal or with its shim; nothing of that is the session's doing."""
+    """Whether it was ended from outside, by a signal or with its shim; the session is not the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPlan:
-    """What is to be done."""
+    """The follow-up to carry out."""
 
     follow: Follow
     why: str
@@ -72,11 +72,11 @@ class RecoveryAnswer(Protocol):
 
     @property
     def name(self) -> str:
-        """What incidents call it."""
+        """The name in incidents."""
         ...
 
     def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
-        """What follows an end; None if it has nothing to say about it."""
+        """Return the follow-up of an end; None to leave it to the built-in rules."""
         ...
 
 
@@ -92,12 +92,12 @@ def after_end(
     backoff: Backoff | None = None,
     chance: float = 0.5,
 ) -> RecoveryPlan:
-    """What follows an end.
+    """Return the follow-up of an end.
 
     Args:
-        ended: How it ended.
+        ended: The end.
         now: Unix time now, in seconds.
-        offset: Where the time zones are.
+        offset: Returns the offset of a named time zone.
         max_retries: How often a task whose agent crashed is tried again.
         backoff: How long to wait for an overloaded service.
         chance: 0 to 1, from outside; see `Backoff.delay`.

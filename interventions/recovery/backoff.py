@@ -8,7 +8,7 @@ class Backoff:
     """Waits of a series of retries."""
 
     first_seconds: float = 5.0
-    """The API asks for a few seconds when it is overloaded, and the CLI itself has retried ten times before it gives up."""
+    """The API asks for a few seconds when it is overloaded. The CLI itself has retried ten times before it gives up."""
     factor: float = 2.0
     most_seconds: float = 600.0
     """Ten minutes: an outage that lasts longer is asked about six times an hour."""

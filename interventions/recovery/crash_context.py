@@ -1,4 +1,4 @@
-"""What an agent is told that goes on where one before it crashed: what is known, so that it need not guess."""
+"""The message to an agent that continues after a crash: the known facts, so that it need not guess."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ LOOK_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class LastAttempt:
-    """What is known of the attempt that crashed."""
+    """Facts about the attempt that crashed."""
 
     number: int
-    """Which attempt it was, from 1."""
+    """Number of the attempt, from 1."""
     how: str
     """How it ended. Example: `signal 9`."""
     turns: int = 0
@@ -30,9 +30,9 @@ class LastAttempt:
     uncommitted: Sequence[str] | None = None
     """Files whose changes are not committed, in order; None where nobody can tell."""
     done: Sequence[str] = ()
-    """What its own to-do list says is done."""
+    """Items that its own to-do list has as done."""
     still_open: Sequence[str] = ()
-    """What that list says is not."""
+    """Items that its list has as open."""
     tests: str = ""
     """The last test result. Example: `4 of 6 pass (pytest)`."""
     last_commit: str = ""

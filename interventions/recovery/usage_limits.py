@@ -9,7 +9,7 @@ from calendar import timegm
 from collections.abc import Callable
 
 Offset = Callable[[str], int]
-"""Seconds east of UTC of a named time zone now; of the machine's own for the empty name, and for one that it does not know."""
+"""Seconds east of UTC of a named time zone now; of the machine's own for the empty name, and for an unknown one."""
 
 MARGIN_SECONDS = 60
 """Waited beyond the stated time: the stated hour is rounded, and clocks differ."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ErrorKind(StrEnum):
-    """What kind of error a text tells of."""
+    """The kind of error that a text reports."""
 
     FILE_NOT_FOUND = "file_not_found"
     PERMISSION_DENIED = "permission_denied"

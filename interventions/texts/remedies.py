@@ -1,4 +1,4 @@
-"""What is to be done about an error that is well understood, with the facts that were looked up."""
+"""Remedies of known errors, with the facts that were looked up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from interventions.texts.known_errors import ErrorKind, KnownError
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What the agent is told."""
+    """The advice to the agent."""
 
     kind: ErrorKind
     says: str

@@ -1,4 +1,4 @@
-"""What is said about an issue of each type: the facts, and three ways on, one for each attempt.
+"""Texts about an issue of each type: the facts, and three ways on, one for each attempt.
 
 The first way looks at the cause, the second takes another road, the third puts the thing down. None forbids looking
 again: "stop reading" was once taken for "start writing". Lines whose facts are not known are left out.
@@ -12,9 +12,9 @@ class SoftText:
     """The texts of one type."""
 
     facts: str
-    """What is seen; its first line always can be filled in."""
+    """The observed facts; the first line can always be filled in."""
     ways: tuple[str, str, str]
-    """What to do now: at the first attempt, at the second, at the third and later."""
+    """The advice at the first attempt, at the second, at the third and later."""
 
 
 REPEATED_ERROR = "{sentence}\nThe last time it said: {error}\nThe file: {file_path}.\n{remedy}"

@@ -5,11 +5,12 @@ anyjson       JSON that every reader can read and no terminal obeys, whatever te
 bounds        the types of settings that a user may choose
 effects       the types of side effects
 error_lines   lines that the CLI prints on its error output, and what kind of line each is
-errors        what can go wrong, as types that carry the same facts as their sentences
-issues        what a pattern detector saw
-learning      what became of an issue, as people say, and what that changed
-observations  what a pattern detector is shown
-tasks         what somebody wants done
+errors        errors as types that carry the same facts as their sentences
+issues        findings of pattern detectors
+learning      outcomes of issues, given by people, and the adjustments that follow
+observations  observations: an agent's run as a sequence of steps, free of the wire's details, as pattern detectors
+              see it
+tasks         tasks
 todo          the agent's own list of what it has to do, as it keeps it with the CLI's tools
 wording       how counts, times, sizes and money are written for people, in every view and sentence
 words         the enumerations of reviews and issues

@@ -42,7 +42,7 @@ class Action:
 
     @property
     def subject(self) -> str:
-        """What it is about: its command, path, address or the like; empty if its input has none."""
+        """The main field of the input: its command, path, address or the like; empty if there is none."""
         return subject_of(self.input)
 
 
@@ -54,7 +54,7 @@ def subject_of(given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SideEffect:
-    """What an action would change."""
+    """A change that an action would make."""
 
     type: str
     """One of `monitors.contract.effects`, or a word of a plugin's own. Example: `git_push`."""
@@ -62,11 +62,11 @@ class SideEffect:
     reversible: bool
     """A fact, not a hope: inside the workspace and captured, in git, or scratch."""
     details: str
-    """What exactly, for a person. Example: `deletes /home/user/notes and all below`."""
+    """The exact change, for a person. Example: `deletes /home/user/notes and all below`."""
     target: str = ""
     """The path, host or object that would change; empty if there is no single one."""
     mitigation: str = ""
-    """What would make it harmless or undo it; empty if nothing does."""
+    """A measure that would make it harmless or undo it; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Factor:
     name: str
     """Example: `outside workspace`."""
     weight: float
-    """What it added to the score, or took from it."""
+    """The amount that it added to the score, or took from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Review:
     severity: Severity
     """The worst of the side effects."""
     reasoning: str
-    """What, why, and what instead, in sentences that a person and a model can act on."""
+    """The verdict, its reason, and an alternative, in sentences that a person and a model can act on."""
     rule: str = ""
     """The name of the rule that decided. Example: `git.push-force`. Empty if none did."""
     side_effects: tuple[SideEffect, ...] = ()
@@ -146,7 +146,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """What a review may lean on beside the action. All of it comes from outside; the reviewer looks nothing up."""
+    """Facts for a review beside the action. All of them come from outside; the reviewer looks nothing up."""
 
     task: Task | None = None
     """None where actions are reviewed without a run, as `chaperon review` does."""

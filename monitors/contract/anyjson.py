@@ -1,15 +1,17 @@
 r"""JSON that every reader can read and no terminal obeys, whatever text went into it.
 
-orjson writes most values. It refuses integers over 64 bits, half surrogate pairs, and nesting deeper than 254, though it
-reads nesting of 1,024, the standard library reads the other two, and a model may write any of them into a tool call. Such
-values take the slow way here: no recursion, and integers of any size. NaN and infinities, which JSON has not, become null.
+orjson writes most values. It refuses integers over 64 bits, half surrogate pairs, and nesting deeper than 254, though
+it reads nesting of 1,024, the standard library reads the other two, and a model may write any of them into a tool call.
+Such values take the slow way here: no recursion, and integers of any size. NaN and infinities, which JSON has not,
+become null.
 
 Half surrogate pairs stand for the bytes of a file's name that are no UTF-8 (PEP 383), or are broken text. JSON can only
-write them as escapes that orjson, Rust and others refuse. So they are written as text behind a replacement character, as in
-`bad\ufffd\xff`, and `loads` gives them back. Where a text has those characters by itself, its backslash is doubled.
+write them as escapes that orjson, Rust and others refuse. So they are written as text behind a replacement character,
+as in `bad\ufffd\xff`, and `loads` gives them back. Where a text has those characters by itself, its backslash is
+doubled.
 
-Characters that act instead of being shown (controls, direction marks, line separators) are written as JSON's own escapes.
-So a record can be printed as it is, and every reader gets the character back.
+Characters that act instead of being shown (controls, direction marks, line separators) are written as JSON's own
+escapes. So a record can be printed as it is, and every reader gets the character back.
 """
 
 import dataclasses
@@ -27,7 +29,8 @@ MAX_INTEGER_DIGITS = 4300
 that costs quadratic time. A longer one is read as a float, as orjson does with any over 64 bits."""
 
 _HALF = re.compile("[\ud800-\udfff]|\ufffd(?=\\\\)")
-"""What is escaped in a text: halves, and a replacement character before a backslash, which an escape begins with."""
+"""Characters that are escaped in a text: halves, and a replacement character before a backslash, which begins an
+escape."""
 
 _ESCAPED = re.compile(r"\ufffd\\(x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2}|\\)")
 
@@ -38,8 +41,8 @@ ACTING = (
     r"\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
 )
-"""Characters above the space that act instead of being shown, as ranges of a regular expression: Unicode's categories Cc,
-Cf, Zl and Zp. A test compares them with what Python knows of Unicode."""
+"""Characters above the space that act instead of being shown, as ranges of a regular expression: Unicode's categories
+Cc, Cf, Zl and Zp. A test compares them with what Python knows of Unicode."""
 
 _ACTING = re.compile(f"[{ACTING}]")
 
@@ -63,7 +66,9 @@ def pretty(value: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Read JSON at any depth and with integers of any size, the slow way; half characters that `dumps` escaped come back.
+    """Read JSON at any depth and with integers of any size, the slow way.
+
+    Half characters that `dumps` escaped are restored.
 
     Raises:
         ValueError: The data is not JSON; the message says at which character.
@@ -72,7 +77,7 @@ def loads(data: bytes) -> Any:
 
 
 def decode(data: bytes) -> Any:
-    """Read JSON fast and as other programs do: half characters stay escaped. What the fast library refuses takes the slow way.
+    """Read JSON fast, as other programs do: half characters stay escaped. Values that orjson refuses take the slow way.
 
     Raises:
         ValueError: The data is not JSON.
@@ -103,7 +108,10 @@ def legible(data: bytes) -> bytes:
 
 
 def readable(line: bytes) -> bytes:
-    """A line that an older version wrote with half characters, as `dumps` writes it; any other as it is. A newline stays."""
+    """Rewrite a line that an older version wrote with half characters, as `dumps` writes it.
+
+    Others, and newlines, stay.
+    """
     if b"\\ud" not in line:
         return line
     try:

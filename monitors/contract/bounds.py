@@ -1,7 +1,9 @@
-"""The types of settings that a user may choose: each bears its bounds, and is declared once, beside the code that reads it.
+"""The types of settings that a user may choose.
 
-A dataclass of settings gives such a type to each field that is a key of the configuration; a field with a plain type is none.
-`supervisor.config.embedded` makes the sections of the configuration from these dataclasses.
+Each bears its bounds, and is declared once, beside the code that reads it.
+
+A dataclass of settings gives such a type to each field that is a key of the configuration; a field with a plain type is
+none. `supervisor.config.embedded` makes the sections of the configuration from these dataclasses.
 """
 
 import re

@@ -35,7 +35,7 @@ EffectGroup = Literal["files", "programs", "repository", "machine", "outside", "
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a type means."""
+    """The meaning of a type."""
 
     group: EffectGroup
     says: str
@@ -115,12 +115,16 @@ GROUPS: Mapping[str, str] = {
 """Names that stand for several types, with what they stand for."""
 
 ASK_FOR = (CHANGES, "network", "secret_read")
-"""What approval mode `ask` asks for unless said otherwise: each change, and the reading that tells other hosts or the model something."""
+"""Types that approval mode `ask` asks for by default: each change, and readings whose result other hosts or the
+model get."""
 
 
 @cache
 def meant_by(name: str) -> frozenset[str]:
-    """Return the types that a type's, a group's or a family's name means: `network` means `network_send` too. Empty if it means none."""
+    """Return the types that a type's, a group's or a family's name means; empty for none.
+
+    Example: `network` means `network_send` too.
+    """
     if name == CHANGES:
         return frozenset(type_ for type_, effect in EFFECTS.items() if effect.group != "reading")
     if name in GROUPS:

@@ -25,7 +25,7 @@ class ErrorLine:
 
     level: ErrorLevel
     topic: str
-    """What the CLI calls it. Examples: `unrecognized_model`, `TypeError`; empty if it does not say."""
+    """The CLI's name for it. Examples: `unrecognized_model`, `TypeError`; empty if it gives none."""
     text: str
     """The line without time and level."""
 

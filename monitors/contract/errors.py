@@ -1,4 +1,4 @@
-"""What can go wrong, as types that carry the same facts as their sentences.
+"""Errors as types that carry the same facts as their sentences.
 
 A message says what happened, with which values, what was done about it, and what the reader can do.
 """

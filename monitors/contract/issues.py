@@ -1,4 +1,4 @@
-"""What a pattern detector saw."""
+"""Findings of pattern detectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Issue:
     began: int
     """Sequence number of the event with which it began; a rollback goes before it."""
     sentence: str
-    """What is wrong, with the facts, for a person."""
+    """The problem with its facts, for a person."""
     evidence: tuple[int, ...] = ()
     """Sequence numbers of the events that show it, oldest first, at most 20."""
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -1,11 +1,11 @@
-"""What became of an issue, as people say, and what that changed."""
+"""Outcomes of issues, given by people, and the adjustments that follow."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class IssueOutcome(StrEnum):
-    """What became of an issue."""
+    """The outcome of an issue."""
 
     CONFIRMED = "confirmed"
     """It was trouble indeed."""

@@ -1,4 +1,4 @@
-"""What a pattern detector is shown: an agent's run as a sequence of steps, free of the wire's details.
+"""Observations: an agent's run as a sequence of steps, free of the wire's details, as pattern detectors see it.
 
 The core makes these from the CLI's messages, and `chaperon replay` makes the same from transcripts, so that a
 detector cannot tell a live run from a recorded one. Each carries when it was and which event it came from.
@@ -14,7 +14,7 @@ from monitors.contract.error_lines import ErrorLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What all observations carry."""
+    """Fields of all observations."""
 
     seq: int
     """Sequence number of the event behind it; issues name events by it."""
@@ -24,7 +24,10 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(Observed):
-    """The model asked for a tool and the reviewer answered. A `ToolReturned` of the same id follows, unless the run ends."""
+    """The model called a tool and the reviewer decided.
+
+    A `ToolReturned` of the same id follows, unless the run ends.
+    """
 
     id: str
     """The CLI's `tool_use_id`."""
@@ -46,13 +49,13 @@ class ToolReturned(Observed):
     input: Mapping[str, Any]
     """As it ran: with the changes of a modify."""
     text: str
-    """What the model was told, shortened to the first and last 16 KiB."""
+    """The text that the model got, shortened to the first and last 16 KiB."""
     failed: bool
     """Whether the CLI marked the result as an error."""
     refused: bool = False
     """Whether the call never ran: blocked by the gate, by a rule of the CLI, or turned down by a person."""
     refused_by: str = ""
-    """Where refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty if it cannot be told."""
+    """If refused: `gate` (a hook), `cli` (its permission rules), `person`, or empty if the source is not known."""
     collateral: bool = False
     """Whether it was cancelled because a call beside it failed; says nothing of the agent's own error."""
     reviewed: bool = True
@@ -94,7 +97,7 @@ class TokensUsed(Observed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageSeen(Observed):
-    """What the agent has used of models so far, over all its launches and with its subagents.
+    """Usage of models by the agent so far, over all its launches and with its subagents.
 
     As the CLI says, with an estimate of the replies that it has not counted yet: a later one may be a little smaller.
     """
@@ -116,7 +119,7 @@ class TurnEnded(Observed):
 
     failed: bool
     cost_usd: float | None = None
-    """What the agent cost so far, over all its launches; None if the CLI does not say."""
+    """Cost of the agent so far, over all its launches; None if the CLI does not report it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,8 @@ class ResourcesSampled(Observed):
     disk_mb: float
     """Size of what the workspace holds beyond git's own, in MiB; 0 if not measured."""
     file_operations: int = 0
-    """Files written, moved or deleted in the workspace since that is watched, by whatever did it; 0 where nobody watches."""
+    """Files written, moved or deleted in the workspace since the watch began, by any process; 0 if it is not
+    watched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +147,7 @@ class ErrorLineSeen(Observed):
 
     level: ErrorLevel
     topic: str
-    """What the CLI calls it; often empty."""
+    """The CLI's name for it; often empty."""
     text: str
 
 

@@ -1,4 +1,4 @@
-"""What somebody wants done."""
+"""Tasks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,13 @@ from typing import Any
 from monitors.contract.words import MonitoringLevel
 
 MAX_PROMPT_BYTES = 1024 * 1024
-"""Longest prompt accepted, in bytes of UTF-8. The model's own context ends well before; a longer text belongs in a file."""
+"""Longest prompt accepted, in bytes of UTF-8. The model's own context ends well before. A longer text belongs in a
+file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a task may use before somebody is told. None means no limit of that kind.
+    """Usage of a task from which a person is notified. None means no limit of that kind.
 
     The defaults are for real agents. The figures of the limits profile `mission` (100 file operations, 512 MB, 300 s,
     100,000 tokens) stop those within minutes: one idle CLI alone holds 205 MB.
@@ -27,7 +28,7 @@ class Limits:
     max_token_usage: int | None = 100_000_000
     """Tokens in and out, cached ones counted. Of 33 real sessions four used more than 16 million."""
     max_cost_usd: float | None = None
-    """What the CLI says the run cost, in US dollars; wrong behind proxies, so tokens are counted as well."""
+    """Cost of the run by the CLI's report, in US dollars. It is wrong behind proxies, so tokens are counted as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Task:
     id: str
     """Example: `t-3f9a`. Made by the runtime."""
     prompt: str
-    """What the agent is asked, word for word."""
+    """The prompt for the agent, word for word."""
     repository: str
     """Absolute path of the repository."""
     expected_paths: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Task:
     goals: tuple[str, ...] = ()
     """Sentences that say when the task is done, most important first."""
     limits: Limits = field(default_factory=Limits)
-    """What it may use."""
+    """Limits of its usage."""
     model: str | None = None
     """Passed to the CLI; None leaves its default."""
     permission_mode: str = "default"
@@ -59,4 +60,4 @@ class Task:
     monitoring_level: MonitoringLevel = MonitoringLevel.NORMAL
     """How closely its agent is watched."""
     approval: Mapping[str, Any] | None = None
-    """Which of its actions wait for a person, by the keys of the configuration's section; None leaves the configured."""
+    """Keys of the configuration's section `approval` for this task; None for the configured ones."""

@@ -11,7 +11,7 @@ def counted(number: float, thing: str, things: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long something took, in the two units that tell. Examples: `0.3 ms`, `89 ms`, `4.2 s`, `5 min 10 s`, `3 d 4 h`."""
+    """Return a duration in its two leading units. Examples: `0.3 ms`, `89 ms`, `4.2 s`, `5 min 10 s`, `3 d 4 h`."""
     if seconds < 1:
         return f"{seconds / MILLI:.1f} ms" if seconds < 10 * MILLI else f"{seconds / MILLI:.0f} ms"
     if seconds < MINUTE:

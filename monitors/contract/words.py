@@ -39,4 +39,5 @@ class MonitoringLevel(StrEnum):
     NORMAL = "normal"
     """As configured."""
     STRICT = "strict"
-    """Detectors speak as early as at high sensitivity, and a call is blocked from the risk on from which it is usually warned of."""
+    """Detectors report as early as at high sensitivity, and a call is blocked from the risk at which others are
+    warned of."""

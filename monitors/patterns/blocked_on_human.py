@@ -40,7 +40,8 @@ class BlockedOnHumanSettings(PatternSettings):
     questions: Flag = True
     """Whether a turn that ends with a question nobody may answer is reported."""
     idle_cpu_share: float = 0.01
-    """Share of one processor below which the tree counts as idle; an idle CLI with its timers takes about half of it."""
+    """Share of one processor below which the process tree counts as idle. An idle CLI with its timers takes about
+    half of it."""
 
 
 class Need(NamedTuple):
@@ -60,7 +61,7 @@ NEEDS = (
     Need("log-in", _said(r"could not read (?:Username|Password) for|please (?:run|use)[^\n]{0,30}\b(?:login|auth login)\b|gh auth login|not logged in|az login|docker login|aws sso login|authentication (?:required|failed)|permission denied \(publickey|Host key verification failed|device code|open (?:this|the following) (?:url|link|page) in|terminal prompts disabled")),
     Need("answer", _said(r"\[y/n\]|\(y/n\)|\(yes/no(?:/\[fingerprint\])?\)|press (?:any key|enter|return) to continue|are you sure you want to|waiting for (?:user|your) (?:input|approval|confirmation)|not a tty|input device is not a TTY|requires? interactive|Inquirer|waiting for approval")),
 )  # fmt: skip
-"""What each kind of need looks like in a failed result, or at the end of one that came back after a time-out."""
+"""Signs of each kind of need in a failed result, or at the end of one that came back after a time-out."""
 
 _QUESTION_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _QUESTION = re.compile(r"\?[\s)*_`\"']*$")
@@ -183,7 +184,7 @@ _SERVED = {
 
 
 def _need(step: ToolReturned) -> str:
-    """What the result asks a person for; empty for nothing. A result that is no failure is believed to need nobody."""
+    """Return the kind of need that the result shows; empty for none. A successful result shows none."""
     if step.tool in _QUESTION_TOOLS and step.failed and not step.refused:
         return "answer"
     if not step.failed or step.refused or step.collateral or step.tool != "Bash":

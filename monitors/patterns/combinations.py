@@ -21,7 +21,7 @@ class Combination:
     multiplier: float
     """How many times as bad as its worst member it is."""
     means: str
-    """What a person makes of it."""
+    """Its meaning for a person."""
 
 
 COMBINATIONS = (
@@ -44,13 +44,16 @@ COMBINATIONS = (
         "it takes things for real that are not, away from its task",
     ),
 )
-"""Three that are worse together than each alone. The first member of each group gave the combination its name; the others
-are patterns of the same meaning."""
+"""Combinations that are worse than their parts. The first member of each group gave the combination its name; the
+others are patterns of the same meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinationsSettings(PatternSettings):
-    """Patterns that are worse together than each alone: an error and exploration loop, runaway execution, a confused state."""
+    """Combinations that are worse than their parts.
+
+    They are an error and exploration loop, runaway execution, and a confused state.
+    """
 
     # No key here: each combination has the sensitivity of its parts.
     sensitivity: Sensitivity | None = None

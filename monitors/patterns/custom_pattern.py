@@ -14,12 +14,12 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomPatternSettings(PatternSettings):
-    """What is looked for."""
+    """A pattern of the user."""
 
     name: str
     """The issue's type."""
     description: str
-    """What it means, for a person and for the agent."""
+    """Its meaning, for a person and for the agent."""
     match: str
     """Regular expression that is searched in the tool's name, the values of its input, and its result; and in each line
     that the CLI prints on its error output, behind a line `CLI`."""
@@ -79,7 +79,7 @@ class CustomPatternDetector:
 
 
 def _read(step: ToolReturned | ErrorLineSeen) -> str:
-    """What is searched of a step, a line each: the tool, its input's values, its result."""
+    """Return the text that is searched in a step, a line each: the tool, its input's values, its result."""
     if isinstance(step, ErrorLineSeen):
         return f"CLI\n{step.text}"
     text, half = step.text, _MOST_OF_A_RESULT // 2

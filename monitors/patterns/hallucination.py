@@ -86,7 +86,7 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_TESTS = re.compile(r"\btests?\b|\bpass(?:ed|es|ing)?\b", re.IGNORECASE)
-"""What a later command that succeeded says of tests may support a claim in words that are not read."""
+"""Words about tests in a later successful command; they support a claim whose words are not read."""
 _SENTENCE = re.compile(r"[^.!?\n]+")
 
 

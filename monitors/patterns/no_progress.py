@@ -30,7 +30,10 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 
 def names_counts(value: str) -> str:
-    """Return a pattern of test output as it is; raises ValueError if it is none or says nothing of how many tests passed."""
+    """Return a valid pattern of test output as it is.
+
+    Raises ValueError if it is no expression, or has no group for the number of passed tests.
+    """
     if not {"passed", "total"}.intersection(re.compile(is_expression(value)).groupindex):
         raise ValueError("it names no group `passed` or `total`, such as (?P<passed>\\d+)")
     return value
@@ -62,7 +65,7 @@ class NoProgressSettings(PatternSettings):
     progress: Annotated[ProgressSettings, Elsewhere("progress")] = field(default_factory=ProgressSettings)
     """When a run counts as stuck, and how long each tier waits for the one before."""
     flat_runs: int = 2
-    """Attempts without improvement that must have been seen for a failing run to be stuck; one more for each tier after."""
+    """Attempts without improvement after which a failing run is stuck; one more for each tier after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,10 @@ class NoProgress:
         return self._failing and self._flat >= enough and fresh
 
     def _tolerance_now(self) -> int:
-        """A run whose tests pass may well look at its work again for a while: it waits as long as all tiers together."""
+        """Return the tolerance.
+
+        A run whose tests pass may well look at its work again: it waits as long as all tiers together.
+        """
         return self._tolerance + (2 * self._settings.progress.tier_escalation_wait if self._green else 0)
 
     def _decide(self, seq: int) -> Sequence[Issue]:

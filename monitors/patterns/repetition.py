@@ -60,7 +60,8 @@ MAX_LINES = 512
 """Lines of results remembered for near-duplicates."""
 
 ACKNOWLEDGING_TOOLS = CHANGING_TOOLS | frozenset({"TodoWrite", "TaskCreate", "TaskUpdate", "Task", "Agent", "Skill"})
-"""Tools whose result is always the same few words: 28 of 29 alarms of a rule that looked at results alone were these."""
+"""Tools whose result is always the same few words. Of 29 alarms of a rule that looked at results alone, 28 were
+these."""
 
 _WORD = re.compile(r"[\w.-]+")
 _QUIET_AGAIN_AFTER = 3

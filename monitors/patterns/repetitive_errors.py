@@ -1,14 +1,14 @@
 """The same error again and again.
 
-An error is the same when its tool and its text are, paths, numbers, ids and times aside: the same 404 for another id
-is the same error. A command that fails and does not say why is the same only where the call is. Not counted are calls
-cancelled because a call beside them failed (78 % of the errors of one long real session) and what a person turned down.
-A call that the gate or the CLI denies does count.
+Two errors are the same if tool and text are the same, apart from paths, numbers, ids and times: the same 404 for
+another id is the same error. A command that fails without a reason is the same only if the call is. Not counted are
+calls cancelled because a call beside them failed (78 % of the errors of one long real session) and calls that a person
+refused. A call that the gate or the CLI denies does count.
 
-An agent that changes something between two errors is at work on it, so such an error counts half: an edit and test
-cycle is reported later than a blind retry. So is a look that is asked for in another way each time, as the error advised
-(a file too long, read with another limit); the same look at other places counts whole. Calls of one reply of the model count once, for it asked for all of them before it
-had seen the first fail.
+An agent that changes something between two errors works on the cause, so such an error counts half: an edit and test
+cycle is reported later than a blind retry. A retry in another form, as the error advised, counts half as well (a file
+too long, read with another limit); the same call at other places counts whole. Calls of one reply of the model count
+once: the model made all of them before it saw the first fail.
 
 Errors that the CLI itself prints on its error output count like those of a tool named `CLI`.
 """
@@ -36,14 +36,14 @@ class RepetitiveErrorsSettings(PatternSettings):
     forget_after: Count = 12
     """Tool results without the error after which it is over."""
     weight_after_change: float = 0.5
-    """What an error counts where a file was changed since it was last seen, or a look was asked for in another way."""
+    """Weight of an error if a file was changed since it was last seen, or the call took another form."""
 
 
 _LOOKS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 _PLACES = frozenset({"file_path", "path", "pattern", "notebook_path"})
 
 CLI = "CLI"
-"""What the program that runs the agent is called beside its tools."""
+"""The name of the agent's program among its tools."""
 
 MAX_ERRORS = 32
 """How many different errors are remembered at once; the one longest unseen is forgotten first."""

@@ -78,7 +78,7 @@ class _Touched(NamedTuple):
     weight: float
     outside: bool
     certain: bool
-    """Whether it is outside by what was stated or by the repository's bounds, and not by what a prompt seems to name."""
+    """Whether it is outside by a stated scope or by the repository's bounds, and not by a guess from the prompt."""
     critical: bool
     seq: int
 

@@ -36,7 +36,7 @@ class TestTamperingSettings(PatternSettings):
     """Weight of all tampering since a person last spoke that makes an issue; a skipped test weighs 1 while tests
     fail."""
     while_green: float = 0.25
-    """What a change weighs while no test is known to fail."""
+    """Weight of a change while no test is known to fail."""
 
 
 class _Sign(NamedTuple):
@@ -162,7 +162,7 @@ class TestTampering:
 
 
 def _signs(step: ToolReturned, root: str) -> list[_Sign]:
-    """What in this step tampers with tests; a sign with negative weight makes up for one."""
+    """Return the signs of tampering with tests in this step. A sign with negative weight makes up for one."""
     if step.tool == "Bash":
         return _signs_of_command(str(step.input.get("command") or "")[:4_000], root)
     path = str(step.input.get("file_path") or "")
@@ -229,7 +229,7 @@ _MAX_TEXT = 200_000
 
 
 def _texts(call: Mapping[str, Any], structured: Mapping[str, Any] | None) -> tuple[str, str]:
-    """What a change took away and what it put there; a new file took nothing away."""
+    """Return the text that a change removed and the text that it added; a new file removed none."""
     if isinstance(edits := call.get("edits"), list):
         pairs = [edit for edit in edits if isinstance(edit, dict)]
         return "\n".join(str(one.get("old_string")) for one in pairs), "\n".join(

@@ -8,19 +8,19 @@ knowledge/    what programs do, by family, in the language of a user's own rules
 languages/    code given to interpreters
 programs/     programs whose effect depends on which paths they are given, a module for each kind of doing
 rules/        the language of rules
-scene/        where an action would run
-shell/        bash as the reviewer reads it
+scene/        the surroundings of an action
+shell/        Bash as the reviewer reads it
 verdict/      from findings to one decision with its reasons
-allowances    allowances
+allowances    allowances: a person lets one thing pass, once or for a while
 as_json       `chaperon review --jsonl`
 catalogue     the knowledge as people see it
 chain         reviewers behind one another, and what counts where one of them raises
-commands      what a call hands to a shell
+commands      the script that a call hands to a shell
 explain       a review stage by stage, with the time that each took
-prediction    after execution
-reviewer      the reviewer
+prediction    after execution: did the action do what was predicted, and what is in its output?
+reviewer      the reviewer: an action and its context in, a review out
 script_files  script files as programs of their own
-settings      what a person may set about reviews
+settings      settings of reviews
 tools         the tools that are not a shell
 user_rules    the user's own rules
 """

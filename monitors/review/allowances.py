@@ -7,18 +7,18 @@ from monitors.contract.actions import Action, Review
 from monitors.contract.words import Decision
 
 NEVER = ("chaperon.", "process.kill-guard", "reviewer.failed")
-"""How the rules begin that nobody is excused from: an allowance could be had by an agent that talks a person into it, and
-where a reviewer failed nobody knows what would be allowed."""
+"""Prefixes of rules without allowances. An agent could talk a person into an allowance, and after a reviewer's
+failure it is not known what would be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a person has let pass, for one agent."""
+    """An exception that a person granted, for one agent."""
 
     id: str
     """Example: `w-4f21a0`."""
     by: str
-    """Who, by user name; never an agent."""
+    """The person, by user name; never an agent."""
     rule: str = ""
     """The rule that is excused; empty if the action itself says enough."""
     tool: str = ""
@@ -26,7 +26,8 @@ class Allowance:
     text: str = ""
     """The command, path or address, exactly; empty for any that the rule blocks."""
     since: float = 0.0
-    """Seconds on the clock that never goes back, when it was given; before that, as after a new boot, it is worth nothing."""
+    """Seconds on the clock that never goes back, at the grant. Before that time, as after a new boot, it has no
+    effect."""
     expires: float | None = None
     """Seconds on that clock, after which it is worth nothing; None if it does not expire."""
     uses: int | None = 1
@@ -51,7 +52,7 @@ class Allowance:
 
 
 def allowed(review: Review, action: Action, allowances: Iterable[Allowance], now: float) -> Review:
-    """The review with the first allowance that covers it taken into account; it names that one, which is then used up."""
+    """Apply the first allowance that covers the review. The returned review names it, and it is then used up."""
     if review.decision not in (Decision.BLOCK, Decision.MODIFY):
         return review
     found = next((one for one in allowances if one.covers(action, review, now)), None)

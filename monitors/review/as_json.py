@@ -27,12 +27,13 @@ def review_jsonl(
     """Review each line's action. A bad line gets an object with `error` in its place.
 
     Args:
-        lines: `{"command": …}` or `{"tool": …, "input": {…}}`, with optional `cwd`, `workspace` and `id`. Blank lines are skipped.
-        reviewer: whoever reviews; where it raises, the answer is a block that names the exception.
-        clock: what `micros` is measured by.
-        context: what is the same for all lines.
-        workspace: of rows that name none.
-        cwd: of rows that name none; the row's workspace where this is empty.
+        lines: `{"command": …}` or `{"tool": …, "input": {…}}`, with optional `cwd`, `workspace` and `id`. Blank lines
+            are skipped.
+        reviewer: Reviews each action; if it raises, the answer is a block that names the exception.
+        clock: Measures `micros`.
+        context: Facts common to all lines.
+        workspace: For rows that name none.
+        cwd: For rows that name none; if empty, the row's workspace.
     """
     context = context or ReviewContext()
     for number, line in enumerate(lines, 1):

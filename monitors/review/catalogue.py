@@ -169,6 +169,6 @@ def _starts_true(walk: Walk) -> bool:
 
 
 def _scripts_in_code(invocation: Invocation) -> list[str]:
-    """What the code given to an interpreter hands to a shell; the files that are named are not read."""
+    """Return the scripts that an interpreter's code hands to a shell; files that it names are not read."""
     found = code_uses(invocation, lambda _invocation, _path: None)
     return found.scripts if found else []

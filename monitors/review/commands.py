@@ -1,4 +1,4 @@
-"""What a call hands to a shell: the script read and gone through, and each command in it judged."""
+"""The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
 from collections.abc import Callable
 
@@ -51,7 +51,7 @@ def command_findings(
 
 
 _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "sleep", "true", ":"})
-"""What may stand before a script in a command line though the review rests on the script: anything else may have made it."""
+"""Commands that may precede a script although the review rests on the script. Any other may have written it."""
 
 
 def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, dict[int, Uses]]:

@@ -16,7 +16,7 @@ class ReviewStage:
     micros: float
     """How long it took, in microseconds, by the caller's clock."""
     lines: tuple[str, ...]
-    """What came out of it, for a person."""
+    """The results, for a person."""
 
 
 @dataclass(frozen=True, slots=True)

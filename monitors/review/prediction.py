@@ -23,7 +23,7 @@ class OutputFinding:
     """`secret_in_output`, `instructions_in_output` or `unpredicted_change`."""
     severity: Severity
     sentence: str
-    """What was seen, for a person; a secret is named by its kind and never repeated."""
+    """The finding, for a person; a secret is named by its kind and never repeated."""
     detail: str = ""
     """The kind of secret, the phrase, or the paths."""
 

@@ -176,14 +176,14 @@ class StepReviewer:
 
 
 def _severity(found: Sequence[Finding]) -> Severity:
-    """The gravest of what the findings would change and of what goes with the risk of each: an effect alone may be harmless."""
+    """Return the gravest severity of the effects and of the risks of the findings. An effect alone may be harmless."""
     each = [severity_of(finding.risk) for finding in found]
     each += [finding.effect.severity for finding in found if finding.effect]
     return max(each, key=lambda severity: severity.rank, default=Severity.LOW)
 
 
 def reasoning(decided: Decision, risk: Risk, sense: Rationality) -> str:
-    """What, why, and what instead."""
+    """Return the verdict's reason and an alternative."""
     worst = risk.worst
     if decided is Decision.ALLOW:
         return "Nothing speaks against it."

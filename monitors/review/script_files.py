@@ -1,4 +1,4 @@
-"""Script files as programs of their own: `sh deploy.sh prod` and `. ./deploy.sh prod` run `deploy.sh prod`, whoever reads it."""
+"""Script files as programs of their own: `sh deploy.sh prod` and `. ./deploy.sh prod` both run `deploy.sh prod`."""
 
 from monitors.review.languages.interpreters import INTERPRETERS, Interpreter
 from monitors.review.shell.invocation import Arg, Invocation, Setting
@@ -17,7 +17,10 @@ _SUBCOMMANDS = frozenset({"run", "exec"})
 
 
 def as_program(invocation: Invocation) -> Invocation | None:
-    """Return the script file that the invocation has a shell or an interpreter run, as if it were started itself; None if there is none."""
+    """Return the script file that the invocation runs by a shell or an interpreter, as if started itself.
+
+    None if there is none.
+    """
     words = _file_and_arguments(invocation)
     if not words:
         return None
@@ -41,7 +44,10 @@ def _file_and_arguments(invocation: Invocation) -> list[Arg]:
 
 
 def _operand(interpreter: Interpreter, args: list[Arg]) -> int | None:
-    """Return where the first operand is that is no sub-command; None if code is given in an option, or a module by `-m`."""
+    """Return the index of the first operand that is no sub-command.
+
+    None if code is given in an option, or a module by `-m`.
+    """
     codes, values = interpreter.code.split(), interpreter.values.split()
     at = 0
     while at < len(args):

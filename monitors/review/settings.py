@@ -1,4 +1,4 @@
-"""What a person may set about reviews."""
+"""Settings of reviews."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from monitors.review.shell.launchers import LauncherLayout
 from monitors.sensitivity import Sensitivity
 
 Profile = Literal["standard", "strict", "container"]
-"""Where an action is judged."""
+"""The surroundings by which an action is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,13 @@ class ReviewSettings:
     threshold: float = 0.7
     """Risk from which an action is blocked, 0 to 1."""
     scored: bool = True
-    """Whether the threshold and the warnings count; without, what destroys is blocked all the same, and the rest runs."""
+    """Whether the threshold and the warnings count. If not, destructive actions are still blocked, and the rest
+    runs."""
     sensitivity: Sensitivity = Sensitivity.MEDIUM
     """How early a warning comes; blocks are the threshold's."""
     profile: Profile = "standard"
-    """`strict`: nothing is inside a workspace and nothing is reversible. `container`: the machine is thrown away after the run, so that
-    files count as scratch wherever they lie; what leaves it is judged as ever."""
+    """`strict`: nothing is inside a workspace and nothing is reversible. `container`: the machine is thrown away
+    after the run, so that files count as scratch wherever they lie; data that leaves it is judged as usual."""
     rules: tuple[Rule, ...] = ()
     """Rules of the user's own, tried before the built-in ones."""
     programs: tuple[Program, ...] = ()
@@ -36,4 +37,5 @@ class ReviewSettings:
     writable: tuple[str, ...] = ()
     """Absolute paths beside the workspace that an agent may write to, such as a shared cache."""
     tool_hints: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
-    """Annotations of MCP tools by full name: `readOnlyHint`, `destructiveHint`, `openWorldHint`, as their servers or the user say."""
+    """Annotations of MCP tools by full name: `readOnlyHint`, `destructiveHint`, `openWorldHint`, by their servers or
+    the user."""

@@ -21,11 +21,11 @@ MAX_TEXT = 100_000
 
 
 SHELL_FIELDS = ("command", "cmd")
-"""Where tools that are not known are given what they hand to a shell."""
+"""Fields of unknown tools whose value may go to a shell."""
 
 
 def shell_text(tool: str, given: Mapping[str, Any]) -> str | None:
-    """What the call hands to a shell, as far as that can be told; the safe guess for tools that are not known.
+    """Return the text that the call hands to a shell, or None; for unknown tools a guess on the safe side.
 
     Many tools of MCP servers run what they are given, as those of the CLI do.
     """
@@ -51,7 +51,7 @@ def is_known(tool: str) -> bool:
 
 
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
-    """What the tool call would do, beside what it hands to a shell."""
+    """Return the findings about the tool call, apart from its shell text."""
     handler = _TOOLS.get(tool)
     if handler is not None:
         yield from (found for found in handler(scene, given) if found is not None)

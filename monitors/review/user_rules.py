@@ -15,7 +15,7 @@ MAX_TEXT = 64 * 1024
 """Characters of each field that are searched: a pattern may be slow on what is longer."""
 
 RISKS = {Decision.ALLOW: 0.0, Decision.WARN: 0.5, Decision.BLOCK: 0.9}
-"""What a decision of one's own says of the risk, so that both figures of a review agree."""
+"""Risks that match the decision of a user's rule, so that both figures of a review agree."""
 
 
 @dataclass(frozen=True, slots=True)

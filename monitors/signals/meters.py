@@ -1,4 +1,4 @@
-"""Meters: what is looked at of one resource, how it grows from look to look, and how long its limit lasts at this pace."""
+"""Meters of one resource: its usage, its growth from look to look, and the time until its limit at this pace."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,7 +7,8 @@ from monitors.contract.wording import counted, dollars, duration
 from monitors.streaks import MAX_EVIDENCE
 
 LOOKS = 4
-"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold, four looks reach the threshold of 0.8 at five fold."""
+"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold; four looks reach the threshold of 0.8 at
+five fold."""
 
 STEPS_OF_A_SLOPE = 5
 """Steps over which the pace is measured that is projected to the limit."""
@@ -61,11 +62,11 @@ class GrowthMeter:
     kind: ResourceKind
     limit: float | None = None
     used: float = 0.0
-    """What is held now, or was used so far; compared with the limit."""
+    """Present or total usage; compared with the limit."""
     marked_used: float = 0.0
     marked_step: int = 0
     slope: float = 0.0
-    """What one step adds, since the mark before the last."""
+    """Growth for each step, since the mark before the last."""
     growth: float = 0.0
     """1 minus first over last where each look is so many times the one before, else 0."""
     looks: tuple[float, ...] = ()

@@ -57,7 +57,7 @@ def digest(data: bytes) -> bytes:
 
 
 def call_key(tool: str, call: Mapping[str, Any], seq: int) -> bytes:
-    """What a call asks for, as eight bytes: tool and input, keys sorted, volatile fields dropped.
+    """Return the key of a call, eight bytes: tool and input, keys sorted, volatile fields dropped.
 
     Args:
         tool: The tool's name.
@@ -83,7 +83,10 @@ def steady(text: str) -> str:
 
 
 def result_key(text: str) -> bytes:
-    """What a call gave, as eight bytes: volatile parts dropped at both ends; the middle of a long text counts as it is."""
+    """Return the key of a result, eight bytes: volatile parts are dropped at both ends.
+
+    The middle of a long text counts as it is.
+    """
     if len(text) <= 2 * _HEAD:
         return digest(steady(text).encode("utf-8", "replace"))
     middle = digest(text[_HEAD:-_HEAD].encode("utf-8", "replace")).hex()

@@ -22,7 +22,7 @@ _SCRATCH = re.compile(r"^/(?:private/)?(?:tmp|var/tmp|var/folders|dev)(?:/|$)|/\
 
 
 def touches(call: ToolCalled) -> tuple[Touch, ...]:
-    """What the reviewer found, or, where it found nothing, the paths that the input names."""
+    """Return the reviewer's touches, or, if there are none, the paths that the input names."""
     if call.review.touches:
         return call.review.touches[:_MOST_TOUCHES]
     access = "write" if call.tool in CHANGING_TOOLS else "read"
@@ -32,7 +32,10 @@ def touches(call: ToolCalled) -> tuple[Touch, ...]:
 
 @lru_cache(maxsize=1024)
 def is_scratch(path: str, root: str) -> bool:
-    """Whether a path is in a place for scratch, and not within the root: a workspace may well lie below `/tmp` itself."""
+    """Whether a path is in a place for scratch, and not within the root.
+
+    A workspace may well lie below `/tmp` itself.
+    """
     return bool(_SCRATCH.search(path)) and relative(path, root) is None
 
 

@@ -1,4 +1,4 @@
-"""Which calls wait for something: looking again is their point, so equal answers are no loop for a long while."""
+"""Calls that wait for something. Repetition is their purpose, so equal answers are no loop for a long while."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,10 @@ POLLING_TOOLS = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool", "Monit
 
 
 def _sign(word: str, rest: str) -> tuple[str, re.Pattern[str]]:
-    """A word that begins a sign of waiting, and the sign.
+    """Return a word that begins a sign of waiting, and the sign's pattern.
 
-    It is looked for by the word, which is fast, and only then by its pattern, which begins with the word for that reason too.
+    The word is searched first, which is fast, and only then the pattern, which begins with the word for that reason
+    too.
     """
     return word, re.compile(rf"{re.escape(word)}(?<!\w{re.escape(word)}){rest}")
 

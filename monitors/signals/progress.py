@@ -46,10 +46,10 @@ class _Best:
 
 
 class Reading(NamedTuple):
-    """What one step means for progress."""
+    """The meaning of one step for progress."""
 
     strong: str = ""
-    """What the progress is, for a person; empty for none."""
+    """The progress, for a person; empty for none."""
     new: bool = False
     """Whether the step did something not done before."""
     waits: bool = False

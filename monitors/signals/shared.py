@@ -1,4 +1,4 @@
-"""What several detectors ask of the latest observation, worked out once for all of them."""
+"""Facts about the latest observation that several detectors need, computed once for all of them."""
 
 import re
 from collections import OrderedDict, deque
@@ -32,14 +32,14 @@ class Fingerprint(NamedTuple):
     """A step as two short keys; equal keys mean the same call and the same result."""
 
     call: bytes
-    """What was asked for; see `monitors.signals.normalise.call_key`."""
+    """The key of the call; see `monitors.signals.normalise.call_key`."""
     result: int
     """The number of what came of it, given when it first came."""
 
 
 @dataclass(slots=True)
 class _Results:
-    """What one call has given."""
+    """Results of one call."""
 
     text: str | None
     """The first result, until it is needed or crowded out: normal forms cost more than all else, and few are needed."""

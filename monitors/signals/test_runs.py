@@ -56,7 +56,7 @@ def _sum(matches: Sequence[re.Match[str]]) -> tuple[int, int]:
 
 
 def _named(match: re.Match[str]) -> tuple[int, int]:
-    """By the groups' names: `passed` and `failed`, or `total` and the kinds of failure, which come with a number each."""
+    """Return the counts by the groups' names: `passed` and `failed`, or `total` and the kinds of failure."""
     groups = match.groupdict()
     failed = sum(_number(groups.get(name)) for name in ("failed", "failures", "errors"))
     if groups.get("total") is not None:

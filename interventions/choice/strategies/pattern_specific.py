@@ -1,4 +1,4 @@
-"""By the pattern's table alone: severity says the rung, as stated (low first, medium second, high third, critical last).
+"""By the pattern's table alone: severity gives the rung (low first, medium second, high third, critical last).
 
 Each answer that was in vain within the last five minutes leads one rung further. It starts higher than the progressive
 strategy does; the score's ceiling still holds.

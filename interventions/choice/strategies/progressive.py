@@ -1,10 +1,11 @@
-"""Step by step: up where an intervention was in vain, down where one helped.
+"""Step by step: one rung up after an intervention that failed, one down after one that helped.
 
-The first answer is the ladder's first rung, or its second where the issue alone scores 0.7 and more, since a rollback
-would be in proportion and words alone may be too few. A critical issue of 0.9 and more goes to the last rung at once.
+The first answer is the ladder's first rung. It is the second if the issue alone scores 0.7 or more, since a rollback
+would be in proportion and words alone may be too few. A critical issue of 0.9 or more goes to the last rung at once.
 
-Then, when the issue is seen again: after a success one rung down; otherwise one up, if the last answer is older than the
-escalation delay or the issue was seen twice since answers of that kind began; else the same kind once more, in other words.
+If the issue is seen again: after a success one rung down; otherwise one up, if the last answer is older than the
+escalation delay or the issue was seen twice since answers of that kind began; else the same kind once more, in other
+words.
 """
 
 from collections.abc import Sequence
@@ -76,5 +77,5 @@ class Progressive:
 
 
 def rung_of(kind: InterventionKind, ladder: Sequence[InterventionKind]) -> int:
-    """Where a kind stands; for one that is not on the ladder, the first rung above it."""
+    """Return the index of a kind on the ladder; for a kind that is not on it, the first rung above."""
     return next((index for index, rung in enumerate(ladder) if rung.rank >= kind.rank), len(ladder))

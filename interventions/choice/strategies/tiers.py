@@ -1,7 +1,7 @@
 """The dynamic tiers of no progress: a word, then a strong one, then a fresh attempt from a good checkpoint.
 
-The detector counts: tier 2 and 3 come ten steps after the answer before them, never at a fixed step, and progress sets it
-back. So what it says is taken as it is, and nothing here counts time.
+The detector counts: tiers 2 and 3 come ten steps after the answer before them, never at a fixed step, and progress
+resets the count. So its tier is taken as it is, and nothing here counts time.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ code         code given to an interpreter
 environment  variables that change what a harmless command runs
 lookalikes   letters that look like others, and characters that hide text from people
 secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed
-sending      what leaves for other machines
-shells       shells
+sending      data sent to other machines
+shells       shells: what runs unread, what nobody can follow, and shells handed to other programs
 verbs        programs that nobody has described
 """

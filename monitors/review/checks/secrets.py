@@ -23,7 +23,8 @@ _MARKS = re.compile(
 )
 """Cheap words of which every secret path has one; only then is the path worked out."""
 _ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd"})  # fmt: skip
-"""Programs to which a path is a name: they show or change what it is called, not what is in it. ssh uses keys and does not show them."""
+"""Programs to which a path is a name: they show or change the name, not the content. ssh uses keys and does not show
+them."""
 _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})
 """Programs that take names of files from their input."""
 SENDERS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "http", "https", "xh", "telnet", "mail", "mailx", "sendmail", "rclone", "aws", "gsutil", "gh", "tftp", "smbclient", "lftp", "hping3", "dig", "nslookup", "croc", "wormhole", "gist", "pastebinit"})  # fmt: skip
@@ -34,9 +35,10 @@ _SHOWERS: Mapping[str, float] = {
     ),
     **dict.fromkeys(("source", ".", "grep"), levels.NOTED),
 }
-"""Programs that show a file, with the risk where it is a project's secret; the last ones take it in, or show a line of it."""
+"""Programs that show a file, with the risk if it is a project's secret. The last ones read it as input, or show a
+line of it."""
 INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
-"""What to do instead of reading a secret."""
+"""The alternative to reading a secret."""
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -95,7 +97,7 @@ _SEEKS_KEYS = re.compile(r"PRIVATE KEY|AKIA|ghp_|sk-|xox[bp]|secret|token|passw|
 
 
 def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding | None:
-    """What a glob reaches that is a secret, in whatever way it is spelled."""
+    """Return the finding for a secret that a glob reaches, in whatever way it is spelled."""
     pattern = scene.places.absolute(word, invocation.cwd)
     home = scene.places.home or "~"
     for path in (*_GLOBBED, *(f"{top}/{name}" for top in (home, "/root") for name in _GLOBBED_AT_HOME)):
@@ -124,7 +126,7 @@ def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None
 
 
 def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None:
-    """What it means to read the path."""
+    """Return the finding for reading the path, if it is a secret."""
     if invocation.inside.startswith("container"):
         return None
     absolute = scene.places.absolute(path, invocation.cwd)
@@ -143,7 +145,7 @@ def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None
 
 
 def project_secret(scene: Scene, invocation: Invocation, word: str, risk: float) -> Finding | None:
-    """What it means to show or send what looks like a project's own secrets."""
+    """Return the finding for showing or sending what looks like a project's own secrets."""
     if word[:1] == "-" or not scene.places.project_secret(word) or invocation.inside:
         return None
     what = "sends" if risk >= levels.HARM else "shows"

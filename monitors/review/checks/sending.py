@@ -1,4 +1,4 @@
-"""What leaves for other machines: the environment, stores of credentials, dumps, and what a command before it shows."""
+"""Data sent to other machines: the environment, stores of credentials, dumps, and the output of earlier commands."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def _sent(why: str, instead: str = INSTEAD) -> Finding:
 
 
 def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """What is sent comes from commands: down a pipe, or put into a word."""
+    """Return the findings for data that comes from commands: by a pipe, or as part of a word."""
     sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
     picked = any(source.name in _PICKS for source in sources)
     one_value = picked and any(source.name in _ONE_VALUE for source in sources)
@@ -76,7 +76,7 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Iterator[Finding]:
-    """What no machine of others is to have, and one source of what is sent gives."""
+    """Return the findings for a source whose output no other machine may get."""
     what = f"another machine: `{source.text()}`"
     if source.name in _DUMPS:
         yield _sent(f"sends a copy of a database to {what}", "Keep the copy here.")

@@ -41,7 +41,7 @@ _BARE_SHELL = re.compile(
 _NAMES_SHELLS = frozenset({"chsh", "usermod", "useradd", "adduser", "which", "type", "whereis", "command", "hash", "docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose", "lxc", "ssh", "git", "ldd", "apt", "dpkg", "rpm", "alias", "export", "set", "grep", "sed", "man", "find", "ls", "file", "stat", "chmod", "exec", "sudo", "env", "crontab", "declare", "read", "local", "let", "time", "chroot", "xargs", "trap", "eval", "tee", "cat", "kill", "pkill", "pgrep", "ps", "strings", "update-alternatives", "systemd-nspawn", "srun", "terraform", "aws", "gcloud", "jq", "yq", "gh", "touch", "rm", "mkdir", "wc"})  # fmt: skip
 """Programs to which a shell's path is a name, or whose command is looked at by itself."""
 _TYPED_SHELL = re.compile(r"!(?:/(?:usr/)?bin/)?(?:ba|da|z|k|c|tc|a)?sh\Z")
-"""What is typed at a pager or client to get a shell out of it."""
+"""Text typed at a pager or client to get a shell out of it."""
 _RUNS_WORD = re.compile(r"-(?:-?(?:exec|pager|shell|command|rsh|program|editor|wrapper|cmd|hook|browser)|[ecHP])\Z")
 """Options whose value is run, whatever else the program only reads."""
 _CODE = frozenset({"-c", "-e", "-r", "-p", "-E", "--eval", "--print", "--execute"})
@@ -244,7 +244,10 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
 
 
 def _launched_alone(scene: Scene, invocation: Invocation, word: str) -> bool:
-    """Whether the shell is what a known launcher starts, and so looked at by itself, with arguments that make it harmless."""
+    """Whether a known launcher starts the shell.
+
+    Such a shell is reviewed by itself, with arguments that make it harmless.
+    """
     return invocation.name in scene.launchers and word != invocation.args[-1]
 
 

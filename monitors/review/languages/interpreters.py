@@ -1,4 +1,4 @@
-"""Which code an interpreter is given: in an option, on its input, in a file that is known."""
+"""The code given to an interpreter: in an option, on its input, in a known file."""
 
 import re
 from collections.abc import Callable
@@ -60,7 +60,7 @@ Files = Callable[[Invocation, str], str | None]
 
 
 def code_uses(invocation: Invocation, files: Files) -> Uses | None:
-    """What the code given to an interpreter does; None if there is none, or it is not known."""
+    """Return the effects of the code given to an interpreter; None if there is none, or it is not known."""
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
     if invocation.name in _MAKES:
@@ -92,7 +92,7 @@ _MAKES = frozenset({"make", "gmake", "bmake"})
 
 
 def _recipes(invocation: Invocation) -> Uses | None:
-    """What a makefile on the input of `make -f -` runs."""
+    """Return the commands of a makefile on the input of `make -f -`."""
     if "-" not in invocation.args and "/dev/stdin" not in invocation.args:
         return None
     lines = (invocation.input.text or "")[:MAX_CODE].splitlines()

@@ -1,7 +1,7 @@
 """Perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others: by the calls in their text.
 
-No syntax tree: texts in quotes, and the names before them. That sees what is written plainly; what is put together as it goes
-is noticed by the call that would run it.
+There is no syntax tree: texts in quotes, and the names before them. That sees plainly written code; a text that is
+assembled at run time is noticed by the call that would run it.
 """
 
 import re
@@ -32,7 +32,7 @@ _HOME = re.compile(
 )
 """The home directory, with the quote of a text that is joined to it."""
 _SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
-"""What expect starts."""
+"""Commands that expect starts."""
 _RECURSIVE = re.compile(
     r"delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
     re.IGNORECASE,
@@ -53,7 +53,7 @@ _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.r
 
 
 def uses_of(code: str) -> Uses:
-    """What the code does."""
+    """Return the effects of the code."""
     found = Uses()
     if "home" in code or "HOME" in code:
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
@@ -86,7 +86,10 @@ MAX_WORDS = 30
 
 
 def _command(match: re.Match[str], code: str) -> str:
-    """The command that a call runs: one text, or a list of words; `$UNKNOWN` stands for what is joined to it as it goes."""
+    """Return the command that a call runs: one text, or a list of words.
+
+    `$UNKNOWN` stands for parts joined at run time.
+    """
     first, at = _literal(match), match.end()
     words: list[str] = []
     while len(words) < MAX_WORDS and (more := _MORE.match(code, at)) is not None:
@@ -106,7 +109,7 @@ MAX_NAMES = 50
 
 
 def _put_together(code: str) -> str:
-    """The code with pieces of text joined, and names that stand for a text replaced by it where they are the argument of a call."""
+    """Return the code with pieces of text joined, and variables in calls replaced by the text that they hold."""
     code = _JOINED.sub("", code)
     named = dict(islice(((match[1], match[2]) for match in _NAMED.finditer(code)), MAX_NAMES))
     if not named:

@@ -44,7 +44,7 @@ _FIRST = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "trunca
 
 
 def uses_of(code: str) -> Uses | None:
-    """What the code does, or None if it is no Python 3."""
+    """Return the effects of the code, or None if it is not Python 3."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -122,7 +122,8 @@ def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict
 
 
 _ALSO_TEXT = frozenset({"replace", "rename", "copy", "link", "move"})
-"""Names that texts and tables have as well: with two operands they are about files only where they are the module's own."""
+"""Names that texts and tables have as well. With two operands they concern files only if they are called on the
+module."""
 _FILES = frozenset({"os", "shutil", "path", ""})
 _MOVES = frozenset({"move", "rename", "replace", "renames"})
 _ALSO_LISTS = frozenset({"remove", "truncate"})
@@ -246,7 +247,7 @@ def _quoted(words: list[str]) -> str:
 
 
 def _hidden(call: ast.Call) -> str:
-    """What is hidden about the code that `exec` or `eval` gets; empty if it is not decoded, downloaded or read."""
+    """Return how the code for `exec` or `eval` is hidden; empty if it is not decoded, downloaded or read."""
     inner = {_named(one.func) for one in _calls(call)}
     if {name for _, name in inner} & {
         "b64decode",

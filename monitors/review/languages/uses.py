@@ -1,9 +1,9 @@
-"""What a piece of code does, as far as its text says."""
+"""The effects of a piece of code, as far as its text shows."""
 
 from dataclasses import dataclass, field
 
 MAX_CODE = 20_000
-"""Longest code looked at, in characters; what is longer counts as not read. Python's own parser takes 2 ms for 1,000."""
+"""Longest code examined, in characters; longer code counts as not read. Python's own parser takes 2 ms for 1,000."""
 FED = "runs what it is fed"
 """Said of code that runs its own input: as bad as where that comes from."""
 MAX_SCRIPTS = 100
@@ -12,14 +12,14 @@ MAX_SCRIPTS = 100
 
 @dataclass(slots=True)
 class Uses:
-    """What code was found to do. Lists of texts, in order of appearance."""
+    """Effects found in code. Lists of texts, in order of appearance."""
 
     scripts: list[str] = field(default_factory=list)
     """Shell scripts that it runs."""
     deletes: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     moves: list[str] = field(default_factory=list)
-    """What it takes from its place and leaves at another."""
+    """Paths that it moves elsewhere."""
     reads: list[str] = field(default_factory=list)
     """Every path among its texts."""
     connects: bool = False
@@ -27,7 +27,7 @@ class Uses:
     runs: bool = False
     """Whether it starts other programs at all."""
     hidden: str = ""
-    """What it runs that cannot be read: decoded, downloaded, or put together."""
+    """Code that it runs and that cannot be read: decoded, downloaded, or assembled."""
     bomb: bool = False
     """Whether it starts itself over and over."""
     leaks: bool = False

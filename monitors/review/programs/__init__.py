@@ -1,7 +1,7 @@
 """Programs whose effect depends on which paths they are given, a module for each kind of doing.
 
 coreutils  the core tools that change files
-deleting   deleting
+deleting   deleting: decided for each operand, and the worst counts
 outputs    programs that write where an option says, and programs that are handed the name of what starts by itself
 writing    writing to a path, by whatever program
 """

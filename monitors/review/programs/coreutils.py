@@ -97,7 +97,7 @@ def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 def _replaces(scene: Scene, invocation: Invocation, target: Arg) -> bool:
-    """Whether a link that stands at the target is replaced, and not written or moved through: a link to a directory is gone into."""
+    """Whether a link at the target is replaced, and not written or moved through. A link to a directory is followed."""
     if invocation.name not in ("mv", "ln", "install") or target.endswith("/"):
         return False
     itself = has(invocation, "-T", "--no-target-directory")

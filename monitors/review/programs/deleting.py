@@ -20,13 +20,13 @@ REGENERATED = frozenset(
 
 
 _IN_REPOSITORY = re.compile(r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$)")
-"""What makes a directory a repository; its lock files are not among it."""
+"""Files that make a directory a repository; its lock files are not among them."""
 
 
 def deletes(
     scene: Scene, invocation: Invocation, word: Arg, *, recursive: bool, forced: bool, rewrite: str = ""
 ) -> Finding | None:
-    """What it means that the invocation deletes what the word names."""
+    """Return the finding for deleting the paths that the word names."""
     path = scene.path(word, invocation)
     if invocation.inside and scene.places.place(path) is Place.SCRATCH:
         return Finding(
@@ -54,7 +54,7 @@ def deletes(
 
 
 def _guard_goes(place: Place, shown: str) -> Finding:
-    """What deletes chaperon's own files, by itself or with all that is around them."""
+    """Return the finding for deleting chaperon's own files, by themselves or with their surroundings."""
     why, instead = (
         f"would delete the guard that watches this agent: {shown}",
         "Leave chaperon's files alone; ask a person.",

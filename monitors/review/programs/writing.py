@@ -14,7 +14,7 @@ _STARTUP_HINT = "Put the setting where only this project reads it, or ask the pe
 def writes(
     scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False
 ) -> Finding | None:
-    """What it means that the invocation writes to the path, or replaces what stands there, be it a link."""
+    """Return the finding for writing to the path, or for replacing the file or link there."""
     return writes_path(
         scene,
         scene.path(word, invocation),
@@ -104,7 +104,7 @@ _VITAL = re.compile(
 
 
 def _into(scene: Scene, path: str) -> Place:
-    """Where a file lands that is written under its own name into a whole directory."""
+    """Return the place of a file that is written under its own name into a whole directory."""
     place = scene.places.place(path.rstrip("/") + "/x")
     return Place.SYSTEM if place is Place.TOP else place
 

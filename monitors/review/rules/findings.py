@@ -1,4 +1,4 @@
-"""What the parts of the reviewer tell each other: one thing seen in an action."""
+"""Findings: each is one fact about an action, passed between the parts of the reviewer."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ class Finding:
     """One thing that an action would do, and what to think of it."""
 
     rule: str
-    """What saw it. Example: `git.push-force`."""
+    """The rule that saw it. Example: `git.push-force`."""
     risk: float
     """Base risk before modifiers, 0 to 1; see `levels`."""
     why: str
-    """What is the matter, as a clause that can follow the command. Empty if nothing is."""
+    """The problem, as a clause that can follow the command. Empty for none."""
     instead: str = ""
-    """What to do instead, in words."""
+    """The alternative, in words."""
     alternative: str = ""
     """A command that does what was probably meant, and that is itself reviewed as allow."""
     effect: SideEffect | None = None
-    """What would change; None if it is a reading."""
+    """The change; None for a reading."""
     rewrite: str = ""
     """Name of the rewrite that makes it harmless; see `rewrites`."""
     undo: str = ""

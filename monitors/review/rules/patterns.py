@@ -5,10 +5,11 @@ r"""The small language in which rules say which commands they mean.
     kubectl ... delete ns|namespace
     psql ... /drop\s+table/
 
-The first word is the program, `a|b` for several. A plain word is the next operand, with `*` and `?` as in file names, in either case; `...`
-skips any number of operands. `{…}`: at least one of these options is given; `!{…}`: none is. An option's value may follow:
-`--mode=hard` is met by `--mode=hard` and by `--mode hard`. `/…/` is a regular expression, sought in all words joined by blanks,
-without regard to case; `!/…/` must not be found. Operands behind those named do not matter.
+The first word is the program, `a|b` for several. A plain word is the next operand, with `*` and `?` as in file names,
+in either case; `...` skips any number of operands. `{…}`: at least one of these options is given; `!{…}`: none is. An
+option's value may follow: `--mode=hard` is met by `--mode=hard` and by `--mode hard`. `/…/` is a regular expression,
+sought in all words joined by blanks, without regard to case; `!/…/` must not be found. Operands behind those named do
+not matter.
 """
 
 import re
@@ -81,7 +82,7 @@ _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,8}(?:=.*)?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What the next operand may be: one of some words, or like one of some file name patterns."""
+    """Permitted forms of the next operand: one of some words, or like one of some file name patterns."""
 
     words: frozenset[str]
     like: re.Pattern[str] | None
@@ -129,7 +130,7 @@ class ArgumentPattern:
 
 
 WINDOW = 2_048
-"""Characters that a regular expression is given at a time. Some take time that grows with the square of the text; so none gets much."""
+"""Characters that a regular expression gets at a time. Some take time that grows with the square of the text."""
 OVERLAP = 256
 """Characters that two windows share, so that what stands across their border is found."""
 

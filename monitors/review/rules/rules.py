@@ -28,9 +28,9 @@ class Rule:
     risk: float
     """Base risk; see `levels`."""
     why: str
-    """What is the matter, as a clause: `rewrites the remote branch`. For a reading, empty."""
+    """The problem, as a clause: `rewrites the remote branch`. Empty for a reading."""
     instead: str = ""
-    """What to do instead."""
+    """The alternative."""
     alternative: str = ""
     """A command to run instead; reviewed as allow, which the tests check."""
     effect: EffectType | Literal[""] = "system_call"
@@ -50,7 +50,7 @@ class Rule:
                 raise TypeError(f"rule {self.name}: {texts!r} stands where a tuple of texts belongs")
 
     def finding(self, invocation: Invocation) -> Finding:
-        """What the rule has to say of an invocation that it matches."""
+        """Return the rule's finding about an invocation that it matches."""
         made = (
             effect(
                 self.effect,
@@ -77,7 +77,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is known of a program as a whole."""
+    """Facts about a program as a whole."""
 
     names: str
     """Its names, separated by blanks."""
@@ -88,7 +88,7 @@ class Program:
     effect: EffectType | Literal[""] = ""
     """Type of the side effect of all other uses; empty if only rules and models say."""
     details: str = ""
-    """What that side effect is, as a clause."""
+    """That side effect, as a clause."""
     risk: float = levels.NOTED
     """Base risk of those uses."""
     data: bool = False
@@ -204,7 +204,7 @@ class RuleBook:
         return list(found.values())
 
     def _fed(self, invocation: Invocation) -> str:
-        """What the program is told on its input; empty if it takes nothing from there, or that is not known."""
+        """Return the program's input; empty if it reads none, or if it is not known."""
         program = self.programs.get(invocation.name)
         return (invocation.input.text or "")[:MAX_FED] if program is not None and program.fed else ""
 

@@ -1,7 +1,7 @@
-"""Where an action would run: places, files, and what is known of both.
+"""The surroundings of an action: places, files, and facts about both.
 
 agent_definitions  skills, commands and subagents of a project
-lookups            the one door through which reviews learn of the file system and of git
-places             where a path lies, and what that means for whoever writes, deletes or reads there
-scene              what a review has at hand while it looks at one action
+lookups            the only access of reviews to the file system and git
+places             places of paths, and their meaning for writes, deletions and reads
+scene              the state of a review while it examines one action
 """

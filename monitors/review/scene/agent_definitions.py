@@ -1,9 +1,10 @@
 """Skills, commands and subagents of a project: files of text from which the CLI runs programs by itself.
 
-Front matter can bring hooks, that of subagents servers (MCP) too, and from the moment the definition is used the CLI runs them
-without asking anybody (seen with 2.1.329; a skill that is written during a run is picked up within seconds, a subagent where the CLI is
-started again). Shell lines in a skill's text are switched off where the CLI is started
-(`supervisor.config.environment.GATE_ARGUMENTS`), and so are hooks and servers, unless the configuration lets those of settings run.
+Front matter can bring hooks, that of subagents servers (MCP) too. Once the definition is used, the CLI runs them
+without a permission request (seen with 2.1.329; a skill written during a run is picked up within seconds, a subagent at
+the CLI's next start). Shell lines in a skill's text are switched off at the CLI's start
+(`supervisor.config.environment.GATE_ARGUMENTS`), and so are hooks and servers, unless the configuration lets those of
+settings run.
 """
 
 import re
@@ -25,13 +26,15 @@ _COMMAND = re.compile(_KEY.format("command"), re.MULTILINE)
 
 
 def written(scene: Scene, path: str, text: str) -> Iterator[Finding]:
-    """What it means that this text is written to the file."""
+    """Return the finding for writing this text to the file."""
     if _DEFINITION.search(path) and (found := brings(text)):
         yield _found(scene, path, "writes", found[0])
 
 
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:
-    """What it means that this skill or command is used: its definition may have come by a way on which no text was seen.
+    """Return the findings for the use of this skill or command.
+
+    Its definition may have come on a way that was not reviewed.
 
     Those below the home directory are the person's own, as the settings there are; writing them is reviewed.
     """
@@ -39,7 +42,7 @@ def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:
 
 
 def subagent_used(scene: Scene, subagent: str) -> Iterator[Finding]:
-    """What it means that this subagent is started; looked for in the file of its name, as the CLI's own assistant calls it."""
+    """Return the findings for the start of this subagent. It is looked up in the file of its name."""
     yield from _used(scene, f"agents/{subagent}.md")
 
 
@@ -52,7 +55,7 @@ def _used(scene: Scene, *names: str) -> Iterator[Finding]:
 
 
 def brings(text: str) -> list[str]:
-    """What a definition has in its front matter, or a piece of one could have there, that the CLI runs by itself."""
+    """Return the parts of a definition's front matter, or of a piece of one, that the CLI runs by itself."""
     whole = _FRONT_MATTER.match(text)
     front = whole[1] if whole else text
     servers = _SERVERS.search(front)  # named by what starts them, and not by the name of some that are set up elsewhere

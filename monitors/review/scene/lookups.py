@@ -1,8 +1,9 @@
-"""The one door through which reviews learn of the file system and of git.
+"""The only access of reviews to the file system and git.
 
-Whoever implements it looks things up when asked, before the action runs. Between the answer and the action anything may
-change: a link can be turned, a file replaced. A review judges what was there when it looked, and lists it as its grounds, so
-that it can be looked at again once the action has run (`monitors.review.verdict.grounds`); the sandbox is what stands behind it.
+An implementation looks things up on request, before the action runs. Between the lookup and the action anything may
+change: a link can be turned, a file replaced. A review judges the state at its lookups, and lists it as its grounds, so
+that it can be checked after the action has run (`monitors.review.verdict.grounds`). The sandbox is the line of defence
+behind it.
 """
 
 from typing import Literal, Protocol
@@ -21,7 +22,7 @@ class FileLookups(Protocol):
         ...
 
     def kind(self, path: str) -> Kind:
-        """What stands at the path, links followed."""
+        """The kind of file at the path, links followed."""
         ...
 
     def ignored(self, path: str) -> bool | None:
@@ -33,7 +34,10 @@ class FileLookups(Protocol):
         ...
 
     def stamp(self, path: str) -> str:
-        """What changes whenever the file at the path does; `missing` where there is none, and empty where nobody knows."""
+        """A stamp that changes whenever the file at the path does.
+
+        `missing` if there is none, and empty if it is not known.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""Where a path lies, and what that means for whoever writes, deletes or reads there."""
+"""Places of paths, and their meaning for writes, deletions and reads."""
 
 import posixpath
 import re
@@ -12,7 +12,7 @@ from monitors.review.shell.invocation import Arg
 HERE = "/?/?/?/?/?/?"
 """The working directory where none is known: deep enough that `..` does not look like the root."""
 TMPDIR = "/?/TMPDIR"
-"""What an unchanged `$TMPDIR` stands for where its value is not known."""
+"""Stands for an unchanged `$TMPDIR` of unknown value."""
 MAX_PATH = 4096
 """Longest path looked at, in characters: Linux's own PATH_MAX."""
 
@@ -68,7 +68,7 @@ _CACHE = re.compile(
 )
 _OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
 _MAC_SCRATCH = re.compile(r"(?:/private)?/var/folders/[^/]+/[^/]+/T/.")
-"""What an unchanged `$TMPDIR` is on macOS."""
+"""Values of an unchanged `$TMPDIR` on macOS."""
 _DEVICE = re.compile(
     r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md|sr|mem$|kmem$|port$|nbd|rdisk|fb\d|mtd|i2c|tty[SU])"
 )
@@ -159,21 +159,23 @@ class ActionPlaces:
         return (self.home or "~") + slash + rest
 
     def of(self, word: Arg, cwd: str = "") -> Place:
-        """Where a path given to a command lies; links followed."""
+        """Return the place of a path given to a command; links followed."""
         if not word.known and word[:1] in "$`":
             return Place.UNKNOWN
         return self.place(self.absolute(word, cwd))
 
     def place(self, path: str) -> Place:
-        """Where an absolute path lies, the worse of the path as written and where its links lead."""
+        """Return the place of an absolute path: the worse of the path as written and of its target."""
         lexical = self._place(path)
         real = self.facts.real(path)
         return lexical if real == path else max(lexical, self._place(real), key=_WORSE.__getitem__)
 
     def entry(self, path: str) -> Place:
-        """Where the entry of a directory lies that a path names: links in front of its last part are followed, and it is not.
+        """Return the place of the directory entry that a path names.
 
-        What deletes or moves a link leaves what it leads to.
+        Links before its last part are followed, and it is not.
+
+        A deletion or move of a link leaves the link's target.
         """
         lexical, real = self._place(path), self.real_entry(path)
         return lexical if real == path else max(lexical, self._place(real), key=_WORSE.__getitem__)
@@ -249,7 +251,7 @@ class ActionPlaces:
         return {path, self.facts.real(path)}
 
     def secret(self, path: str) -> str:
-        """What secret the path holds, or empty: never meant to be read by an agent."""
+        """Return the kind of secret that the path holds, or empty: never meant to be read by an agent."""
         for pattern, what in _SECRETS:
             if pattern.search(path):
                 return what

@@ -1,4 +1,4 @@
-"""What a review has at hand while it looks at one action."""
+"""The state of a review while it examines one action."""
 
 from dataclasses import dataclass, field
 
@@ -40,12 +40,12 @@ class Scene:
     """Files that the action itself downloads."""
 
     def touch(self, path: str, access: str, *, entry: bool = False) -> None:
-        """Note that the action would reach a path; where it changes what is there, also by where links lead.
+        """Note that the action would reach a path; if it changes the file, also the target of links.
 
         Args:
             path: Absolute.
             access: As in `Touch`.
-            entry: Whether it is the directory's entry that changes: what deletes or replaces a link does not go through it.
+            entry: Whether the directory's entry changes: to delete or replace a link does not follow it.
         """
         real = path if access == "read" else self.places.real_entry(path) if entry else self.facts.real(path)
         for each in (path,) if real == path else (path, real):

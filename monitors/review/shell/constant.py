@@ -1,6 +1,6 @@
-"""What simple commands print, where that follows from the text alone: `echo`, `printf`, and the filters that hide words.
+"""The output of simple commands that follows from their text alone: `echo`, `printf`, and the filters that hide words.
 
-It undoes what is used to assemble a command out of sight: `$(echo rm)`, `base64 -d <<< …`, `rev`, `tr`, `xxd -r -p`.
+It undoes the usual ways to hide a command: `$(echo rm)`, `base64 -d <<< …`, `rev`, `tr`, `xxd -r -p`.
 """
 
 import base64

@@ -50,7 +50,7 @@ class Redirection:
 
 
 class Input:
-    """What a command finds on its standard input."""
+    """The standard input of a command."""
 
     __slots__ = ("given", "source", "text")
 
@@ -67,7 +67,7 @@ NO_INPUT = Input(given=False)
 
 
 class Setting(NamedTuple):
-    """Where and as whom a command runs."""
+    """The directory and the rights of a command."""
 
     cwd: str = ""
     """Absolute where known, else relative to where the action starts."""
@@ -76,7 +76,7 @@ class Setting(NamedTuple):
     elevated: bool = False
     """Whether it runs with another user's rights."""
     inside: str = ""
-    """Where it runs instead of here: `container` or `host NAME`; empty for here."""
+    """Its surroundings if not this machine: `container` or `host NAME`; empty for here."""
     depth: int = 0
     """How many scripts deep it stands: 0 for what was typed."""
 
@@ -115,7 +115,7 @@ class Invocation:
         self.program = program
         """The program as written, after expansion; empty if the command is redirections or assignments alone."""
         self.name = program_name(program)
-        """What the knowledge knows it by: the last part of its path, in lower case, without `.exe`."""
+        """Its name in the knowledge: the last part of its path, in lower case, without `.exe`."""
         self.args = args
         self.cwd, self.via, self.elevated, self.inside, self.depth = setting
         self.assignments = assignments or {}

@@ -12,7 +12,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 @dataclass(frozen=True, slots=True)
 class LaunchedCommand:
-    """What a launcher starts: words, or a script for a shell, or a shell with nothing to do."""
+    """The command that a launcher starts: words, or a script for a shell, or a shell without a command."""
 
     launcher: LauncherLayout
     words: tuple[Arg, ...] = ()
@@ -59,7 +59,7 @@ _MODULES = frozenset({"twine", "flit", "poetry", "hatch", "pip", "uv", "alembic"
 
 
 def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: LauncherLayout) -> int | None:
-    """Where the words behind the subcommand begin, or None if it is another."""
+    """Return the index of the words after the subcommand, or None if it is another."""
     at = 0
     values = launcher.values.split()
     for word in subcommand:
@@ -125,7 +125,7 @@ def _read(launcher: LauncherLayout, args: list[Arg], at: int, *, fed: bool = Fal
 
 
 _MARKS = frozenset({":::", "::::", ":::+", "::::+"})
-"""What stands before the words that GNU parallel hands out."""
+"""Marks before the words that GNU parallel distributes."""
 
 
 def _parallel(launcher: LauncherLayout, words: tuple[Arg, ...]) -> LaunchedCommand:
@@ -219,7 +219,7 @@ _SELECTS = re.compile(
 
 
 def roots(invocation: Invocation) -> list[Arg]:
-    """Where a `find` begins to look."""
+    """Return the paths at which a `find` begins."""
     found: list[Arg] = []
     for word in invocation.args:
         if word[:1] in "-(!" and word not in ("-H", "-L", "-P", "-d"):
@@ -247,7 +247,7 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
 
 
 def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
-    """What a search among the commands may have printed, as a path: `~/src/{}` for `find ~/src -name x`."""
+    """Yield the possible output of a search among the commands, as a path: `~/src/{}` for `find ~/src -name x`."""
     for source in sources:
         if source.name == "find":
             yield from (arg(root.rstrip("/") + "/{}", known=root.known, glob=True) for root in roots(source))
@@ -257,7 +257,7 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
 
 
 def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:
-    """Where an `fd` begins to look, and whether it looks for something in particular."""
+    """Return the path at which an `fd` begins, and whether it has a pattern."""
     operands: list[Arg] = []
     root: Arg | None = None
     words = iter(invocation.args)

@@ -32,6 +32,7 @@ class LauncherLayout:
     unless: str = ""
     """Options with which it starts nothing."""
     alone: str = ""
-    """What it starts with no command given: `shell`, `input` for one that reads its input, the options with which it is a shell, or empty for nothing."""
+    """The command it starts if none is given: `shell`; `input` for one that reads its input; the options with which
+    it is a shell; empty for none."""
     yes: tuple[str, ...] = ()
     """Command lines that start `true`."""

@@ -1,9 +1,9 @@
 """Reads Bash leniently and in linear work.
 
-A grammar with error recovery does unbounded work on text made to hurt it (tree-sitter-bash: 15 s for 60 KB of `|`, 0.15 s for
-2 KB of `x)`), and a reviewer that can be stalled is no gate. This reader goes over the text once, never steps back further
-than a word, and counts what it makes: past a cap it stops and says so. It accepts more than Bash does, and a text that
-Bash would refuse is read as the commands somebody may have meant. The tests hold it against tree-sitter-bash.
+A grammar with error recovery does unbounded work on hostile text (tree-sitter-bash: 15 s for 60 KB of `|`, 0.15 s for 2
+KB of `x)`), and a reviewer that can be stalled is no gate. This reader goes over the text once, never steps back
+further than a word, and counts its pieces: past a cap it stops and reports that. It accepts more than Bash does. A text
+that Bash would refuse is read as the commands that may have been meant. The tests hold it against tree-sitter-bash.
 """
 
 import re
@@ -22,7 +22,8 @@ from monitors.review.shell.tree import (
 from monitors.review.shell.words import LITERAL, TooMuch, Words
 
 MAX_BYTES = 262_144
-"""Longest script read, in characters. Writing a large file by a here-document stays below; a megabyte of shell is no command."""
+"""Longest script read, in characters. A large file written by a here-document stays below; a megabyte of shell is no
+command."""
 _BLANKS = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _EMPTY = re.compile(r"\n[ \t\r\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

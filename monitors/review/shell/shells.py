@@ -14,7 +14,7 @@ _TAKES_VALUE = re.compile(r"[-+][a-z]+[oO]\Z")
 
 
 class ShellUse:
-    """What a shell is given to run. Exactly one of text, file, piped and interactive says so."""
+    """The script that a shell is given. Exactly one of text, file, piped and interactive is set."""
 
     __slots__ = ("file", "interactive", "parameters", "piped", "source", "text")
 
@@ -56,14 +56,14 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
 
 
 def _cmd_script(args: list[Arg]) -> str:
-    """What `cmd /c` runs: all that follows, quoted or not."""
+    """Return the command that `cmd /c` runs: all words that follow, quoted or not."""
     at = next(index for index, word in enumerate(args) if word[:2].lower() in ("/c", "/k"))
     # What is not known is not read a second time: substitutions in it were gone through where they stand.
     return " ".join([args[at][2:], *(word if word.known else "$UNKNOWN" for word in args[at + 1 :])]).strip()
 
 
 def _options(args: list[Arg]) -> tuple[int, bool]:
-    """Where the options end, and whether one of them says that a script follows."""
+    """Return the index after the options, and whether one of them announces a script."""
     at, code = 0, False
     while at < len(args):
         word = args[at]

@@ -1,7 +1,7 @@
-"""What the reader makes of a script: words in parts, simple commands, and the constructs around them.
+"""The syntax tree of a script: words in parts, simple commands, and the constructs around them.
 
-Plain slotted classes and no frozen dataclasses: a review makes some dozens of these in microseconds, and nobody
-outside this package holds one.
+Plain slotted classes and no frozen dataclasses: a review makes some dozens of these in microseconds, and none leaves
+this package.
 """
 
 from typing import Literal
@@ -124,6 +124,6 @@ class ShellScript:
     def __init__(self, nodes: list[Node], problem: str, too_much: str) -> None:
         self.nodes = nodes
         self.problem = problem
-        """What is not proper shell in it; empty if all is. What could be read was read all the same."""
+        """The part that is not proper shell; empty if all is. The rest was read."""
         self.too_much = too_much
-        """Which cap was passed; empty if none was. What stands behind it was not read."""
+        """The cap that was passed; empty for none. The text after it was not read."""

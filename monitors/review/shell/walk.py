@@ -1,7 +1,8 @@
 """Goes through a script in the order it would run, and hands over each command that would start.
 
-It carries along what a reader of the script would: variables, the working directory, functions, files written on the way and
-used later. Both branches of an `if` run, loops run once, and what a launcher or an inner shell starts is gone through too.
+It carries along what a reader of the script would: variables, the working directory, functions, files written on the
+way and used later. Both branches of an `if` run, loops run once, and what a launcher or an inner shell starts is gone
+through too.
 """
 
 import posixpath
@@ -23,14 +24,14 @@ MAX_EXPANDED = 524_288
 MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""
 MAX_READ = 262_144
-"""Most characters of scripts in scripts, all together: a here-document that is never closed is in each of those in it."""
+"""Most characters of scripts in scripts, in total. A here-document that is never closed is part of each of them."""
 MAX_SOURCES = 20
 """Most commands remembered as having fed a pipe."""
 MAX_SCRIPTS = 12
 """Deepest nesting of scripts in scripts (`sh -c "sh -c …"`), and of functions that call functions."""
 
 Output = tuple[str | None, tuple[Invocation, ...]]
-"""What is printed, where known, and the commands that print it."""
+"""The output, if known, and the commands that print it."""
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
 
@@ -68,7 +69,7 @@ class Walk:
         self.beside: set[int] = set()
         """The identities of those that the shell does not wait for."""
         self.unclear: list[str] = []
-        """What was not understood, as phrases."""
+        """Parts that were not understood, as phrases."""
         self.too_much = ""
         """The cap that was passed, if one was."""
         self.files: dict[str, str] = {}
@@ -440,7 +441,7 @@ class Walk:
         return [*words, *(arg(word) for word in text.replace("\0", " ").split()[:MAX_PIPED])]
 
     def _builtin(self, invocation: Invocation) -> None:
-        """What a command changes for those behind it."""
+        """Apply the effect of a command on those after it."""
         if invocation.name in ("cd", "pushd"):
             where = [word for word in invocation.args if word[:1] != "-"]
             target = where[0] if where else self._variables.get("HOME", [arg("~")])[0]
@@ -492,7 +493,7 @@ def _unknown(name: str, invocation: Invocation) -> Arg:
 
 
 def _placeholder(args: list[Arg]) -> str:
-    """What `xargs` puts its words in the place of; empty if it adds them."""
+    """Return the placeholder for which `xargs` substitutes its words; empty if it appends them."""
     for at, word in enumerate(args):
         if word in ("-I", "--replace") and at + 1 < len(args):
             return args[at + 1]

@@ -10,7 +10,8 @@ from typing import Self
 from monitors.review.shell.tree import Node, Part, Word
 
 MAX_PIECES = 2_500
-"""Most words, parts and commands in one script. The longest of 11,000 collected commands has 130; the rest is room for scripts."""
+"""Most words, parts and commands in one script. The longest of 11,000 collected commands has 130; scripts need the
+rest."""
 MAX_DEPTH = 40
 """Deepest nesting of substitutions and compound commands. Real scripts stay below 10, and Python's stack holds."""
 _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
@@ -31,7 +32,7 @@ class TooMuch(Exception):  # noqa: N818 — not an error: the reader's way to st
 
 
 def decode_ansi(text: str) -> str:
-    """What `$'text'`, or `echo -e`, makes of its escapes."""
+    """Return the text after the escapes of `$'text'`, or `echo -e`."""
     return _ANSI.sub(_ansi_character, text)
 
 
@@ -190,11 +191,14 @@ class Words(ABC):
         into.append(Part("quoted", following if following in '$`"\\' else "\\" + following, quoted=True))
 
     def dollar_word(self, into: list[Part]) -> None:
-        """What a dollar begins, outside of quotes."""
+        """Read the part that a dollar begins, outside of quotes."""
         self.dollar(into, quoted=False)
 
     def dollar(self, into: list[Part], *, quoted: bool) -> None:
-        """What a dollar begins: a variable, a substitution, arithmetic, a quoted text, or itself."""
+        """Read the part that a dollar begins.
+
+        It is a variable, a substitution, arithmetic, a quoted text, or the dollar itself.
+        """
         self.count()
         text, at = self.text, self.at
         following = text[at + 1 : at + 2]

@@ -1,9 +1,9 @@
 """From findings to one decision with its reasons.
 
-assess       what one command would do
+assess       the assessment of one command
 decision     from findings to a decision
-grounds      what a review rests on, and whether that was still so when the action had run
-rationality  rationality
-rewrites     rewrites
-risk         risk
+grounds      the grounds of a review, and whether they still held when the action had run
+rationality  rationality: whether an action looks like the next step of its task
+rewrites     rewrites of a harmful command into a harmless one
+risk         risk: a base by what is done, and named modifiers for the circumstances
 """

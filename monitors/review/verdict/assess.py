@@ -1,4 +1,4 @@
-"""What one command would do: the models, the rules and the general checks, one after the other."""
+"""The assessment of one command: the models, the rules and the general checks, one after the other."""
 
 import re
 from collections.abc import Iterator
@@ -83,7 +83,10 @@ _RAW = Finding(
 
 
 def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
-    """A command that ends only when somebody ends it, while the agent waits for it. Only where an agent does wait: in a workspace."""
+    """Return the finding for a command that never ends by itself while the agent waits for it.
+
+    It applies in a workspace only, since only there an agent waits.
+    """
     endless = _ENDLESS.get(invocation.name)
     if (
         endless is None
@@ -118,7 +121,10 @@ _ENDLESS = {
 
 
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:
-    """What the knowledge says: its rules, else what the program does as a whole, else what its words suggest."""
+    """Yield the findings of the knowledge.
+
+    They are those of its rules, else of the program as a whole, else a guess from its words.
+    """
     operands = scene.book.operands(invocation)
     if _asks(scene, invocation):
         return
@@ -137,7 +143,7 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
 
 
 MAX_SEARCHED = 32_768
-"""Most characters of words that are held against the rules of a program that has some; 30 rules take 20 ms for as much."""
+"""Most characters of words that are matched against the rules of a program. 30 rules take 20 ms for as much."""
 _LONG = Finding(
     "shell.too-much",
     levels.HARM,
@@ -160,7 +166,10 @@ def _asks(scene: Scene, invocation: Invocation) -> bool:
 
 
 def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
-    """What a rule has to say, with regard to what its words name here: a device that cannot be, the agent's own server or files."""
+    """Return a rule's finding, adapted to the targets here.
+
+    Examples are a device that cannot be one, and the agent's own server or files.
+    """
     found = rule.finding(invocation)
     if rule.effect == "device":
         devices = [word for word in invocation.args if "/dev/" in word]

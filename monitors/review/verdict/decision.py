@@ -17,7 +17,10 @@ HARMLESS = 0.15
 
 
 def watched_at(level: MonitoringLevel, settings: ReviewSettings) -> ReviewSettings:
-    """Return the settings for an agent that is watched so closely: at `strict`, what is usually warned of is blocked."""
+    """Return the settings for an agent under this monitoring.
+
+    At `strict`, actions that are usually warned of are blocked.
+    """
     if level is not MonitoringLevel.STRICT:
         return settings
     return replace(
@@ -41,8 +44,8 @@ def decision(risk: float, rationality: float, settings: ReviewSettings, *, rewri
 def may_answer_early(review: Review) -> bool:
     """Whether the answer may reach the CLI before the journal has the review, as the async mode allows.
 
-    The review itself takes less time than telling the CLI that it is not awaited, so it is always made first. What a call
-    of low risk need not wait for is the disk: nothing changes by it, so that where a crash comes between, it is reviewed and
-    journalled again when its request is read again, with the same answer.
+    The review itself takes less time than a notice to the CLI that it is not awaited, so it is always made first. A
+    call of low risk need not wait for the disk, since it changes nothing. If a crash comes between, the call is
+    reviewed and journalled again when its request is read again, with the same answer.
     """
     return review.decision is Decision.ALLOW and review.risk <= HARMLESS and not review.side_effects

@@ -1,7 +1,7 @@
-"""What a review rests on, and whether that was still so when the action had run.
+"""The grounds of a review, and whether they still held when the action had run.
 
-Between a review and the act a script can be replaced, and a link turned so that a file is written elsewhere. Neither can be
-prevented without a sandbox; both can be noticed, where nothing but the swap explains what is found afterwards.
+Between a review and the act a script can be replaced, and a link turned so that a file is written elsewhere. Neither
+can be prevented without a sandbox. Both can be noticed, if only the swap explains the files that are found afterwards.
 """
 
 from collections.abc import Mapping
@@ -51,17 +51,17 @@ def of_target(scene: Scene, path: str) -> None:
 
 
 def shaken(review: Review, given: Mapping[str, Any], facts: FileLookups, *, succeeded: bool) -> Shaken:
-    """Look again, once the action has run.
+    """Check the grounds again, after the action has run.
 
-    A script that the action itself was foretold to write is none that was swapped, and one that is gone may have removed
-    itself. A file that a tool has written is as it was before only where something else was written in its place, or where it
-    had that very text already.
+    A script that the review predicted the action to write was not swapped, and a script that is gone may have removed
+    itself. A file that a tool wrote is unchanged only if another file was written in its place, or if it had that very
+    text already.
 
     Args:
-        review: What rested on the grounds.
+        review: The review with its grounds.
         given: The input that the action ran with.
-        facts: Looks again.
-        succeeded: Whether the CLI says that the action did what it was to do.
+        facts: Access to the present state.
+        succeeded: Whether the CLI reports success.
     """
     written = {touch.path for touch in review.touches if touch.access in ("write", "delete")}
     scripts, elsewhere = [], []
@@ -76,7 +76,7 @@ def shaken(review: Review, given: Mapping[str, Any], facts: FileLookups, *, succ
 
 
 def _holds(text: str | None, given: Mapping[str, Any]) -> bool:
-    """Whether a file has the text that was to be written; of a long one, or a notebook, nobody can say that it has not."""
+    """Whether a file has the text that was to be written. A long text, or a notebook, is assumed to match."""
     wanted = next((given[name] for name in ("content", "new_string") if isinstance(given.get(name), str)), None)
     if text is None:
         return False

@@ -1,6 +1,6 @@
-"""Rationality: whether an action looks like the next step of its task. Modest: it may warn, never block.
+"""Rationality: whether an action looks like the next step of its task. It may warn, never block.
 
-Four questions, each answered with 0 to 1 and a reason where it is not plainly yes. Where nothing speaks for or against, the
+Four questions, each answered with 0 to 1 and a reason if it is not plainly yes. If nothing speaks for or against, the
 answer is `UNKNOWN`, so that a bare `chaperon review` without a task neither praises nor blames.
 """
 
@@ -17,7 +17,7 @@ from monitors.contract.actions import Action, PastCall, ReviewContext, Touch
 UNKNOWN = 0.7
 """Nothing is known that speaks against it."""
 WEIGHTS = {"goal alignment": 0.4, "logical progression": 0.3, "efficiency": 0.15, "completeness": 0.15}
-"""How much each question counts. Alignment and progression say most about a run gone astray; the other two are hints."""
+"""Weight of each question. Alignment and progression say most about a run gone astray; the other two are hints."""
 MAX_WORDS = 2_000
 """Most words taken of a prompt."""
 
@@ -57,7 +57,7 @@ def rationality(action: Action, context: ReviewContext, touches: Sequence[Touch]
 
 
 def summarised(action: Action) -> str:
-    """What stands for an action when steps are compared: the command, path or pattern, shortened."""
+    """Return the text that stands for an action in comparisons: the command, path or pattern, shortened."""
     given = _given(action.input)
     for name in ("command", "file_path", "notebook_path", "pattern", "path", "url", "query", "prompt", "description"):
         found = given.get(name)

@@ -1,6 +1,7 @@
-"""Rewrites: how a harmful command becomes a harmless one. Each answers with a new command, or None if it cannot be sure.
+"""Rewrites of a harmful command into a harmless one. Each returns a new command, or None if it cannot be sure.
 
-A rewrite is made on the text as typed, and only where the whole of it is one plain command, so that what runs is what was reviewed.
+A rewrite is made on the text as typed, and only if the whole of it is one plain command, so that the command that runs
+is the one that was reviewed.
 """
 
 import re
@@ -13,7 +14,7 @@ from monitors.review.shell.tree import Simple
 from monitors.secret_patterns import masked
 
 TRASH = "/var/tmp/chaperon-trash"  # noqa: S108 — kept over a reboot, and a person can look into it
-"""Where deleted things are put instead."""
+"""The folder to which deletions are redirected."""
 
 
 def rewritten(name: str, command: str, invocation: Invocation) -> str | None:

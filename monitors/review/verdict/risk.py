@@ -28,9 +28,9 @@ class RiskCalculator(Protocol):
 
 
 REVERSIBLE = 0.3
-"""What is left of a risk that a checkpoint takes back: a nuisance, and no loss."""
+"""Factor of a risk that a checkpoint takes back: a nuisance, and no loss."""
 IN_GIT = 0.6
-"""What is left of a risk that git's own records take back: somebody must know how."""
+"""Factor of a risk that git's own records take back; that needs knowledge of git."""
 ELEVATED = 0.2
 """Share added for another user's rights."""
 ISSUE = 0.1
