@@ -4,7 +4,7 @@ reviewer = make_reviewer(ReviewSettings(profile="strict"))
 reviewer.review(Action("Bash", {"command": "rm -rf ~"}), ReviewContext()).decision
 
 checks/       checks that hold for every program
-knowledge/    what programs do, by family, in the language of a user's own rules
+knowledge/    the knowledge of programs, by family, in the language of a user's own rules
 languages/    code given to interpreters
 programs/     programs whose effect depends on which paths they are given, a module for each kind of doing
 rules/        the language of rules

@@ -98,7 +98,7 @@ def matching(command: str, rules: Iterable[Rule] = RULES, own: Knowledge = NOTHI
 
 
 def failures(known: Knowledge) -> list[Failure]:
-    """Run the examples of each entry, with the built-in programs and launchers behind them, and return those that fail."""
+    """Run the examples of each entry, beside the built-in programs and launchers, and return those that fail."""
     book = RuleBook((*PROGRAMS, *known.programs), known.rules)
     of_rules = [
         Failure("rule", at, rule.name, command, expected)

@@ -1,10 +1,7 @@
-"""What programs do, by family, in the language of a user's own rules: see `rules.definitions`.
+"""The knowledge of programs, by family, in the language of a user's own rules: see `rules.definitions`.
 
-Each entry carries commands that it must mean and such that it must not; the tests run them all. After a change to a
+Each entry carries commands that it must match and others that it must not; the tests run them all. After a change to a
 file here, `make docs` builds the tables anew.
-
-book    all that is built in, in the order in which it is tried
-tables  the knowledge as JSON, built of the files
 
 families.yaml    the families, in the order in which their rules are tried
 abuse.yaml       ordinary programs with an option that runs another program, reads any file, or opens a line to another
@@ -21,4 +18,7 @@ packages.yaml    package managers
 platforms.yaml   forges, continuous integration, secret stores, and services reached by their HTTP interface
 services.yaml    services, accounts, kernel and the machine's own settings
 windows.yaml     PowerShell's commands and those of Windows, by whatever shell they are given
+
+book    all that is built in, in the order in which it is tried
+tables  the knowledge as JSON, built of the YAML files beside this module by `make docs`, and never edited
 """

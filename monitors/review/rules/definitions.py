@@ -51,7 +51,7 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is known of programs, in the order in which it is tried."""
+    """Rules, programs and launchers, in the order in which they are tried."""
 
     rules: tuple[Rule, ...] = ()
     programs: tuple[Program, ...] = ()

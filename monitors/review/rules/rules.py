@@ -14,7 +14,7 @@ from monitors.review.shell.invocation import Arg, Invocation, arg
 Rewrite = Literal["", "force-with-lease", "dry-run", "rsync-dry-run", "time-limit", "narrow-mode", "trash"]
 """How a command is made harmless; `verdict.rewrites` has each."""
 Undo = Literal["", "files", "git"]
-"""What brings back what a command changes; see `findings`."""
+"""Means to undo a command's change; see `findings`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ expand      expansion: what a word becomes once variables, substitutions and bra
             known
 invocation  one command that would run, with everything the reviewer asks of it
 launch      looking through launchers
-launchers   programs that start another program
+launchers   how the command line of a program is laid out that starts another program
 reader      reads Bash leniently and in linear work
 shells      how a shell is used
 tree        the syntax tree of a script

@@ -39,7 +39,7 @@ class LauncherBook:
         return name in self._by_name
 
     def started(self, invocation: Invocation) -> LaunchedCommand | None:
-        """What the invocation starts, or None if its program is no launcher, or starts nothing."""
+        """Return the command that the invocation starts; None if its program is no launcher, or starts nothing."""
         if invocation.name == "find" or invocation.name in _FD:
             return _found(invocation)
         if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Inside = Literal["", "container", "host"]
-"""Where a command runs that does not run here."""
+"""The surroundings of a command that does not run on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LauncherLayout:
     elevates: bool = False
     """Whether the command gets another user's rights."""
     inside: Inside = ""
-    """Where the command runs if not here; the last skipped word names which."""
+    """The surroundings of the command if not this machine; the last skipped word names them."""
     assigns: bool = False
     """Whether `NAME=value` words may stand before the command."""
     dashes: bool = False
