@@ -106,7 +106,7 @@ class StrategySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterventionSettings:
-    """What is done about an issue, and how often."""
+    """The response to issues, and its frequency."""
 
     # What a critical rule blocks stays blocked.
     enabled: Flag = True

@@ -1,17 +1,17 @@
 """Pure: events in, commands out. A session folds what happens to one agent, and decides what is due.
 
-decisions/  what is due, by what is known
-fold/       what a session knows of its agent
+decisions/  decisions that are due, by the state of a session
+fold/       the state of a session
 observing/  lines of the CLI become observations, which detectors read
 replay/     recorded runs played again
-board       the board
-bypass      calls that ran against the gate's word, or without it
-costs       what all agents have spent together, kept up with their summaries
-gate        the gate
-learning    what this installation learned of its patterns
-limits      what a task may use, held at the gate
+board       the board: every agent there is, live or ended, as a fold over the journal
+bypass      calls that ran against the gate's answer, or without one
+costs       spending of all agents together, updated with their summaries
+gate        the gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect
+learning    the learned state of patterns in this installation
+limits      the limits of a task, held at the gate
 session     one agent's session
-states      the life of an agent as a table
+states      the life of an agent as a table of states and steps
 timers      the names of a session's timers
-trusts      which repositories' settings a person lets count, by their digests
+trusts      trust of people in repositories' settings, by digest
 """

@@ -38,9 +38,9 @@ class Board:
     """All agents.
 
     Args:
-        make_session: Makes the session of a task that was submitted, with reviewer, detectors and controller.
-        record: What came of interventions so far; kept up to date here, and read by the controllers that are made with it.
-        lessons: What people said of issues so far, and what that changed; kept up to date here.
+        make_session: Makes the session of a submitted task, with reviewer, detectors and controller.
+        record: Outcomes of interventions so far; updated here, and read by the controllers that are made with it.
+        lessons: Outcomes of issues given by people, and the adjustments that followed; updated here.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class Board:
         self.record = record if record is not None else EffectRecord()
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
-        """What all agents have spent together."""
+        """Spending of all agents together."""
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
-        """What sessions raised, by agent. Such a one decides nothing any more, so that no call of its agent is answered."""
+        """Errors raised by sessions, by agent. A failed session decides nothing any more, so no call of its agent is
+        answered."""
         self.unmade: dict[str, Summary] = {}
-        """Agents whose session could not be made as the journal was read; `failed` has why. They wait for a daemon that can."""
+        """Agents whose session could not be made as the journal was read; `failed` has the error. They wait for a
+        daemon that can."""
         self._admitted: dict[str, Session] = {}
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
@@ -104,7 +106,7 @@ class Board:
             self.abandon(event)
 
     def recover(self, seq: int, event: AgentAdopted) -> list[Command]:
-        """What is still due for the agent of the event after the journal was read."""
+        """Return the commands that are still due for the agent of the event after the journal was read."""
         session = self._live.get(event.agent)
         if session is None:
             return []

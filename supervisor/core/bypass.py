@@ -1,9 +1,9 @@
-"""Calls that ran against the gate's word, or without it: found where a call comes back, and an end to the run.
+"""Calls that ran against the gate's answer, or without one: detected at their return, they end the run.
 
-The gate's answers can be forged, for whoever is the user can write into the CLI, and a hook of settings has the last word
-on a call's input. Neither can be prevented without a sandbox. Both show: the CLI calls `PostToolUse` and
-`PostToolUseFailure` for calls that ran and for no others, with the input that ran, and the result of a call that was
-refused is an error whose `permission_decision` is not `accept` (2.1.329).
+The gate's answers can be forged, since any process of the same user can write to the CLI, and a hook of the settings
+can change a call's input last. Neither can be prevented without a sandbox. Both are visible: the CLI calls
+`PostToolUse` and `PostToolUseFailure` for calls that ran and for no others, with the input that ran, and the result of
+a refused call is an error whose `permission_decision` is not `accept` (2.1.329).
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,13 +38,13 @@ class Bypass:
     tool: str
     tool_use_id: str
     reviewed: str = ""
-    """What the gate was asked about; empty if it was never asked."""
+    """The input that the gate reviewed; empty if it reviewed none."""
     ran: str = ""
-    """What ran, where that was another input."""
+    """The input that ran, if it was another."""
 
     @property
     def sentence(self) -> str:
-        """What happened, for a person."""
+        """Describe the bypass, for a person."""
         match self.how:
             case "blocked_call_ran":
                 return f"The {self.tool} call {self.tool_use_id} was blocked and ran all the same: `{self.reviewed}`. The gate's answer was forged, or the CLI did not keep to it."
@@ -58,7 +58,7 @@ class Bypass:
                 return "What the settings of the repository bring changed while the CLI started, so nobody knows which of it counts there. A program may have written them, or a person."
 
     def issue(self, seq: int) -> Issue:
-        """What ends the run."""
+        """Return the issue that ends the run."""
         return Issue(
             type=TYPE,
             severity=Severity.CRITICAL,

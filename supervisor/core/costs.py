@@ -1,4 +1,4 @@
-"""What all agents have spent together, kept up with their summaries: in all, and by day."""
+"""Spending of all agents together, updated with their summaries: in total, and by day."""
 
 from supervisor.core.fold.summary import Summary
 
@@ -12,7 +12,7 @@ class TotalCosts:
         """By how many whole days of UTC passed since the beginning of 1970."""
         self.tokens = {"input": 0, "cache_write": 0, "cache_read": 0, "output": 0}
         self._counted: dict[str, tuple[dict[str, int], dict[int, float]]] = {}
-        """What is counted of each live agent."""
+        """The counted part of each live agent's spending."""
 
     def saw(self, summary: Summary) -> None:
         """Count what the agent has spent since this was last told of it."""

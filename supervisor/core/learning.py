@@ -1,4 +1,4 @@
-"""What this installation learned of its patterns: a fold over the journal, kept with the snapshot.
+"""The learned state of patterns in this installation: a fold over the journal, kept with the snapshot.
 
 Outcomes are events of people, or follow from interventions that were judged. An adjustment that they make due is an
 event too, and holds for tasks that are submitted after it: a run keeps the thresholds that it began with.
@@ -33,7 +33,7 @@ class Lessons:
 
     @property
     def factors(self) -> Mapping[str, float]:
-        """What thresholds are multiplied with, where that is not 1; nothing while learning is off."""
+        """Factors of the thresholds that are not 1; empty while learning is off."""
         if not self._settings.enabled:
             return {}
         return {name: tally.factor for name, tally in self.learned.patterns.items() if tally.factor != 1.0}
@@ -93,10 +93,10 @@ class Lessons:
 
 
 def inferred(judgement: Judgement) -> IssueOutcome | None:
-    """What an intervention that was judged says of its issue, or None if it says nothing.
+    """Return the outcome that a judged intervention implies for its issue, or None.
 
-    One that helped found trouble indeed. One after which the run went clearly worse disturbed a run that was well, or
-    helped none: the first is the likelier, and learning is slow.
+    An intervention that helped answered a real issue. If the run went clearly worse after it, it either disturbed a
+    healthy run or failed to help; the first is likelier, and learning is slow.
     """
     if judgement.outcome is InterventionOutcome.SUCCESS:
         return IssueOutcome.CONFIRMED

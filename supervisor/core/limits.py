@@ -1,8 +1,8 @@
-"""What a task may use, held at the gate.
+"""The limits of a task, held at the gate.
 
-At a limit issues are raised and calls that change something refused; before a call of the model that would pass what may
-be spent the run ends. Nothing is kept here: what is due follows from usage, from the limits in force, and from the issues that are open. Near a
-limit the detector of resources speaks; here is what happens at it.
+At a limit issues are raised and calls that change something are refused. The run ends before a call of the model that
+would pass a spending limit. Nothing is kept here: decisions follow from usage, from the limits in force, and from the
+issues that are open. The detector of resources reports the approach to a limit; this module handles its reach.
 """
 
 from collections.abc import Mapping, Set
@@ -36,7 +36,7 @@ FILE_EFFECTS: frozenset[EffectType] = frozenset({"file_write", "file_delete"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitSettings:
-    """What happens at a limit."""
+    """The response at a limit."""
 
     at_limit: Annotated[Literal["block", "hold", "tell"], Key()] = "block"
     """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a

@@ -108,12 +108,12 @@ class Session:
 
     @property
     def summary(self) -> Summary:
-        """What is known at a glance."""
+        """The summary of the agent."""
         return self._memory.summary
 
     @property
     def state(self) -> AgentState:
-        """Where the agent is in its life."""
+        """The state of the agent."""
         return self._memory.state
 
     @property
@@ -122,7 +122,7 @@ class Session:
         return tuple(self._memory.requests.approvals.values())
 
     def allowances(self, now: float) -> tuple[Allowance, ...]:
-        """What a person lets it do at this moment, oldest first."""
+        """Return the allowances in force at this moment, oldest first."""
         return self._memory.allowances.holding(now)
 
     @property
@@ -137,7 +137,7 @@ class Session:
 
     @property
     def controller(self) -> Controller:
-        """What was done about the run, and why; for looking only."""
+        """The interventions of the run, and their reasons; for reading only."""
         return self._controller
 
     @property
@@ -147,7 +147,7 @@ class Session:
 
     @property
     def identity(self) -> Identity | None:
-        """Who its processes are; None before they were launched, and if an older chaperon did."""
+        """Identity of its processes; None before they were launched, and if an older chaperon did."""
         return self._memory.processes.identity
 
     @property
@@ -157,22 +157,22 @@ class Session:
 
     @property
     def launch_number(self) -> int:
-        """Which launch its processes are of, or the next one would be."""
+        """Number of the launch of its processes, or of the next one."""
         return self._memory.going_back.launches + (0 if self._memory.processes.launched else 1)
 
     @property
     def over(self) -> bool:
-        """Whether it has ended and nothing that follows from it is due: no incident, no judgement of an intervention."""
+        """Whether it has ended and nothing more is due: no incident, no judgement of an intervention."""
         return self.state.ended and not self._memory.pending_incidents and not self._controller.watching
 
     @property
     def offset(self) -> int:
-        """Where in the agent's output reading resumes."""
+        """Position in the agent's output at which reading resumes."""
         return self._memory.processes.offset
 
     @property
     def errors_offset(self) -> int:
-        """Where in the agent's error output reading resumes."""
+        """Position in the agent's error output at which reading resumes."""
         return self._memory.processes.errors_offset
 
     def check(self, wish: AnyEvent) -> None:
@@ -198,9 +198,12 @@ class Session:
         return commands + self._wake(event.mono)
 
     def recover(self, seq: int, event: AnyEvent, found: Found = "reattached") -> list[Command]:
-        """What is still due after `remember` rebuilt the session, or after the shim was lost and found again.
+        """Return the commands that are due for a restored session.
 
-        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their keys.
+        That is one rebuilt by `remember`, or one whose shim was lost and found again.
+
+        The event says when, and that it was adopted. Lines that may have been sent before are sent again under their
+        keys.
         """
         self._memory.outbox.lost()
         self._memory.predicted.take()  # nobody noted what changed before the restart
@@ -236,7 +239,7 @@ class Session:
                 return []
 
     def _awaited(self) -> dict[str, float]:
-        """What may start another turn behind the one that ended, by its timer's name: for how long that is waited for."""
+        """Return the timers of work that may start another turn after the one that ended, each with its time."""
         turns, awaited = self._memory.turns, dict[str, float]()
         if turns.ended is None:
             return awaited
@@ -297,7 +300,7 @@ class Session:
         ]
 
     def _effects(self, event: AnyEvent) -> list[Command]:
-        """What one event asks for beside lines to the CLI."""
+        """Return the commands that one event leads to, beside lines to the CLI."""
         match event:
             case LineReceived() | InputAccepted() | ReviewMade():
                 return []  # what comes most, so that it is not held against all of these
@@ -345,11 +348,11 @@ class Session:
 
     @property
     def _rollback(self) -> tuple[int, Phase | None]:
-        """Which rollback is under way, and what it waits for."""
+        """Return the rollback that is under way, and its phase."""
         return self._memory.going_back.asked_seq, self._memory.going_back.phase
 
     def _go_back(self, mono: float) -> list[Command]:
-        """What a rollback needs to come to its next phase; where it is over, what lets the agent go on."""
+        """Return the commands for the next phase of a rollback, or, after it, those that let the agent go on."""
         memory = self._memory
         wait = StartTimer(STANDSTILL, self._settings.standstill_seconds)
         match memory.going_back.phase:

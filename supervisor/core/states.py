@@ -1,7 +1,7 @@
-"""The life of an agent as a table: which step leads from which state to which.
+"""The life of an agent as a table of states and steps.
 
-The table is the whole truth: the documentation's picture is drawn from it, and a step that is not in it is refused with the
-steps that would have been legal.
+The table is the whole truth: the documentation's picture is drawn from it, and a step that is not in it is refused with
+the steps that would have been legal.
 """
 
 from enum import StrEnum
@@ -11,7 +11,7 @@ from supervisor.protocol.words import AgentState
 
 
 class Transition(StrEnum):
-    """What can happen to an agent, as the text that completes "cannot …"."""
+    """Steps of an agent, each as the text that completes "cannot …"."""
 
     BEGIN = "begin a turn"
     REST = "wait for more"
@@ -63,10 +63,10 @@ TABLE: dict[AgentState, dict[Transition, AgentState]] = {
 
 
 def take(agent: str, state: AgentState, step: Transition) -> AgentState:
-    """Where the step leads.
+    """Return the state after the step.
 
     Raises:
-        IllegalStepError: The state does not know the step.
+        IllegalStepError: The state has no such step.
     """
     try:
         return TABLE[state][step]

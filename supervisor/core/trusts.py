@@ -1,4 +1,4 @@
-"""Which repositories' settings a person lets count, by their digests: a fold over the journal, kept with the snapshot."""
+"""Trust of people in repositories' settings, by digest: a fold over the journal, kept with the snapshot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from supervisor.protocol.events import TrustDecided
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a person said of a repository's settings."""
+    """A person's decision about a repository's settings."""
 
     granted: bool
     by: str
@@ -33,7 +33,7 @@ class Trusts:
         self._known: dict[str, dict[str, Trust]] = {}
 
     def said(self, repository: str, digest: str) -> Trust | None:
-        """What was said of these settings; None where nobody was asked."""
+        """Return the decision about these settings; None if there is none."""
         return self._known.get(repository, {}).get(digest)
 
     def trusted(self, repository: str, digest: str) -> bool:

@@ -1,19 +1,19 @@
-"""The wire and the journal: what the CLI says and is told, the commands of the core, and the events that are kept.
+"""The wire and the journal: messages from and to the CLI, the commands of the core, and the events that are kept.
 
-Pure: no file, clock, process or randomness is touched from here, and a test keeps it so.
+Pure: no file, clock, process or randomness is used here, and a test ensures it.
 
-commands  what the core asks the runtime to do
-control   what is written to the CLI
+commands  commands of the core to the runtime
+control   lines written to the CLI
 events    facts, as the journal keeps them
-export    what an exporter of the audit record is given, and must be
-identity  who the processes of a launch are
+export    the contract of an exporter, which sends the audit record to another system
+identity  the identity of a launch's processes, by which they are recognised and never mistaken for others
 lines     bytes to lines
 messages  lines of the CLI to typed messages
-moments   where a run is when a checkpoint is asked for
-plain     text from outside without what a terminal obeys
-prices    tokens, and what they cost
-records   one event as one line of the journal
-retrying  what the CLI says while the API does not answer
-settings  what the settings of a repository bring into the CLI
-words     enumerations: states of agents, steps of a stop
+moments   a moment of a run, as the core knows it at a checkpoint
+plain     text from outside, made plain
+prices    tokens and their cost
+records   journal lines: one event, one line of JSON, with a sequence number, a chain and a checksum
+retrying  the CLI's own retries
+settings  the settings of a repository that make the CLI run programs, and the settings that these run under
+words     the enumerations that names, messages, the socket API and the docs share
 """

@@ -1,7 +1,7 @@
-"""What the core asks the runtime to do. `supervisor.runtime.daemon.runner` is the only place that performs them.
+"""Commands of the core to the runtime. `supervisor.runtime.daemon.runner` is the only place that performs them.
 
-A command says what, never how. Each can be asked for twice and has its effect once: lines carry a key that the shim
-remembers, and freezing, ending and closing are what they are however often they are done.
+A command names an effect, never the way to it. A command given twice has its effect once: lines carry a key that the
+shim remembers, and freezing, ending and closing are idempotent.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ class Launch:
     task: Task
     workspace: str
     session_id: str
-    """The session that the CLI is told to use."""
+    """The session that the CLI is started with."""
     number: int = 1
-    """Which launch of the agent this is; each has a directory of its own."""
+    """Number of the agent's launch; each has a directory of its own."""
     resume_session: str = ""
     """A session to go on in: to fork, after a rollback, or itself, after its CLI ended too early."""
     resume_at: str = ""
@@ -60,7 +60,7 @@ class Terminate:
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Make every process of the agent stand still. `TreeFrozen` follows."""
+    """Freeze every process of the agent. `TreeFrozen` follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class StartTimer:
 
 @dataclass(frozen=True, slots=True)
 class StopTimer:
-    """Forget a timer; nothing happens where there is none."""
+    """Cancel a timer; nothing happens if there is none."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReportIncident:
-    """Append a line to the incident log and, where there is a report, write it to a file of its own."""
+    """Append a line to the incident log, and write the report, if there is one, to a file of its own."""
 
     incident: Incident
     report: Mapping[str, Any] | None = None
@@ -98,7 +98,10 @@ class ReportIncident:
 
 @dataclass(frozen=True, slots=True)
 class ApplyLimits:
-    """Put limits in force on the agent's tree: cgroup files where delegated, else priorities, rlimits and freezing in turns."""
+    """Put limits in force on the agent's tree.
+
+    By cgroup files if delegated, else by priorities, rlimits and freezing in turns.
+    """
 
     limits: LimitsInForce
     usual_memory_mb: int | None = None
@@ -126,18 +129,24 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class LookAtChanges:
-    """Look which files of the workspace changed since the last look. `ChangesSeen` follows where a review did not foretell them."""
+    """Find the files of the workspace that changed since the last look.
+
+    `ChangesSeen` follows if a review did not predict them.
+    """
 
     workspace: str
     tool_use_id: str = ""
-    """The call that has run; empty for a look whose findings are nobody's, just before a call."""
+    """The call that has run; empty for a look just before a call, whose findings belong to no call."""
     review: Review | None = None
-    """What was foretold of that call."""
+    """The prediction for that call."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookAtGrounds:
-    """Look whether what a review rests on still held when its call had run. `GroundsShaken` follows where it did not."""
+    """Check whether the grounds of a review still held when its call had run.
+
+    `GroundsShaken` follows if they did not.
+    """
 
     tool_use_id: str
     review: Review
@@ -148,14 +157,17 @@ class LookAtGrounds:
 
 @dataclass(frozen=True, slots=True)
 class LookAtSettings:
-    """Look whether what the repository's settings bring is as the CLI was started for. `SettingsSwapped` follows where it is not."""
+    """Check that the repository's settings are those that the CLI was started with.
+
+    `SettingsSwapped` follows if they are not.
+    """
 
     workspace: str
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreCheckpoint:
-    """Restore the checkpoint's files; the agent stands still. `CheckpointRestored` or `RestoreFailed` follows.
+    """Restore the checkpoint's files; the agent is frozen. `CheckpointRestored` or `RestoreFailed` follows.
 
     It waits for no other command of the agent, and none waits for it.
     """
@@ -173,7 +185,7 @@ class RestoreCheckpoint:
     unusual: bool = False
     """Whether a rollback of unusual size was confirmed."""
     needless: bool = True
-    """Whether it is done though no file would change; where nobody asked for it, it is not."""
+    """Whether it is done even if no file would change. Only a request of a person is."""
 
 
 Command = (

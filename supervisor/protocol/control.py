@@ -1,4 +1,4 @@
-"""What is written to the CLI: one JSON object a line, each a `bytes` that ends in a newline.
+"""Lines written to the CLI: one JSON object a line, each a `bytes` that ends in a newline.
 
 An `error` answer to a hook makes the CLI run the tool (measured, 2.1.329), so no function here makes one for a hook.
 """
@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 HOOK_TIMEOUT_SECONDS = 86_400
-"""How long the CLI waits for a hook's answer: a day. While the daemon is away the agent pauses instead of failing; at the
-end the call does not run. Under 2**31 ms, past which timers of the CLI's runtime fire at once."""
+"""Time that the CLI waits for a hook's answer: a day. While the daemon is away the agent pauses instead of failing;
+at the end the call does not run. It is under 2**31 ms, past which timers of the CLI's runtime fire at once."""
 
 HOOK_EVENTS = (
     "PreToolUse",
@@ -46,7 +46,10 @@ def interrupt(request_id: str) -> bytes:
 
 
 def cancel_message(request_id: str, uuid: str) -> bytes:
-    """Take back a message that no turn has taken up: an interrupt alone leaves it to begin the next turn (measured, 2.1.329)."""
+    """Take back a message that no turn has taken up.
+
+    An interrupt alone leaves it to begin the next turn (measured, 2.1.329).
+    """
     return request(request_id, {"subtype": "cancel_async_message", "message_uuid": uuid})
 
 
@@ -56,7 +59,10 @@ def get_usage(request_id: str) -> bytes:
 
 
 def stop_task(request_id: str, task_id: str) -> bytes:
-    """End one command in the background; the CLI that would have waited for it ends at once when its input closes (2.1.329)."""
+    """End one command in the background.
+
+    A CLI that would have waited for it ends at once when its input closes (2.1.329).
+    """
     return request(request_id, {"subtype": "stop_task", "task_id": task_id})
 
 
@@ -99,12 +105,12 @@ def refuse_unknown(request_id: str, subtype: str) -> bytes:
 
 
 def allow_tool(request_id: str, *, context: str = "", updated_input: Mapping[str, Any] | None = None) -> bytes:
-    """Answer PreToolUse: the tool runs, with the model told `context`, or with a changed input."""
+    """Answer PreToolUse: the tool runs, with `context` added for the model, or with a changed input."""
     return _pre_tool_use(request_id, {"permissionDecision": "allow"}, context, updated_input)
 
 
 def deny_tool(request_id: str, reason: str) -> bytes:
-    """Answer PreToolUse: the tool does not run and the model is told the reason."""
+    """Answer PreToolUse: the tool does not run and the model gets the reason."""
     return _pre_tool_use(request_id, {"permissionDecision": "deny", "permissionDecisionReason": reason}, "", None)
 
 
@@ -120,9 +126,9 @@ def _pre_tool_use(
 
 
 def keep_out(request_id: str, reason: str) -> bytes:
-    """Answer ConfigChange: the settings that changed do not count in this session, and those that it was started with do.
+    """Answer ConfigChange: the changed settings are ignored in this session, and those from its start stay in force.
 
-    They would count where anything else had the CLI read its settings again: `set_effort` does (measured, 2.1.329).
+    They would come into force with the next re-read of the settings, which `set_effort` triggers (measured, 2.1.329).
     """
     return answer(request_id, {"decision": "block", "reason": reason})
 
@@ -133,7 +139,7 @@ def grant_permission(request_id: str, tool_input: Mapping[str, Any]) -> bytes:
 
 
 def refuse_permission(request_id: str, reason: str) -> bytes:
-    """Answer `can_use_tool`: the tool does not run and the model is told the reason."""
+    """Answer `can_use_tool`: the tool does not run and the model gets the reason."""
     return answer(request_id, {"behavior": "deny", "message": reason})
 
 

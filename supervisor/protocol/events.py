@@ -1,8 +1,8 @@
 """Facts, as the journal keeps them.
 
-An input is something that happened to chaperon: a line, an exit, a person's wish, a timer. A decision is what the core
-made of it. State is a fold over both in the order of the journal, so a decision that was once made stays made, even
-where a newer version would decide otherwise.
+An input is something that happened to chaperon: a line, an exit, a person's request, a timer. A decision is the core's
+response. State is a fold over both in the order of the journal, so a decision stays made, even if a newer version would
+decide otherwise.
 
 Each kind is one frozen dataclass; `kind` is its name in the journal and never changes its meaning.
 """
@@ -27,7 +27,7 @@ from supervisor.protocol.words import AgentState, StopStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What all events carry."""
+    """Fields of all events."""
 
     agent: str
     """The agent's name, or empty if the event is the daemon's own."""
@@ -81,11 +81,11 @@ class TaskSubmitted(Event):
     task: Task
     workspace: str
     session_id: str
-    """The session id that the CLI is told to use."""
+    """The session id that the CLI is started with."""
     branch: str = ""
     """The branch of a workspace that was made for the agent; empty if it works in place."""
     factors: Mapping[str, float] = field(default_factory=dict)
-    """What learning multiplies the thresholds of patterns with in this run, by pattern; those that are not 1."""
+    """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 
@@ -101,15 +101,16 @@ class SettingsFound(Event):
     """Whether a person said that it may count."""
     brings: tuple[RepositorySetting, ...]
     off: tuple[RepositorySetting, ...] = ()
-    """What of it does not count for this CLI."""
+    """Settings of the repository that are ignored for this CLI."""
     left_out: str = ""
-    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if they are not."""
+    """Reason why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if
+    they are not."""
     kind: Literal["settings_found"] = "settings_found"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsSwapped(Event):
-    """While a CLI was starting, what its repository's settings bring changed: nobody knows which of it the CLI took in."""
+    """The repository's settings changed while a CLI was starting, so it is not known which of them the CLI read."""
 
     digest: str
     """Of what they bring now."""
@@ -125,9 +126,9 @@ class AgentLaunched(Event):
     containment: str
     """How its tree is held: `cgroup:PATH` or `subreaper`."""
     number: int = 1
-    """Which launch of the agent this is; each rollback leads to another. Its shim's directory goes by it."""
+    """Number of the agent's launch; each rollback leads to another. Its shim's directory is named by it."""
     identity: Identity | None = None
-    """Who its processes are; None if an older chaperon launched them."""
+    """Identity of its processes; None if an older chaperon launched them."""
     kind: Literal["agent_launched"] = "agent_launched"
 
 
@@ -144,11 +145,11 @@ class LineReceived(Event):
     """The CLI printed a line. In the journal exactly once, whatever was killed when."""
 
     end: int
-    """Offset behind the line in the agent's output file: where reading resumes."""
+    """Offset after the line in the agent's output file, at which reading resumes."""
     frame: Any = None
     """The line, decoded, whatever its kind; None if it was no JSON object."""
     text: str | None = None
-    """The line as text, where it was no JSON object."""
+    """The line as text, if it was no JSON object."""
     kind: Literal["line_received"] = "line_received"
 
 
@@ -159,7 +160,7 @@ class LinePassedOver(Event):
     start: int
     end: int
     request_id: str | None = None
-    """The request of the CLI that it was, where it was one: it is refused, for what is not read is not reviewed."""
+    """Id of the CLI's request in the line, if it has one. It is refused, since an unread request cannot be reviewed."""
     kind: Literal["line_passed_over"] = "line_passed_over"
 
 
@@ -168,7 +169,7 @@ class ErrorLineReceived(Event):
     """The CLI printed a line on its error output while it ran."""
 
     end: int
-    """Offset behind the line in `err.log`: where reading resumes."""
+    """Offset after the line in `err.log`, at which reading resumes."""
     text: str
     """The line, at most 2,000 characters of it."""
     passed_over: int = 0
@@ -201,12 +202,12 @@ class AgentExited(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentVanished(Event):
-    """The agent is gone without an exit record; what was left of its tree was ended, as the reason says."""
+    """The agent ended without an exit record; the rest of its tree was ended, for the stated reason."""
 
     reason: str
     ours: bool = False
-    """Whether chaperon ended it by itself, after a failure of its own or because its shim could not be reached any more; then
-    it is not started again."""
+    """Whether chaperon ended it by itself, after a failure of its own or because its shim could not be reached any
+    more. It is then not started again."""
     kind: Literal["agent_vanished"] = "agent_vanished"
 
 
@@ -222,7 +223,7 @@ class AgentAdopted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeFrozen(Event):
-    """All processes of the agent stand still."""
+    """All processes of the agent are frozen."""
 
     micros: int
     """From the command to the last process standing still, in microseconds."""
@@ -242,18 +243,18 @@ class TreeEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesSeen(Event):
-    """A look at the agent's process tree that told something new; see `supervisor.runtime.services.sampling` for how often."""
+    """A sample of the agent's process tree with new values; `supervisor.runtime.services.sampling` has the interval."""
 
     memory_mb: float
     """Resident memory of the tree, in MiB."""
     cpu_seconds: float
-    """CPU time of the tree since it was first looked at or, where its group counts, since it started."""
+    """CPU time of the tree since its first sample, or, if its group counts it, since its start."""
     processes: int
     open_files: int
     io_bytes: int
     """Bytes read and written by those processes."""
     disk_mb: float = 0.0
-    """What the workspace holds beyond git's own, in MiB, at the last time that was measured; 0 before."""
+    """Size of the workspace without git's own files, in MiB, at its last measurement; 0 before."""
     file_operations: int = 0
     """Files written, moved or deleted in the workspace since that is watched, by whatever did it."""
     kind: Literal["resources_seen"] = "resources_seen"
@@ -261,14 +262,14 @@ class ResourcesSeen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswered(Event):
-    """A model was asked whether the agent is stuck; see `supervisor.runtime.services.judging`."""
+    """A model judged whether the agent is stuck; see `supervisor.runtime.services.judging`."""
 
     step: int
     """How many steps the agent had made."""
     issue: Issue | None = None
-    """What is raised, or closed, because of it."""
+    """The issue that is raised, or closed, because of it."""
     stuck: bool | None = None
-    """What the model said; None if it gave no answer."""
+    """The model's judgement; None if it gave none."""
     confidence: float = 0.0
     sentence: str = ""
     cost_usd: float = 0.0
@@ -287,7 +288,10 @@ class TimerFired(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRestored(Event):
-    """The files are back. Where the conversation goes back as well, the agent's processes are ended and started again."""
+    """The files are restored.
+
+    If the conversation goes back as well, the agent's processes are ended and started again.
+    """
 
     intervention: str
     checkpoint: str
@@ -306,15 +310,15 @@ class CheckpointRestored(Event):
     kept: tuple[str, ...] = ()
     """Paths that were left as they are although the checkpoint has them otherwise."""
     commits_kept_as: str = ""
-    """The ref that holds the branch's former tip, where the branch was moved."""
+    """The ref that holds the branch's former tip; empty if the branch was not moved."""
     kind: Literal["checkpoint_restored"] = "checkpoint_restored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreFailed(Event):
-    """A rollback could not be done, and the error says why; files and conversation are as they were.
+    """A rollback could not be done, for the reason in the error; files and conversation are as they were.
 
-    Told by whoever restores, and decided where the agent does not stand still for it.
+    Reported by the restorer, or decided if the agent cannot be frozen in time.
     """
 
     intervention: str
@@ -337,7 +341,7 @@ class WorkspaceClosed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AftermathSeen(Event):
-    """What an agent left behind was looked for, after an emergency stop and once its processes had gone."""
+    """The remains of an agent were looked up, after an emergency stop and the end of its processes."""
 
     incident_id: str
     """The incident of the stop, whose report has the same."""
@@ -376,7 +380,7 @@ class CaptureFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesSeen(Event):
-    """Files of the workspace changed while a call ran, whose review did not foretell them."""
+    """Files of the workspace changed during a call whose review did not predict it."""
 
     tool_use_id: str
     paths: tuple[str, ...]
@@ -386,13 +390,13 @@ class ChangesSeen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundsShaken(Event):
-    """What a review rested on was otherwise when its call had run."""
+    """The grounds of a review did not hold any more when its call had run."""
 
     tool_use_id: str
     scripts: tuple[str, ...] = ()
     """Scripts that are not as they were reviewed."""
     elsewhere: tuple[str, ...] = ()
-    """Files that a tool wrote, as the CLI says, and that are as they were before: something else was written in their place."""
+    """Files that a tool wrote by the CLI's report, and that are unchanged: another file was written in their place."""
     kind: Literal["grounds_shaken"] = "grounds_shaken"
 
 
@@ -406,7 +410,7 @@ class SayRequested(Event):
     id: str
     text: str
     by: str
-    """Who: the peer of the socket, by user name."""
+    """The person: the peer of the socket, by user name."""
     kind: Literal["say_requested"] = "say_requested"
 
 
@@ -438,7 +442,10 @@ class ResumeRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequested(Event):
-    """A person wants the agent ended, or chaperon itself: for those who leave, and before the task spends more than it may."""
+    """A person wants the agent ended, or chaperon itself does.
+
+    Chaperon ends it for users who leave, and before the task passes its spending limit.
+    """
 
     by: str
     reason: str = ""
@@ -459,7 +466,7 @@ class OutcomeGiven(Event):
     by: str
     note: str = ""
     instead_of: IssueOutcome | None = None
-    """What was said before of the same pattern of the same agent; this replaces it."""
+    """The earlier outcome for the same pattern of the same agent, which this one replaces."""
     kind: Literal["outcome_given"] = "outcome_given"
 
 
@@ -489,7 +496,7 @@ class RollbackRequested(Event):
     unusual: bool = False
     """Whether a rollback of unusual size was confirmed."""
     text: str = ""
-    """What the agent is told beside the fact."""
+    """Text for the agent beside the fact."""
     kind: Literal["rollback_requested"] = "rollback_requested"
 
 
@@ -501,7 +508,7 @@ class RecoveryTaken(Event):
     option: str
     """Its name in the incident's report. Example: `resume_with_limits`."""
     by: str
-    """Who: the peer of the socket, by user name."""
+    """The person: the peer of the socket, by user name."""
     successor: str = ""
     """The agent that goes on; empty if none does."""
     kind: Literal["recovery_taken"] = "recovery_taken"
@@ -514,9 +521,9 @@ class ApprovalGiven(Event):
     request_id: str
     granted: bool
     by: str
-    """Who: the peer of the socket, by user name."""
+    """The person: the peer of the socket, by user name."""
     note: str = ""
-    """What the model is told with the answer."""
+    """Text for the model beside the reply."""
     from_agent: str = ""
     """The agent in whose process tree the answer was given; such an answer is refused and never journalled."""
     kind: Literal["approval_given"] = "approval_given"
@@ -528,7 +535,7 @@ class AllowanceGiven(Event):
 
     id: str
     by: str
-    """Who: the peer of the socket, by user name."""
+    """The person: the peer of the socket, by user name."""
     rule: str = ""
     """The rule that is excused; empty for any."""
     tool: str = ""
@@ -600,7 +607,7 @@ class InterventionChosen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterventionJudged(Event):
-    """What came of an intervention was seen. Exactly one follows each `InterventionChosen`."""
+    """The outcome of an intervention is known. Exactly one follows each `InterventionChosen`."""
 
     judgement: Judgement
     kind: Literal["intervention_judged"] = "intervention_judged"
@@ -608,7 +615,7 @@ class InterventionJudged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonNeeded(Event):
-    """The controller handed an issue over to a person; an incident tells of it."""
+    """The controller handed an issue over to a person; an incident reports it."""
 
     need: PersonNeed
     kind: Literal["person_needed"] = "person_needed"
@@ -641,9 +648,9 @@ class ApprovalAsked(Event):
     request_id: str
     action: Action
     review: Review
-    """What the reviewer said of it."""
+    """The reviewer's verdict."""
     why: str
-    """Why a person is asked."""
+    """The reason why a person is needed."""
     deadline_seconds: float
     kind: Literal["approval_asked"] = "approval_asked"
 
@@ -655,7 +662,7 @@ class CheckpointAwaited(Event):
     request_id: str
     action: Action
     review: Review
-    """What was decided of it; the answer once the checkpoint is there."""
+    """The decision; it is answered once the checkpoint is made."""
     kind: Literal["checkpoint_awaited"] = "checkpoint_awaited"
 
 
@@ -683,7 +690,7 @@ class IncidentOpened(Event):
 
     incident: Incident
     report: dict[str, Any] | None = None
-    """What the incident's file holds, where it has one."""
+    """Contents of the incident's file, if it has one."""
     kind: Literal["incident_opened"] = "incident_opened"
 
 
@@ -767,4 +774,4 @@ AnyEvent = (
 """Every event there is, for type checkers and for generated documentation."""
 
 TaggedEvent = Annotated[AnyEvent, Field(discriminator="kind")]
-"""The same, told apart by `kind` when decoded."""
+"""The same, distinguished by `kind` when decoded."""

@@ -1,7 +1,7 @@
-"""What an exporter of the audit record is given, and what it must be: one that sends the journal to another system.
+"""The contract of an exporter, which sends the audit record to another system.
 
-An exporter sees every record once and in order, a batch at a time, and says by returning that it has the batch. How far it
-came is kept on disk behind that, so after a crash the last batch may come again: `n` tells it by.
+An exporter sees every record once and in order, a batch at a time. Its return says that it has the batch. Its position
+is written to disk after that, so after a crash the last batch may come again: `n` identifies its records.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Wanted = Literal["journal", "incidents"]
 """All records of the journal, or its incidents alone."""
 
 Beginning = Literal["now", "start"]
-"""Where an exporter of which nothing is known begins: with what comes, or with the journal's first record."""
+"""The start of a new exporter: at the present, or at the journal's first record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class ExportRecord:
 
 
 class RefusedRecordsError(Exception):
-    """The other system will never take these records as they are.
+    """The other system permanently refuses these records.
 
     Args:
-        what: What it said.
-        of_taken: How many it refused of a batch whose rest it has: nothing of that is sent again. None if it took nothing:
-            then halves are tried.
+        what: Its answer.
+        of_taken: The number that it refused of a batch whose rest it has: nothing of that is sent again. None if it
+            took nothing: then halves are tried.
     """
 
     def __init__(self, what: str, *, of_taken: int | None = None) -> None:
@@ -60,15 +60,15 @@ class Exporter(Protocol):
 
     @property
     def name(self) -> str:
-        """What its position is kept by: lower case letters, digits, hyphens and underscores, for ever the same."""
+        """The key of its position: lower case letters, digits, hyphens and underscores. It never changes."""
         ...
 
     def send(self, records: Sequence[ExportRecord]) -> None:
         """Deliver a batch, whole; it may block.
 
         Raises:
-            RefusedRecordsError: It will never be taken: halves of it are tried, and a single record is passed over; or the
-                rest of it was taken, as `of_taken` says.
+            RefusedRecordsError: It will never be taken: halves of it are tried, and a single record is passed over; or
+                the rest of it was taken, as `of_taken` says.
             Exception: It was not delivered, and is sent again later.
         """
         ...

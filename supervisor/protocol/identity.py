@@ -1,11 +1,14 @@
-"""Who the processes of one launch are, so that they are known again and never taken for others."""
+"""The identity of a launch's processes, by which they are recognised and never mistaken for others."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A shim, its CLI, and what the CLI's processes carry. A pid means a process together with its start time and boot."""
+    """A shim, its CLI, and the marks of the CLI's processes.
+
+    A pid means a process together with its start time and boot.
+    """
 
     agent: str
     nonce: str | None
@@ -21,4 +24,5 @@ class Identity:
     started_at: float
     """Unix time."""
     mark: int = 0
-    """The hard limit that every process of the launch has inherited (`supervisor.runtime.shim.marks`); 0 if they carry none."""
+    """The hard limit that every process of the launch inherits (`supervisor.runtime.shim.marks`); 0 if they carry
+    none."""

@@ -1,8 +1,8 @@
 """Bytes to lines: chunks end anywhere, lines may be huge, and none is ever stripped.
 
 Lines of the CLI's stream-json are measured in megabytes at times, so the default reader of asyncio (64 KiB) is
-no use here. A line over the cap is not kept in memory: it is reported with where it lies in the agent's output
-file, which has it whole, and reading resumes at the next newline.
+no use here. A line over the cap is not kept in memory: it is reported with its position in the agent's output file,
+which has it whole, and reading resumes at the next newline.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ the official SDK's users met 1 MB lines daily (its default buffer), so 32 MiB le
 
 
 HEAD_BYTES = 1024
-"""What is kept of the beginning of a line over the cap: enough for the id of a request that waits for an answer, which the
-CLI writes within the first hundred bytes."""
+"""Bytes kept of the beginning of a line over the cap: enough for the id of a request that waits for an answer, which
+the CLI writes within the first hundred bytes."""
 
 
 class Line(NamedTuple):
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     data: bytes
     """Its bytes as received; no white space removed."""
     end: int
-    """Offset behind its newline: where reading resumes."""
+    """Offset after its newline, at which reading resumes."""
 
 
 class OversizedLine(NamedTuple):

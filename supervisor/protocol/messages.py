@@ -38,7 +38,7 @@ class Init:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one reply, as the API counts them."""
+    """Tokens of one reply, by the API's count."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -47,7 +47,7 @@ class TokenUsage:
 
     @property
     def context(self) -> int:
-        """What the context held once the reply was made."""
+        """Return the size of the context after the reply."""
         return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens + self.output_tokens
 
 
@@ -69,7 +69,7 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What the model is told: tool results, and messages that were said to it."""
+    """Input of the model: tool results, and messages to it."""
 
     content: Annotated[str | list[Block], Field(validation_alias=AliasPath("message", "content"))]
     uuid: str = ""
@@ -119,16 +119,16 @@ class HookCallback:
     tool_use_id: Annotated[str, Field(validation_alias=AliasPath("request", "input", "tool_use_id"))] = ""
     prompt: Annotated[str, Field(validation_alias=AliasPath("request", "input", "prompt"))] = ""
     source: Annotated[str, Field(validation_alias=AliasPath("request", "input", "source"))] = ""
-    """Whose settings changed. Example: `project_settings`."""
+    """The source of the settings that changed. Example: `project_settings`."""
     file_path: Annotated[str, Field(validation_alias=AliasPath("request", "input", "file_path"))] = ""
-    """Where these are."""
+    """The file of these settings."""
     agent_id: Annotated[str | None, Field(validation_alias=AliasPath("request", "input", "agent_id"))] = None
-    """Set where a subagent makes the call."""
+    """Id of the subagent that makes the call; None for the agent itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanUseTool:
-    """The CLI waits for permission: the second gate, asked only where the permission mode would have prompted."""
+    """The CLI waits for permission: the second gate, used only if the permission mode would have prompted."""
 
     request_id: str
     tool_name: Annotated[str, Field(validation_alias=AliasPath("request", "tool_name"))]
@@ -152,7 +152,7 @@ class ControlResponse:
     subtype: Annotated[str, Field(validation_alias=AliasPath("response", "subtype"))]
     error: Annotated[str, Field(validation_alias=AliasPath("response", "error"))] = ""
     response: Annotated[Any, Field(validation_alias=AliasPath("response", "response"))] = None
-    """What it answers; its form depends on the request, and is not to be trusted."""
+    """The answer; its form depends on the request, and is not to be trusted."""
 
     def usage(self) -> tuple[object, object]:
         """Return what an answer to `get_usage` says of each model, and of the cost of all."""
@@ -185,7 +185,7 @@ class BackgroundTask:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundCommands:
-    """Which shell commands run in the background of the CLI, whenever that changes."""
+    """The shell commands in the background of the CLI, sent whenever they change."""
 
     task_ids: frozenset[str]
 
@@ -204,7 +204,7 @@ class Unknown:
     """A kind that this version does not act on; more come with every version of the CLI."""
 
     kind: str
-    """The frame's `type`, with its `subtype` behind a slash where it has one."""
+    """The frame's `type`, with its `subtype` after a slash if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +264,11 @@ def parse(line: bytes) -> Message:
 
 
 _REQUEST = re.compile(rb'"type":\s*"control_request",\s*"request_id":\s*"([^"\\]{1,200})"')
-"""How a request of the CLI begins, as it writes them."""
+"""The beginning of a request of the CLI, as it writes them."""
 
 
 def request_id_of(head: bytes) -> str | None:
-    """The id of the request that a line is which cannot be read whole: it waits for an answer all the same."""
+    """Return the id of a request whose line cannot be read whole: it still waits for an answer."""
     found = _REQUEST.search(head[:1024])
     return found[1].decode(errors="replace") if found else None
 
@@ -322,7 +322,10 @@ def parse_frame(frame: Json) -> Message:
 
 
 def _without_nulls(frame: Json) -> dict[str, Any]:
-    """The frame without null fields, which some gateways send for what is absent; what must be there is missed all the same."""
+    """Return the frame without null fields, which some gateways send for absent ones.
+
+    A required field is still missed.
+    """
     found = {key: value for key, value in frame.items() if value is not None}
     for inner in ("message", "usage", "response"):
         if isinstance(found.get(inner), dict):

@@ -1,11 +1,11 @@
-"""A moment of a run, as the core knows it when it asks for a checkpoint."""
+"""A moment of a run, as the core knows it at a checkpoint."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class RunMoment:
-    """Where the conversation is, and how the run does."""
+    """The position in the conversation, and the health of the run."""
 
     seq: int = 0
     """Sequence number of the last event before it."""

@@ -5,7 +5,8 @@ import re
 from monitors.contract.anyjson import ACTING
 
 ACTS = rf"[\x00-\x08\x0b-\x1f\ud800-\udfff{ACTING}]"
-"""A character that a terminal or a reader of lines obeys, or that cannot be written at all; line breaks and tabs are none."""
+"""A character that a terminal or a reader of lines obeys, or that cannot be written; line breaks and tabs are not
+among them."""
 
 _ACTS = re.compile(ACTS)
 

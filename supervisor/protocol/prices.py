@@ -1,4 +1,4 @@
-"""Tokens and what they cost: the words in which spending is counted, and a list of prices for what the CLI has not told yet."""
+"""Tokens and their cost: the words of spending, and a list of prices for replies that the CLI has not counted yet."""
 
 import re
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a model costs, in US dollars for a million tokens."""
+    """The price of a model, in US dollars for a million tokens."""
 
     input: float
     output: float
@@ -102,15 +102,19 @@ LIST: Prices = {
     "claude-3-7-sonnet": _listed(3.0, 0.1),
     "claude-3-5-haiku": _listed(0.8, 0.1),
 }
-"""What CLI 2.1.329 counts, measured on 22 November 2026: for each model, 100,000 tokens of each kind were served to it, and its figures
-read. They are used for the replies that the CLI has not counted yet, and by versions of it that cannot be asked."""
+"""Prices of CLI 2.1.329, measured on 22 November 2026: for each model, 100,000 tokens of each kind were served to
+it, and its figures read. They are used for replies that the CLI has not counted yet, and for versions without such
+figures."""
 
 _DATED = re.compile(r"(-\d{8})?(\[[^]]*\])?$")
-"""What a model's name may end in that changes no price: a date, and how large its context is."""
+"""Endings of a model's name that change no price: a date, and the size of its context."""
 
 
 def price_of(model: str, own: Prices) -> Price | None:
-    """Return the price of a model: the user's own by its exact name or a glob, else that of the list; None if neither has it."""
+    """Return the price of a model; None if it is not known.
+
+    The user's own price counts first, by exact name or glob, then the list's.
+    """
     if found := own_price(model, own):
         return found
     plain = _DATED.sub("", model)

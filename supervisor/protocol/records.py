@@ -34,7 +34,7 @@ FORMAT = 1
 """The version of the line's make, in each header. It changes only when an older chaperon could not check the line."""
 
 ORIGIN = "0" * 32
-"""What stands for the hash of the line before the first."""
+"""The hash that stands for the line before the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class UnknownEvent(Event):
 
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """What it has beside agent, times and kind."""
+    """Its fields beside agent, times and kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ def whose_and_when(line: bytes) -> tuple[str, float]:
 def line_hash(line: bytes) -> str:
     """Hash a line for the chain: SHA-256, its first 128 bits, in hexadecimal.
 
-    SHA-256 has hardware support: 1.6 µs for a line of 850 bytes, where BLAKE2b took 2.5 µs. 128 bits are far beyond
-    chance, and the chain is no defence against somebody who rewrites all that follows.
+    SHA-256 has hardware support: 1.6 µs for a line of 850 bytes, against 2.5 µs of BLAKE2b. 128 bits are far beyond
+    chance, and the chain is no defence against an attacker who rewrites all that follows.
     """
     return hashlib.sha256(line.removesuffix(b"\n")).hexdigest()[:32]
 

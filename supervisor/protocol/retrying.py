@@ -1,7 +1,7 @@
-"""The CLI's own retries: what it says while the API does not answer as it should.
+"""The CLI's own retries: its messages while the API fails.
 
 Measured on version 2.1.329: `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":578,
-"error_status":null,"error":"unknown",…}` before each further attempt, with no status where there is no connection. The
+"error_status":null,"error":"unknown",…}` before each further attempt, with no status if there is no connection. The
 delays are about 0.6, 1, 2.4, 4.4, 9.7 and 19 s, and grow on; all ten attempts together take minutes.
 """
 
@@ -23,13 +23,13 @@ class Retrying:
     """An attempt failed, and the CLI makes another."""
 
     attempt: int
-    """Which of its retries comes next, from 1."""
+    """Number of the next retry, from 1."""
     most: int
     """How many it makes before it gives up; 0 if it does not say."""
     delay_seconds: float
     """How long it waits before."""
     status: int | None = None
-    """What the API answered; None if there was no answer."""
+    """Status code of the API; None if there was no answer."""
     error: str = ""
     """The CLI's word for it. Examples: `overloaded`, `rate_limit`, `unknown`."""
 
@@ -47,7 +47,7 @@ class Retrying:
 
     @property
     def cause(self) -> str:
-        """What is the matter, in words. Example: `the API is overloaded (529)`."""
+        """Describe the problem in words. Example: `the API is overloaded (529)`."""
         if self.status is None:
             return "the API cannot be reached"
         return f"{_CAUSES.get(self.status, 'the API answers with an error')} ({self.status})"

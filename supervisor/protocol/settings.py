@@ -1,10 +1,11 @@
-"""What the settings of a repository bring into the CLI beside words: programs that it runs, and what these run under."""
+"""The settings of a repository that make the CLI run programs, and the settings that these run under."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 BroughtKind = Literal["hook", "server", "variable", "helper", "permission", "plugin", "definition", "unread"]
-"""`definition` is a skill, command or subagent with hooks or servers of its own; `unread` a file that could not be read."""
+"""Kinds of settings. `definition` is a skill, command or subagent with hooks or servers of its own; `unread` a file
+that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +14,8 @@ class RepositorySetting:
 
     kind: BroughtKind
     name: str
-    """What tells it from others of its kind. Examples: `PreToolUse Bash`, `NODE_ENV`, `apiKeyHelper`."""
+    """The name among others of its kind. Examples: `PreToolUse Bash`, `NODE_ENV`, `apiKeyHelper`."""
     file: str
-    """Where it stands: from the workspace's top, or absolute where it lies outside."""
+    """The file, relative to the workspace's top, or absolute if it lies outside."""
     what: str = ""
-    """What it runs, sets or allows, shortened, without what looks like a secret."""
+    """The program, value or permission, shortened, without anything that looks like a secret."""

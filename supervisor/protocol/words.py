@@ -4,14 +4,14 @@ from enum import StrEnum
 
 
 class AgentState(StrEnum):
-    """Where an agent is in its life. The legal steps are the table in `supervisor.core.states`."""
+    """The state of an agent in its life. The legal steps are the table in `supervisor.core.states`."""
 
     STARTING = "starting"
     """Its processes were asked for; the CLI has not yet said `system/init`."""
     RUNNING = "running"
     """A turn is under way."""
     IDLE = "idle"
-    """Its turn ended and its input is open: it waits to be told more."""
+    """Its turn ended and its input is open: it waits for more."""
     PAUSED = "paused"
     """Held by a person: the next tool call waits at the gate."""
     WAITING = "waiting"
@@ -43,7 +43,7 @@ VERSION_HEADER = "chaperon-version"
 
 
 class StopStep(StrEnum):
-    """The steps of a stop, gentlest first. `supervisor.core.decisions.stop_sequence` has the time that each is given."""
+    """The steps of a stop, gentlest first. `supervisor.core.decisions.stop_sequence` has the time for each."""
 
     INTERRUPT = "interrupt"
     """The running tool and turn end; the CLI lives."""

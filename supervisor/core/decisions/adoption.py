@@ -1,7 +1,7 @@
-"""What is still due for an agent that a new daemon takes over: a table of its state and of what was found of it.
+"""The actions that are due for an agent that a new daemon takes over: a table of its state and of the finding.
 
-First comes what its finding asks for (`FIRST`), then every decision that is due, and the lines that may be lost are sent
-again; then, by the state that this led to, what is in `TABLE`. A cell that is not there cannot be.
+First come the actions for the finding (`FIRST`), then every decision that is due, and the lines that may be lost are
+sent again. Then come the actions in `TABLE` for the resulting state. A missing cell is impossible.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ from typing import Literal
 from supervisor.protocol.words import AgentState
 
 Found = Literal["reattached", "exited", "lost", "terminal", "launched", "silent"]
-"""What is left of an agent, as `AgentAdopted` has it."""
+"""The finding about an agent's processes, as `AgentAdopted` has it."""
 
 
 class Todo(StrEnum):
@@ -35,7 +35,7 @@ FIRST: dict[Found, tuple[Todo, ...]] = {
     "terminal": (),
     "launched": (),
 }
-"""What comes before anything is decided. A shim that is silent is asked again until something else is found."""
+"""Actions before any decision. A silent shim is tried again until there is another finding."""
 
 _GONE: dict[Found, tuple[Todo, ...]] = {"exited": (), "lost": (), "terminal": (Todo.GO_ON,)}
 """Its end leads to decisions of its own, as in a run that nobody interrupted; a rollback may outlive it."""

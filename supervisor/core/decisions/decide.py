@@ -1,6 +1,6 @@
-"""What is due next, given what a session knows: one decision at a time, until none is left.
+"""The next decision, given the state of a session: one at a time, until none is left.
 
-The order is the order of harm: answers that the CLI waits for, then what the detectors saw, then what is done about it,
+The order is the order of harm: answers that the CLI waits for, then issues of the detectors, then responses to them,
 then the steps of the agent's life. Each decision is an event; folding it in makes it no longer due.
 """
 
@@ -55,19 +55,19 @@ NOT_CAPTURED = "chaperon.not-captured"
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """What the user may decide about a session."""
+    """Settings of a session."""
 
     hello_seconds: float = 60.0
     """How long the CLI may take to answer its first line: 0.4 s when measured; a minute allows for a cold disk."""
     settle_seconds: float = 10.0
-    """How long a message that came as the turn ended may go untaken before the agent finishes all the same: the CLI takes
-    one within milliseconds."""
+    """Time, in seconds, after which a message that came as the turn ended no longer delays the agent's finish. The
+    CLI takes one within milliseconds."""
     command_seconds: float = 600.0
     """How long a task whose turn ended with commands in the background waits for these: a test run ends and wakes the
     model, a server never does, and is ended then. As long as the CLI itself waits for them."""
     finish_seconds: float = 660.0
-    """How long the CLI may take to end once its input is closed, before it is stopped: it gives background shells 600 s by
-    itself, and a minute is for the rest."""
+    """Time that the CLI may take to end once its input is closed, before it is stopped. It gives background shells
+    600 s by itself, and a minute is for the rest."""
     standstill_seconds: float = 10.0
     """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
     stop_sequence: StopSequence = field(default_factory=StopSequence)
@@ -78,9 +78,9 @@ class SessionSettings:
     asynchronous: bool = False
     """Whether a call of low risk that changes nothing is answered before the journal has its review."""
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
-    """Which actions wait for a person."""
+    """Rules for actions that wait for a person."""
     limits: LimitSettings = field(default_factory=LimitSettings)
-    """What happens at a limit of the task."""
+    """The response at a limit of the task."""
     own_rules: Collection[str] | None = None
     """The names of the user's own rules, and of plugins'; None if there may be others."""
     prices: Prices = field(default_factory=dict)
@@ -93,14 +93,14 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentSurroundings:
-    """What the outside knows of an agent, for choosing what is done about it: asked when that is due, never before."""
+    """Facts from outside about an agent, for the choice of an intervention: looked up when one is due, never before."""
 
     checkpoints: CheckpointLookup = field(default_factory=NoCheckpoints)
     facts: Surveyed = field(default_factory=NothingSurveyed)
     recoveries: tuple[RecoveryAnswer, ...] = ()
     """Plugins that are asked what follows an agent's end."""
     zones: Offset = lambda _: 0
-    """Where the time zones are."""
+    """Returns the offset of a time zone."""
     session_id: Callable[[], str] = lambda: ""
     """Makes the id of a new session."""
 
@@ -151,9 +151,10 @@ class Decider:
         return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
 
     def _overspent(self, memory: Memory, now: Event) -> StopRequested | None:
-        """The stop before a call of the model that would pass what the task may spend.
+        """Return the stop that is due if the model's next call would pass the spending limit.
 
-        Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of answered.
+        Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of
+        answered.
         """
         at_limit, waiting = self._settings.limits.at_limit, memory.requests.waiting
         if (
@@ -257,7 +258,7 @@ class Decider:
         )
 
     def _verdict(self, memory: Memory, request: gate.Request, action: Action) -> Review | None:
-        """What the first gate said of the same call, where the second asks about the input that it let pass."""
+        """Return the first gate's verdict on the same call, if the second gate gets the reviewed input."""
         before = memory.calls.verdict(request.tool_use_id) if isinstance(request, messages.CanUseTool) else None
         if before is None:
             return None
@@ -285,7 +286,7 @@ class Decider:
         return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
 
     def _limit(self, memory: Memory, now: Event, seq: int) -> Issue | None:
-        """What is to be said about the task's limits."""
+        """Return the issue about the task's limits that is due."""
         if memory.state is AgentState.STOPPING or memory.state.ended or not memory.usage_seen:
             return None
         usage, in_force = self._controller.usage(now.mono), self._controller.limits.limits
@@ -293,7 +294,10 @@ class Decider:
         return limits.due(usage, in_force, memory.issues.open, seq, self._settings.limits, working=working)
 
     def _intervention(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
-        """What the controller finds due: an answer, what came of one, the end of a throttling, or a person."""
+        """Return the controller's decision that is due.
+
+        It is an intervention, a judgement, the end of a throttling, or the need for a person.
+        """
         if self._controller.idle or memory.state is AgentState.STOPPING:
             return None
         match self._controller.next(self._situation(memory, now, seq)):
@@ -350,7 +354,10 @@ class Decider:
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _recovery(self, memory: Memory, now: Event) -> AnyEvent | None:
-        """How an agent goes on whose CLI ended too early; not where the model's first call would pass what may be spent."""
+        """Return how an agent continues whose CLI ended too early.
+
+        None if the model's first call would pass a spending limit.
+        """
         around = self._surroundings
         chosen = restart.recovery(memory, now, self._settings.retries, around.zones, around.recoveries, around.facts)
         if chosen is None or self._may_not_call(memory, now):
@@ -377,7 +384,7 @@ class Decider:
 
 
 def _approved(memory: Memory, asked: ApprovalAsked) -> Review | None:
-    """What became of an action that a person was asked about; None while nobody answered and there is time."""
+    """Return the verdict on an action that waits for a person; None while there is no reply and there is time."""
     given = memory.requests.approved.get(asked.request_id)
     if given is not None:
         return (approval.granted if given.granted else approval.denied)(asked.review, given.by, given.note)
@@ -387,7 +394,10 @@ def _approved(memory: Memory, asked: ApprovalAsked) -> Review | None:
 
 
 def _captured(memory: Memory, awaited: CheckpointAwaited) -> Review | None:
-    """The review of an action that a capture was made for; None while it is under way. One that cannot be undone is blocked."""
+    """Return the review of an action that waits for a capture; None while that is under way.
+
+    If the capture failed and the action cannot be undone, it is blocked.
+    """
     captures, request = memory.captures, awaited.request_id
     if request in captures.failed and awaited.review.checkpoint_first:
         reason = (

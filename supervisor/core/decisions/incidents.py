@@ -33,13 +33,13 @@ from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.retrying import Retrying
 
 NO_LOGIN = "Please run /login"
-"""What the CLI gives for an answer if it has no account (2.1.329)."""
+"""The CLI's answer if it has no account (2.1.329)."""
 
 REFUSED_LOGIN = "Failed to authenticate."
 """How the CLI's answer begins if the API refuses its key or login (2.1.329, statuses 401 and 403)."""
 
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
-"""What an incident's id, which may name a file, cannot have; a plugin may be called anything."""
+"""Characters that an incident's id, which may name a file, cannot have; a plugin may have any name."""
 
 API_OUTAGE = (
     "Where it comes back, the run goes on by itself. Otherwise look at the network, the proxy and ANTHROPIC_BASE_URL; "
@@ -162,7 +162,7 @@ _ANSWERED = {
     InterventionKind.CHECKPOINT_ROLLBACK: "It goes back to a checkpoint",
     InterventionKind.EMERGENCY_STOP: "It was stopped at once",
 }
-"""What was done, by the kind of intervention."""
+"""The response, by the kind of intervention."""
 
 
 def _intervention(
@@ -186,7 +186,7 @@ def _intervention(
 
 
 def _way_out(agent: str, chosen: Intervention) -> str:
-    """What a person can do about it."""
+    """Return the remedy for a person."""
     if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
         return f"To undo it: chaperon rollback before-{chosen.id}"
     return f"chaperon show {agent}"

@@ -84,7 +84,7 @@ def _waits(memory: Memory) -> Due:
 
 
 def _ended(memory: Memory) -> Due:
-    """What the end of the processes means, by the state in which it came."""
+    """Return the step that follows from the end of the processes, by the state in which it came."""
     stopping = memory.state is AgentState.STOPPING
     match memory.processes.ending:
         case None if memory.processes.unborn and stopping:
@@ -111,14 +111,14 @@ def _ended(memory: Memory) -> Due:
 
 
 def _expired(memory: Memory) -> str:
-    """What a person should know of an agent that ended well without all that it wanted to do."""
+    """Name the actions that were not run for lack of a reply, for an agent that ended well."""
     count = memory.summary.expired
     actions = "1 action was" if count == 1 else f"{count} actions were"
     return f", though {actions} not run: nobody answered in time" if count else ""
 
 
 def _stopped(memory: Memory) -> Due:
-    """What ends the agent before its task does."""
+    """Return the step that ends the agent before its task does."""
     if memory.state in (AgentState.STOPPING, AgentState.WAITING):
         return None
     if memory.stopping.emergency is not None:
@@ -136,15 +136,15 @@ def _stopped(memory: Memory) -> Due:
 
 
 def asked(stop: StopRequested) -> str:
-    """Who stopped it, and why where that was said."""
+    """Name the person who stopped it, and the reason if one was given."""
     return f"stopped by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
 
 
 def _turned(memory: Memory, retries: RetrySettings) -> Due:
-    """What a turn that began or ended means.
+    """Return the step that follows from a turn that began or ended.
 
-    Input stays open while a message or background work will start another, for a while where it is a command that may, and
-    while the agent goes back: what follows from the end of a turn that is perhaps undone is decided when that is over.
+    Input stays open while a message or background work will start another turn, for a while if it is a command that
+    may, and during a rollback. The end of a turn that may be undone is handled after the rollback.
     """
     if memory.turns.begun and memory.state in (AgentState.STARTING, AgentState.IDLE):
         return Transition.BEGIN, "a turn began"
@@ -166,7 +166,7 @@ def _how_it_ended(memory: Memory) -> str:
 
 
 def _wished(memory: Memory) -> Due:
-    """What is to be held, or to go on."""
+    """Return the step by which the agent is held, or goes on."""
     match memory.wish:
         case None:
             return None

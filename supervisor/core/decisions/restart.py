@@ -1,7 +1,7 @@
-"""What follows when the CLI ended before the task was done: a wait, and another launch, or the end of the agent.
+"""The restart of an agent whose CLI ended before its task was done: a wait and another launch, or the agent's end.
 
 ended too early ──► recovery chosen ──► waiting ──► launched again, in the same session or in a new one
-                └─► nothing that another try would change: the agent has failed, and a person is told
+                └─► another try would change nothing: the agent has failed, and a person is notified
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,13 @@ SERVICE = frozenset({ErrorKind.USAGE_LIMIT, ErrorKind.OVERLOADED, ErrorKind.TIME
 """The errors of a turn that pass by themselves."""
 
 SENT_FROM_OUTSIDE = frozenset({1, 2, 9, 15})
-"""The signals that no fault of a program's own raises: SIGHUP, SIGINT, SIGKILL and SIGTERM, of a person, the kernel or the system."""
+"""The signals that no fault of a program raises by itself: SIGHUP, SIGINT, SIGKILL and SIGTERM, of a person, the
+kernel or the system."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    """What the user decided about agents whose CLI ended too early."""
+    """Settings for agents whose CLI ended too early."""
 
     max_retries: int = 3
     """How often one whose CLI crashed is started again; 0 starts none again, for whatever reason it ended."""
@@ -85,7 +86,10 @@ def recovery(
 
 
 def waits_out(memory: Memory, settings: RetrySettings) -> bool:
-    """Whether the agent is to be ended for now because its last turn failed at what passes by itself, and may go on after it."""
+    """Whether the agent is to be ended for now.
+
+    So it is if its last turn failed for a passing reason, and it may continue later.
+    """
     error = recognise(memory.summary.result) if memory.summary.failed and settings.max_retries > 0 else None
     if error is None or error.kind not in SERVICE:
         return False
@@ -121,7 +125,7 @@ def _checked(plan: object) -> RecoveryPlan:
 
 
 def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | None:
-    """What the CLI said of why it ended; None if its end is no reason to start it again."""
+    """Return the CLI's reason for its end; None if its end is no reason to start it again."""
     turn_over = memory.state is AgentState.FINISHING or memory.turns.ended is not None
     if turn_over and memory.summary.failed:
         error = recognise(memory.summary.result)

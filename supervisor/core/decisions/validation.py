@@ -1,4 +1,4 @@
-"""What people wish of an agent, refused where it cannot be: before it is journalled."""
+"""Validation of people's requests about an agent, before they are journalled."""
 
 from interventions.approval import refuse_agent
 from monitors.contract.errors import IllegalStepError, NotFoundError

@@ -1,22 +1,22 @@
-"""What a session knows of its agent: each module is a fold over the same events.
+"""The state of a session: each module is a fold over the same events.
 
-allowances         what a person has let one agent do, as a fold over its events
-checkpoints        what a session knows of checkpoints
+allowances         allowances that a person gave one agent, as a fold over its events
+checkpoints        the checkpoints of a session
 controller_events  events of a run, told to the controller of interventions, which knows neither events nor the
                    journal
 history            the last calls of an agent, what the gate said of each, and how its last test run went
-issues             what goes wrong in one agent's run
-memory             what a session knows
+issues             troubles in one agent's run
+memory             the state of a session
 outage             whether the API answers an agent
-outbox             what the CLI is to be told
-pending_incidents  what happened to one agent that a person is to be told of and was not yet
-predicted_changes  what calls came to beside what their reviews foretold
+outbox             the outbox of lines to the CLI, under keys, until the shim has accepted them
+pending_incidents  incidents of one agent that are not reported yet
+predicted_changes  outcomes of calls beside the predictions of their reviews
 processes          the processes of one agent
 requests           the CLI's requests that wait at the gate, and what they wait for
 restarts           how often one agent was started again after its CLI had ended too early, and the launch that is due
-rollback           what is launched next, as a session knows it, and the rollback that may lead there
-stopping           what ends an agent before its task does, and how far its stop has come
-summary            what is known of an agent at a glance
+rollback           the next launch, and the rollback that may lead there
+stopping           the stop of an agent before its task is done, with its reasons and its progress
+summary            the summary of an agent
 todo_list          the agent's own to-do list, followed by what its tools returned
-turns              whether the model has more to do
+turns              the turns of the model
 """

@@ -1,4 +1,4 @@
-"""What a person has let one agent do, as a fold over its events."""
+"""Allowances that a person gave one agent, as a fold over its events."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,8 @@ class Allowances:
     """The allowances of one agent, by their ids, oldest first.
 
     Args:
-        own_rules: The names of the user's own rules, and of plugins'; None if there may be others, as those of plugins that review.
+        own_rules: The names of the user's own rules, and of plugins'; None if there may be others, as those of plugins
+            that review.
     """
 
     def __init__(self, own_rules: Collection[str] | None = None) -> None:
@@ -59,7 +60,7 @@ class Allowances:
         return allowed(review, action, self._given.values(), now) if self._given else review
 
     def check(self, wish: AllowanceGiven | AllowanceRevoked) -> None:
-        """Refuse an allowance that an agent gives itself, or that says nothing, and the end of one that there is none of.
+        """Refuse an allowance that an agent gives itself, or that is empty, and the end of one that does not exist.
 
         Raises:
             UsageError: It cannot be.

@@ -1,7 +1,7 @@
-"""What a session knows of checkpoints: those made, those due, where the conversation can be resumed, how the run does.
+"""The checkpoints of a session: those made, those due, the resumable position of the conversation, the run's health.
 
-A fold like the memory that it is part of. A capture that is due stays due until it was made or failed, so a daemon that
-was killed in between asks for it again.
+It is a fold, as the memory that it is part of. A capture stays due until it was made or failed, so a daemon that was
+killed meanwhile requests it again.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ from supervisor.protocol.events import (
 from supervisor.protocol.moments import RunMoment
 
 WINDOW = 20
-"""Actions that the success rate is taken over: a few minutes of an ordinary run, so that an early bad patch is forgotten."""
+"""Actions for the success rate: a few minutes of an ordinary run, so that an early bad phase is forgotten."""
 
 REMEMBERED = 200
 """Checkpoints of one run that are kept in mind: far more than a rollback may look at."""
@@ -46,12 +46,12 @@ RISKY = "risky:"
 """How keys of captures begin that an action waits for; the request's id follows."""
 
 DELETING: frozenset[EffectType] = frozenset({"file_delete", "git_discard"})
-"""Side effects that take away what an agent made since the last capture: files, and changes that git was never given."""
+"""Side effects that remove work of the agent since the last capture: files, and changes that were never committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureRules:
-    """What the user decided about checkpoints."""
+    """Settings of checkpoints."""
 
     enabled: bool = False
     """Whether any is made by itself. Off where nobody makes them, as in a replay."""
@@ -193,7 +193,7 @@ class Captures:
                 self._resume_session, self._resume_at = self._session, user.uuid
 
     def _capture_ahead(self, seq: int) -> None:
-        """Want what changed captured ahead of the next risky action, now and then: after each change would cost the run."""
+        """Request a capture ahead of the next risky action, now and then: one after each change would slow the run."""
         at_rest = not self._running and not self.due and not self.captured
         if at_rest and self.mono - self._wanted_at >= self.rules.spacing_seconds:
             self._want(
@@ -215,7 +215,7 @@ class Captures:
         self._want(f"turn:{seq}", DueCapture(Reason.TURN))
 
     def _went_back(self, event: CheckpointRestored) -> None:
-        """What was made since the target belongs to what was turned away from."""
+        """Drop the checkpoints made since the target; they belong to the abandoned branch."""
         names = [made.name for made in self.made]
         if event.checkpoint in names:
             self.made = deque(list(self.made)[: names.index(event.checkpoint) + 1], maxlen=REMEMBERED)
@@ -253,7 +253,7 @@ class Captures:
         return self.rules.enabled and asks and review.decision is not Decision.BLOCK and not self.captured
 
     def moment(self, seq: int, mono: float, state: str) -> RunMoment:
-        """Where the conversation is now, and how the run does."""
+        """Return the position of the conversation and the run's health now."""
         rate = sum(self._outcomes) / len(self._outcomes) if self._outcomes else None
         quiet = None if self._failed_at is None else round(max(0.0, mono - self._failed_at), 3)
         return RunMoment(seq, self._resume_session, self._resume_at, rate, quiet, state)

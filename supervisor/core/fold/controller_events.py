@@ -15,7 +15,10 @@ from supervisor.protocol.events import (
 
 
 def tell_controller(controller: Controller, seq: int, event: AnyEvent) -> None:
-    """Have a controller take in an event, now or before a restart; those that do not bear on interventions change nothing."""
+    """Pass an event to a controller, now or before a restart.
+
+    Events without bearing on interventions change nothing.
+    """
     when = Stamp(seq, event.at, event.mono)
     match event:
         case IssueSeen():

@@ -13,8 +13,8 @@ KEPT = 50
 """Calls kept for reviews, reports and `show`: as many last actions as an incident report carries."""
 
 MAX_UNDER_WAY = 256
-"""Verdicts of calls that have not come back, kept beyond the last: each is compared with what came of it. The observer keeps
-as many calls."""
+"""Verdicts kept for calls that have not returned: each is compared with its outcome. The observer keeps as many
+calls."""
 
 
 LONGEST_SUBJECT = 200
@@ -31,7 +31,7 @@ class CallUnderWay:
 
     tool: str
     summary: str
-    """What it is about, shortened."""
+    """The subject, shortened."""
     since: float
     """When it was let through, in Unix seconds."""
 
@@ -61,7 +61,7 @@ class History:
         )
 
     def verdict(self, tool_use_id: str) -> ReviewMade | None:
-        """What the gate said of a call; None if it said nothing, or too long ago."""
+        """Return the gate's verdict on a call; None if there is none, or it is too old."""
         return self._verdicts.get(tool_use_id)
 
     def reviewed(self, made: ReviewMade) -> None:

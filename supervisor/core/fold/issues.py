@@ -1,4 +1,4 @@
-"""What goes wrong in one agent's run: the detectors that watch it, and the issues that they raised."""
+"""Troubles in one agent's run: the detectors that watch it, and the issues that they raised."""
 
 from collections.abc import Sequence
 

@@ -1,11 +1,11 @@
-"""What a session knows: the fold over its events, in the order of the journal.
+"""The state of a session: the fold over its events, in the order of the journal.
 
 Three things come in, and each is handed to the parts that it concerns: the events of the journal (`remember`), the
-messages of the CLI that some of them carry (`_message`), and the observations that those come to (`_feed`).
+messages of the CLI that some of them carry (`_message`), and the observations made from those (`_feed`).
 
-Nothing is decided here. What still calls for a decision is kept as pending (requests that wait for a review, issues
-that nobody answered, an end that has not led to a state), so that decisions which a crash cut off can be made later.
-What a decision says to the CLI is put in the outbox as the decision is folded in.
+Nothing is decided here. Matters that still call for a decision are kept as pending (requests that wait for a review,
+unanswered issues, an end that has not led to a state), so that decisions which a crash cut off can be made later.
+A decision's lines to the CLI are put in the outbox as the decision is folded in.
 """
 
 from collections.abc import Collection, Sequence
@@ -85,10 +85,10 @@ from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import AgentState, StopStep
 
 USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
-"""What is seen when something was used. Time goes by anyhow; the looks at the process tree come often enough to tell it."""
+"""Observations of usage. Time passes without one; samples of the process tree come often enough to notice it."""
 
 KEPT_OUT = "An agent runs with the settings that it was started with."
-"""What the CLI is told where settings change in mid-run."""
+"""The reason given to the CLI if settings change during a run."""
 
 CALL_ENDED = ("PostToolUse", "PostToolUseFailure")
 """The hooks that tell of the end of a call."""
@@ -139,7 +139,7 @@ class Memory:
         self.pending_incidents = PendingIncidents()
         self.outage = Outage()
         self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
-        """What holds the agent or lets it go on; a need of a person holds it."""
+        """The request that holds the agent or lets it go on; a need of a person holds it."""
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.controller = controller
@@ -149,7 +149,7 @@ class Memory:
 
     @property
     def spending(self) -> Spending:
-        """What it has spent, and what the model's next call would cost."""
+        """Its spending, with the cost of the model's next call."""
         return self._observer.spending
 
     @property
@@ -256,14 +256,17 @@ class Memory:
         self.summary.spends(self._observer.used, event.at)
 
     def _ask_where_it_begins(self, event: AgentLaunched) -> None:
-        """Ask a CLI that resumes a session what its figures begin with: the launches before, if these ended in order."""
+        """Query a CLI that resumes a session for its first figures.
+
+        They are those of the launches before, if these ended in order.
+        """
         resumes = event.number > 1 or self.task.resume_session is not None
         self.spending.launched(resumes=resumes)
         if id_ := self._questions.launched(event.mono, resumes=resumes):
             self.outbox.usage(id_)
 
     def _ask_usage(self, mono: float) -> None:
-        """Ask the CLI what it has used, if that is due: now, for the reply that asked for the call is whole by its end."""
+        """Query the CLI's usage, if that is due. // By now the reply that requested the call is complete."""
         usage, most = self.controller.usage(mono), self.task.limits
         near = any(share(each, usage, most) >= NEAR for each in LIMITED if each.spent)
         before = self._questions.open
@@ -369,7 +372,7 @@ class Memory:
     # ── what was decided ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _rejected(self, event: FrameRejected) -> None:
-        """What cannot be read is not reviewed, so where it is a request it is refused."""
+        """Refuse a request that cannot be read, since it cannot be reviewed."""
         unread, self.requests.unread = self.requests.unread, None
         if unread is not None and unread.request_id is not None:
             refusal = gate.refusal(unread.request_id, event.problem, permission=unread.permission)
@@ -398,7 +401,10 @@ class Memory:
             self.issues.fresh += self.predicted.seen(event, made, seq)
 
     def _shaken(self, seq: int, event: GroundsShaken) -> None:
-        """What a review rested on did not hold: what was written elsewhere ends the run, and of a script a person is told."""
+        """Handle grounds that did not hold.
+
+        A file written elsewhere ends the run, and a changed script is an incident.
+        """
         made, id_ = self.calls.verdict(event.tool_use_id), event.tool_use_id
         tool = made.action.tool if made else ""
         for path in event.scripts:
@@ -451,7 +457,7 @@ class Memory:
         self.todo, self.summary.todo = TodoList(), ()
 
     def _forget_processes(self, session_id: str) -> None:
-        """What belonged to the ended processes is forgotten; the next ones go on in this session."""
+        """Forget the ended processes; the next ones go on in this session."""
         self.outbox.forget()
         self._answered()
         self.requests.clear()
@@ -529,7 +535,10 @@ class Memory:
                 pass
 
     def _open(self, seq: int, event: Event) -> None:
-        """What the CLI is told first: the task, or after a rollback what came of it; and what people had said meanwhile."""
+        """Send the first messages to the CLI.
+
+        They are the task or the rollback's message, and messages of people that came meanwhile.
+        """
         opening = self.going_back.opening
         self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
         for number, text in enumerate(self.going_back.carried):

@@ -3,8 +3,8 @@
 from supervisor.protocol.retrying import Retrying
 
 OUTAGE_RETRIES = 5
-"""The retry from which a person is told. The four before it take eight seconds, in which most disturbances are over; the
-ten that the CLI makes take minutes, in which nothing else is seen of the agent."""
+"""The retry from which a person is notified. The four before it take eight seconds, in which most disturbances pass.
+The CLI's ten take minutes, in which nothing else is seen of the agent."""
 
 
 class Outage:

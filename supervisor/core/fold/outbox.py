@@ -1,4 +1,4 @@
-"""What the CLI is to be told: lines under keys, until the shim has accepted them.
+"""The outbox of lines to the CLI, under keys, until the shim has accepted them.
 
 A line that may have been sent before a crash is sent again under the same key, and the shim writes it once.
 """
@@ -86,16 +86,19 @@ class Outbox:
         self._lines[f"task:{task_id}"] = control.stop_task(f"stop-{task_id}", task_id)
 
     def keep_out(self, request_id: str, why: str) -> None:
-        """Settings that changed are not to count: the effort stays from now on, for a new one has the CLI read all settings."""
+        """Refuse changed settings.
+
+        The effort stays from now on, since a new one would make the CLI read all settings.
+        """
         self._as_started = True
         self.answer(request_id, control.keep_out(request_id, why))
 
     def pace(self, id_: str, limits: LimitsInForce, usual_model: str | None) -> None:
-        """Have the CLI go to the effort, from the next turn on, and the model, from the next request on, where they changed.
+        """Set the CLI's effort, from the next turn on, and model, from the next request on, if they changed.
 
         Args:
-            id_: Tells this change from others.
-            limits: What is in force now.
+            id_: Identifies this change.
+            limits: The limits in force.
             usual_model: The task's own model, for limits that name none.
         """
         if limits.effort != self._effort and not self._as_started:
@@ -106,7 +109,7 @@ class Outbox:
             self._lines[f"model:{id_}"] = control.set_model(f"model-{id_}", limits.model or usual_model)
 
     def answer(self, request_id: str, line: bytes, *, asynchronous: bool = False) -> None:
-        """What a request of the CLI is answered; in a asynchronous, before the journal has why."""
+        """Answer a request of the CLI; an asynchronous answer may be sent before the journal has its reason."""
         key = f"answer:{request_id}"
         self._lines[key] = line
         if asynchronous:

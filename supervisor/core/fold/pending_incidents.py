@@ -1,4 +1,4 @@
-"""What happened to one agent that a person is to be told of and was not yet. A fold over events."""
+"""Incidents of one agent that are not reported yet. A fold over events."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class SettingsChanged:
     """Settings of the CLI changed while it ran, and were kept from counting."""
 
     source: str
-    """Whose they are, in the CLI's words. Example: `project_settings`."""
+    """Their source, in the CLI's words. Example: `project_settings`."""
     path: str
 
 

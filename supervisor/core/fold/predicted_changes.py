@@ -1,9 +1,10 @@
-"""What calls came to beside what their reviews foretold: when there is something to look at, and what it leads to, as a fold.
+"""Outcomes of calls beside the predictions of their reviews: when to check, and the issues that follow. A fold.
 
-Two things are looked at. Whether what a review rests on still held when the call had run: a script that was read for it, a file
-that a tool was to write. And, where only this agent works, whether files changed that the review did not foretell: in a
-worktree that was made for it, of a call whose review names every file, that ran alone and beside no command in the background.
-Elsewhere nobody can say whose a change was: another agent's, an editor's, a build's.
+Two things are checked. First, whether the grounds of a review still held when the call had run: a script that was read
+for it, a file that a tool was to write. Second, if only this agent works there, whether files changed that the review
+did not predict: in a worktree that was made for it, for a call whose review names every file, and that ran alone and
+beside no command in the background. Elsewhere a change cannot be attributed: it may be another agent's, an editor's, a
+build's.
 """
 
 from monitors.contract.issues import Issue
@@ -73,7 +74,7 @@ class PredictedChanges:
         return due
 
     def seen(self, event: ChangesSeen, made: ReviewMade, seq: int) -> list[Issue]:
-        """What a look after a call found that its review did not foretell; each path counts once in a run."""
+        """Return an issue for changes that the call's review did not predict; each path counts once in a run."""
         new = [path for path in event.paths if path not in self._told]
         self._told.update(new)
         return [

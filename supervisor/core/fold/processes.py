@@ -1,4 +1,4 @@
-"""The processes of one agent: what was launched, how far their output was read, and how they ended. A fold over events."""
+"""The processes of one agent: its launch, the position in their output, and their end. A fold over events."""
 
 from supervisor.protocol.events import (
     AgentAdopted,
@@ -22,13 +22,13 @@ class Processes:
     def __init__(self) -> None:
         self.launched = False
         self.identity: Identity | None = None
-        """Who they are; None before they were launched."""
+        """Their identity; None before they were launched."""
         self.greeted = False
         """Whether the CLI answered its first line, or began a turn."""
         self.unborn = False
         """Whether it was found that no process of it was ever started."""
         self.offset = 0
-        """Where in the output reading resumes."""
+        """Position in the output at which reading resumes."""
         self.errors_offset = 0
         """The same of the error output."""
         self.ending: Ending | None = None

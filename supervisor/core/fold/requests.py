@@ -14,9 +14,9 @@ class Requests:
 
     waiting: dict[str, Request] = field(default_factory=dict)
     approvals: dict[str, ApprovalAsked] = field(default_factory=dict)
-    """What a person was asked."""
+    """Questions to a person."""
     approved: dict[str, ApprovalGiven] = field(default_factory=dict)
-    """What a person answered, whether yes or no."""
+    """Replies of a person, whether yes or no."""
     overdue: set[str] = field(default_factory=set)
     """Those that a person did not answer in time."""
     unread: Unread | None = None

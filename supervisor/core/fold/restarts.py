@@ -7,12 +7,12 @@ from supervisor.protocol.words import AgentState
 
 
 class Retries:
-    """A fold over the journal; by what it decides whether another try is made is in `supervisor.core.decisions.restart`."""
+    """A fold over the journal. `supervisor.core.decisions.restart` decides whether another try is made."""
 
     def __init__(self) -> None:
         self.crashes = self.waits = 0
         self.due: RecoveryChosen | None = None
-        """What is to be started again, until it is."""
+        """The restart that is due, until it is done."""
         self.over = False
         """Whether the wait is over."""
 
@@ -41,11 +41,11 @@ class Retries:
             self.waits = 0
 
     def seconds_left(self, at: float) -> float:
-        """How long the wait still is.
+        """Return the rest of the wait, in seconds.
 
         Args:
-            at: Unix time now, in seconds: a reset is stated by the wall clock, and the machine may have been started anew
-                since. A clock that was set makes the wait no longer than it was.
+            at: Unix time now, in seconds: a reset is stated by the wall clock, and the machine may have been started
+                anew since. A clock that was set makes the wait no longer than it was.
         """
         if self.due is None:
             return 0.0

@@ -1,7 +1,7 @@
-"""What is launched next, as a session knows it, and the rollback that may lead there: asked for, under way, done.
+"""The next launch, and the rollback that may lead there: requested, under way, done.
 
-asked for ──► it stands still ──► files restored ──► processes ended ──► launched again in a fork of the session
-          └─► not still in time, not restored, or only files went back: the agent goes on
+requested ──► frozen ──► files restored ──► processes ended ──► launched again in a fork of the session
+          └─► not frozen in time, not restored, or only files went back: the agent goes on
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Cause = InterventionChosen | RollbackRequested
 
 
 class Phase(StrEnum):
-    """What a rollback waits for. A stop goes its own way meanwhile, whatever hangs."""
+    """The present phase of a rollback. A stop is independent of it."""
 
     FREEZING = "freezing"
     """All processes standing still."""
@@ -34,7 +34,7 @@ class GoingBack:
     resume_session: str = ""
     resume_at: str = ""
     cause: Cause | None = None
-    """What asked for the rollback that is under way."""
+    """The event that requested the rollback that is under way."""
     asked_seq: int = 0
     """Sequence number of that event."""
     still: bool = False
@@ -42,17 +42,17 @@ class GoingBack:
     overdue: bool = False
     """Whether it did not stand still in time."""
     restored: CheckpointRestored | None = None
-    """What the restore came to, once the conversation is to follow the files."""
+    """The result of the restore, once the conversation is to follow the files."""
     launches: int = 0
     """How often the CLI was launched."""
     opening: str = ""
-    """What the CLI is told first after the next launch; empty: the task."""
+    """The first message to the CLI after the next launch; empty: the task."""
     carried: list[str] = field(default_factory=list)
-    """What people said and no turn had taken when the processes were ended: said again."""
+    """Messages of people that no turn had taken when the processes were ended; they are sent again."""
 
     @property
     def phase(self) -> Phase | None:
-        """What the rollback that is under way waits for; None if there is none."""
+        """Return the phase of the rollback that is under way; None if there is none."""
         if self.cause is None:
             return None
         if self.restored is not None:
@@ -70,7 +70,7 @@ class GoingBack:
 
     @property
     def checkpoint(self) -> str:
-        """Where the rollback under way goes to."""
+        """Return the target of the rollback that is under way."""
         match self.cause:
             case InterventionChosen(intervention=chosen):
                 return str(chosen.details["checkpoint"])
@@ -91,10 +91,12 @@ class GoingBack:
                 return ""
 
     def came(self, event: CheckpointRestored, *, ending: bool) -> str:
-        """The files are back. The conversation follows once nothing of the agent runs any more, unless it is to end anyhow.
+        """Note that the files are restored.
+
+        The conversation follows once the agent's processes ended, unless a stop is due.
 
         Returns:
-            What the agent is told now: where only files went back.
+            The message to the agent now, if only files went back; else empty.
         """
         if event.files_only:
             guidance = self.guidance(event)
@@ -122,7 +124,7 @@ class GoingBack:
         self.opening, self.carried = event.recovery.prompt, carried
 
     def guidance(self, event: CheckpointRestored) -> str:
-        """What the agent is told of it."""
+        """Return the message to the agent about it."""
         if isinstance(self.cause, InterventionChosen):
             return self.cause.intervention.message
         by, text = (self.cause.by, self.cause.text) if self.cause is not None else ("A person", "")

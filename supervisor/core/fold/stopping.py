@@ -1,4 +1,4 @@
-"""What ends an agent before its task does, and how far its stop has come. A fold over events."""
+"""The stop of an agent before its task is done, with its reasons and its progress. A fold over events."""
 
 from interventions.words import InterventionKind
 from supervisor.core.timers import STOP_STEP
@@ -21,7 +21,8 @@ class AgentStop:
         self.asked: StopRequested | None = None
         self.emergency: InterventionChosen | None = None
         self.unfit: ControlResponse | TimerFired | None = None
-        """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be reviewed."""
+        """The CLI's refusal of the hooks, or the end of the wait for its first answer: no call of it would be
+        reviewed."""
         self.lingers = False
         """Whether the CLI did not end in time once its input was closed."""
         self.step: StopStep | None = None
@@ -50,9 +51,12 @@ class AgentStop:
                 pass
 
     def turn_began(self) -> None:
-        """Note that the CLI began another turn, for what ran in the background, though its input is closed or about to be."""
+        """Note that the CLI began another turn, for work in the background.
+
+        Its input is closed then, or about to be.
+        """
         self.step_over = self.step_over or self.step is StopStep.END_OF_INPUT
 
     def turn_ended(self) -> None:
-        """What an interruption is to bring about."""
+        """Note the end of a turn, which is the aim of an interruption."""
         self.step_over = self.step_over or self.step is StopStep.INTERRUPT

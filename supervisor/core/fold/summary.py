@@ -1,4 +1,4 @@
-"""What is known of an agent at a glance: what `chaperon ps` and `chaperon show` print, and all that stays once it ended."""
+"""The summary of an agent: the data of `chaperon ps` and `chaperon show`, and all that is kept after its end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -88,7 +88,7 @@ class Summary:
     branch: str = ""
     """The branch of a workspace that was made for it; empty if it works in place."""
     workspace_closed: str = ""
-    """What became of that workspace at its end, in words; empty until then."""
+    """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
     """The incident of its stop, until what it left behind was looked for; empty else."""
     first_event: int = 0
@@ -97,9 +97,9 @@ class Summary:
     why: str = "submitted"
     """Why it is in its state."""
     api: str = ""
-    """What is the matter with the API, while the CLI tries it again; empty while it answers."""
+    """The API's failure, while the CLI tries it again; empty while it answers."""
     unwatched: bool = False
-    """Whether its session could not be made: its calls wait and nobody watches over it; `why` says what is the matter."""
+    """Whether its session could not be made: its calls wait and it is not watched. `why` has the reason."""
     launches: int = 0
     """How often its CLI was launched."""
     cli_version: str = ""
@@ -111,7 +111,8 @@ class Summary:
     failed: bool = False
     """Whether its last turn ended in an error."""
     cost_usd: float | None = None
-    """Of all its launches, as the CLI says, with an estimate of what it has not counted yet; None if nothing is known of it."""
+    """Cost over all its launches by the CLI's report, with an estimate of replies that are not counted yet; None if
+    nothing is known."""
     cost_by_day: dict[int, float] = field(default_factory=dict)
     """The same by day: how many whole days of UTC passed since the beginning of 1970."""
     input_tokens: int = 0
@@ -122,7 +123,7 @@ class Summary:
     """Read from the cache."""
     output_tokens: int = 0
     context_tokens: int = 0
-    """What the last reply of the agent itself was made from and added: how full its context is."""
+    """Tokens of the agent's last reply with its input: the size of its context."""
     context_window: int | None = None
     """How many tokens its context holds; None until the CLI says so at the end of a turn."""
     memory_mb: float = 0.0
@@ -133,7 +134,7 @@ class Summary:
     open_files: int = 0
     io_bytes: int = 0
     disk_mb: float = 0.0
-    """What its workspace holds beyond git's own, in MiB; 0 until it was measured."""
+    """Size of its workspace without git's own files, in MiB; 0 until it was measured."""
     file_operations: int = 0
     """Files written, moved or deleted in its workspace since that is watched, by whatever did it."""
     reviews: dict[str, int] = field(default_factory=dict)
@@ -145,11 +146,11 @@ class Summary:
     outcomes: dict[str, int] = field(default_factory=dict)
     """How many interventions came to each outcome."""
     said: dict[str, str] = field(default_factory=dict)
-    """What people said became of its issues, by type: the last outcome of each."""
+    """The last outcome that people gave for each type of its issues."""
     factors: dict[str, float] = field(default_factory=dict)
-    """What learning multiplies thresholds with in this run, by pattern."""
+    """Factors from learning on thresholds in this run, by pattern."""
     asked: QuestionsAsked = field(default_factory=QuestionsAsked)
-    """What a model was asked about it, where one is."""
+    """Questions to a model about it, if the judge is on."""
     waiting: list[WaitingAction] = field(default_factory=list)
     """Its actions that wait for a person, oldest first."""
     expired: int = 0
@@ -165,11 +166,11 @@ class Summary:
     calls: tuple[CallUnderWay, ...] = ()
     """The calls that run now, oldest first."""
     words: str = ""
-    """What the model wrote last, shortened."""
+    """The model's last text, shortened."""
     explained: Mapping[str, Any] = field(default_factory=dict)
-    """Why it was answered as it was, and what comes of such answers; see `interventions.choice.controller.Controller.explain`."""
+    """Reasons and outcomes of interventions; see `interventions.choice.controller.Controller.explain`."""
     result: str = ""
-    """What the model said last of its turn, shortened."""
+    """The model's last text of its turn, shortened."""
 
     @classmethod
     def of(cls, submitted: TaskSubmitted) -> "Summary":

@@ -1,4 +1,4 @@
-"""Whether the model has more to do: what it was told and has not taken up, work in the background, the turn that ended."""
+"""The turns of the model: messages that it has not taken up, work in the background, the turn that ended."""
 
 from supervisor.protocol import messages
 from supervisor.protocol.words import AgentState
@@ -16,16 +16,16 @@ class Turns:
         self.ended: messages.Result | None = None
         """The result of the last turn, until another begins or something follows from it."""
         self.said: dict[str, str] = {}
-        """What people said and no turn has taken, by the message's id."""
+        """Messages of people that no turn has taken, by the message's id."""
         self.background: set[str] = set()
         """Work of the CLI that will start another turn when it ends."""
         self.commands: frozenset[str] = frozenset()
-        """Background commands that run. Their end wakes the model as well, and its calls are refused where the input is closed
-        by then (seen with CLI 2.1.329); but servers never end, so that they are waited for only so long."""
+        """Background commands that run. Their end wakes the model as well, and its calls are refused if the input is
+        closed by then (seen with CLI 2.1.329). Servers never end, so the wait for them is limited."""
         self.begun = False
         """Whether one began that the agent's state does not tell of yet."""
         self.idle = False
-        """Whether nothing is under way: its last turn ended, what followed from that was decided, and none began since."""
+        """Whether nothing is under way: its last turn ended, its consequences were decided, and none began since."""
         self._untaken: dict[str, str] = {}
         self._settled = self._woken = self._forsaken = False
 
@@ -101,10 +101,10 @@ class Turns:
         self._woken = False
 
     def settled(self) -> None:
-        """What was not taken up by now starts no turn."""
+        """Note that messages which were not taken up by now start no turn."""
         self._settled = True
 
     def forsake(self) -> frozenset[str]:
-        """What runs in the background by now was waited for long enough; returns what is to be ended."""
+        """End the wait for commands in the background, and return those that are to be ended."""
         self._forsaken = self.ended is not None
         return self.commands if self._forsaken else frozenset()

@@ -2,6 +2,6 @@
 
 frames     a line of the CLI
 observer   messages of the CLI to observations
-read_only  which actions change nothing, by what they are
-spending   what an agent has spent, over all its launches
+read_only  actions that change nothing, by their kind
+spending   spending of an agent, over all its launches
 """

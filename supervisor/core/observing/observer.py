@@ -30,7 +30,8 @@ from supervisor.protocol.messages import Assistant, Compacted, ControlResponse, 
 from supervisor.protocol.prices import Prices
 
 KEPT_OF_A_TEXT = 16 * 1024
-"""Characters kept at each end of a tool's result. The CLI itself cuts Bash output at 30,000 characters, so this keeps all of most."""
+"""Characters kept at each end of a tool's result. The CLI itself cuts Bash output at 30,000 characters, so most are
+kept whole."""
 
 MAX_CALLS = 256
 """Calls remembered at once. A turn has a handful in flight; the bound is for recordings that lost their results."""
@@ -81,11 +82,11 @@ class Observer:
 
     def __init__(self, prices: Prices | None = None) -> None:
         self.spending = Spending(prices)
-        """What was spent; the replies of each launch are counted once `launched` was told of it."""
+        """The spending; the replies of each launch are counted after `launched` was called for it."""
         self._calls: dict[str, _Call] = {}
         self._replies: dict[str, ModelReply] = {}
         self.used = self.spending.total
-        """What was used when that was told last."""
+        """The usage at the last report."""
 
     def message(self, message: Message, seq: int, mono: float) -> list[Observation]:
         """Return what the message shows; kinds that show nothing give an empty list.
@@ -205,7 +206,10 @@ class Observer:
             del self._calls[next(iter(self._calls))]
 
     def _count(self, message: Assistant, subagent: str, seq: int, mono: float) -> Iterator[Observation]:
-        """Count a reply once, when the next one begins: its blocks come one a frame, and the last has the best usage."""
+        """Count a reply once, when the next one begins.
+
+        Its blocks come one a frame, and the last has the best usage.
+        """
         reply = self._replies.get(subagent)
         if reply is None or reply.id != message.message_id:
             if reply is not None:
@@ -245,7 +249,10 @@ def sampled(seq: int, event: ResourcesSeen) -> ResourcesSampled:
 
 
 def text_of(content: object) -> str:
-    """What a tool result's content says: its text, or its text blocks in lines; other blocks by their kind in brackets."""
+    """Return the text of a tool result's content.
+
+    Text blocks become lines; other blocks are shown by their kind in brackets.
+    """
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -289,7 +296,10 @@ def _meta(message: User, id_: str) -> Json:
 
 
 def _refusal(call: _Call, text: str, meta: Json) -> _Refusal:
-    """Whether a failed call never ran, and who refused it: by the CLI's word that it was let run, else by a review that blocked it."""
+    """Return whether a failed call never ran, and the source of the refusal.
+
+    The CLI's permission decision counts first, then a review that blocked the call.
+    """
     decision = _object(meta.get("permission_decision"))
     if call.blocked and decision.get("decision") != "accept":
         return _Refusal(refused=True, by="gate")

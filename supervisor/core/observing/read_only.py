@@ -1,6 +1,6 @@
-"""Which actions change nothing, by what they are: those never wait for a checkpoint.
+"""Actions that change nothing, by their kind: these never wait for a checkpoint.
 
-The question is asked the safe way round: what is not known to read only may change something.
+The test errs on the safe side: an action that is not known to be read-only may change something.
 """
 
 import re
@@ -26,7 +26,7 @@ READING_GIT = frozenset({"status", "log", "diff", "show", "blame", "rev-parse", 
 
 _PARTS = re.compile(r"\|\||&&|[;|\n]")
 _WRITES = re.compile(r"[`]|\$\(|<\(|>(?!\s*/dev/null|&\d)|(?<![&>])&(?![&\d>])|\s-o\b|--output")
-"""What may hide another command, write a file or leave one running."""
+"""Parts that may hide another command, write a file or leave one running."""
 
 
 def only_reads(action: Action, review: Review) -> bool:

@@ -1,12 +1,12 @@
-"""What an agent has spent, over all its launches: what the CLI says, and an estimate of the replies that it has not counted yet.
+"""Spending of an agent, over all its launches: the CLI's report, and an estimate for replies not counted yet.
 
-The CLI counts a reply when its stream ends, which is after the gate was asked about the reply's calls (measured, 2.1.329).
-Its frames carry the count of before the reply was written, so that the input is exact and the output says 1. It tells its
-figures at the end of a turn, and whenever it is asked (`get_usage`); they are those of its process, and after an end in
-order those of the processes before it, which a resumed session goes on from.
+The CLI counts a reply when its stream ends, which is after the gate's requests for the reply's calls (measured,
+2.1.329). Its frames carry the count from before the reply was written, so that the input is exact and the output is 1.
+It reports its figures at the end of a turn, and on request (`get_usage`). They are those of its process, and after an
+orderly end those of the processes before it, which a resumed session continues.
 
-Partial messages (`--include-partial-messages`) are not asked for: the count of a reply comes with them after the gate was
-asked too, those of subagents never, and each block costs three lines more and one for every few words.
+Partial messages (`--include-partial-messages`) are not used: the count of a reply comes with them after the gate's
+request too, those of subagents never, and each block costs three lines more and one for every few words.
 """
 
 from collections import deque
@@ -19,7 +19,8 @@ CHARACTERS_A_TOKEN = 4
 """The usual ratio for English and code, for replies whose frame carries the count from before they were written."""
 
 MOST_UNCOUNTED = 8
-"""Replies whose estimates are kept apart: a CLI that is asked has counted all but those in flight, its own and its subagents'."""
+"""Replies whose estimates are kept apart. A CLI that reports has counted all but those in flight, its own and its
+subagents'."""
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class Spending:
         self._before = Spent()
         """Of the launches that ended."""
         self._start: Spent | None = None
-        """What the CLI's figures began with in this launch; None if it has not said."""
+        """The CLI's figures at the start of this launch; None if it has not reported them."""
         self._said = Spent()
         """Of this launch, as the CLI said last."""
         self._older = Spent()
@@ -75,7 +76,7 @@ class Spending:
         self._since: deque[ModelReply] = deque()
         """The latest replies since then, oldest first."""
         self._read = 0
-        """What the replies of this launch were given, so far as the CLI's figures and frames tell."""
+        """Input tokens of this launch's replies, as far as the CLI's figures and frames show."""
         self.last: ModelReply | None = None
         """The latest reply of the agent itself or of a subagent."""
 
@@ -149,7 +150,10 @@ class Spending:
         self._read = said.read + sum(reply.spent.read for reply in kept)
 
     def _costs(self, figures: Spent) -> None:
-        """Take in a cost without tokens, as older versions and some proxies give it; the tokens stay as the frames tell."""
+        """Take in a cost without tokens, as older versions and some proxies report it.
+
+        The tokens stay those of the frames.
+        """
         start = (self._start or self._guessed_start(figures)).cost_usd or 0.0
         tokens = self.total - self._before
         self._said = Spent(
@@ -163,27 +167,30 @@ class Spending:
         self._since.clear()
 
     def _guessed_start(self, figures: Spent) -> Spent:
-        """Guess what the figures of a CLI began with that was not asked: they hold the launches before if they are as large."""
+        """Guess the first figures of a CLI that did not report them.
+
+        They include the launches before if they are as large.
+        """
         held = self._before.cost_usd is not None and (figures.cost_usd or 0.0) >= self._before.cost_usd > 0
         return self._before if held and figures.read >= self._before.read else Spent()
 
 
 ASK_SECONDS = 10.0
-"""Least time between two questions to the CLI for its figures, unless a limit is near: an answer is a line of 0.8 kB, and takes the CLI
-2 to 5 ms on an idle machine."""
+"""Least time between two queries of the CLI's figures, unless a limit is near. An answer is a line of 0.8 kB, and
+takes the CLI 2 to 5 ms on an idle machine."""
 
 ANSWER_SECONDS = 60.0
 """After how long a question that was not answered is given up, and asked again."""
 
 NEAR = 0.5
-"""Share of a limit from which on the CLI is asked after each call: the output of the replies since the last answer is only estimated."""
+"""Share of a limit from which on the CLI is queried after each call: the output of later replies is only estimated."""
 
 START = "usage-start"
 """The id of the question that is asked before a CLI is told anything that resumes a session."""
 
 
 class Questions:
-    """When the CLI is asked what it has used, at most one question at a time. A fold over what was asked and answered."""
+    """Queries of the CLI's usage, at most one at a time. A fold over queries and answers."""
 
     def __init__(self) -> None:
         self._number = 0

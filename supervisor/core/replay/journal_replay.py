@@ -1,9 +1,9 @@
-"""Recorded journals: each agent's events through the same fold as the live run, so that what is seen is what was seen.
+"""Recorded journals: each agent's events through the same fold as the live run, so that the findings are the same.
 
-Detectors are shown what happened, as the journal has it: the gate's answers, people's words, chaperon's own, the looks
-at the process tree. Each call is reviewed by today's reviewer beside that, to count what it would decide now: in the places
-that the journal has of its daemon, with the history and the open issues of that moment. What it lacks is named: what stood on
-the disk, unless that is looked up as it is now.
+Detectors see the events of the journal: the gate's answers, people's messages, chaperon's own, the samples of the
+process tree. Each call is also reviewed by today's reviewer, to count its present decision: in the places that the
+journal has of its daemon, with the history and the open issues of that moment. Missing facts are named, such as the
+files on the disk, unless they are looked up as they are now.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,8 @@ OF_THE_RUN = frozenset(
         limits.RULE,
     }
 )
-"""Rules by which a run decided and not the reviewer: such a review, and one that a person's allowance made, is taken as it is."""
+"""Rules by which a run decided and not the reviewer. Such a review, and one that an allowance made, is taken as it
+is."""
 
 MakeDetectors = Callable[[TaskSubmitted], Sequence[Detector]]
 
@@ -86,7 +87,7 @@ class Rerun:
         self.result.reviewed(seq, review, event.review)
 
     def _context(self) -> ReviewContext:
-        """What the gate knew at this moment."""
+        """Return the context that the gate had at this moment."""
         memory, places = self._memory, self.places
         if places is None or not places.home:
             self.result.lacks = tuple(dict.fromkeys((*self.result.lacks, PLACES)))
@@ -104,11 +105,12 @@ def rerun(
     reviewer: Reviewer | None,
     make_detectors: MakeDetectors,
 ) -> Iterator[Rerun]:
-    """Run a journal, and return what was seen of each agent that it has from the beginning, in the order of their tasks.
+    """Run a journal, and return the findings of each agent that it has from the beginning, in the order of their tasks.
 
     Args:
-        events: The journal's, with their numbers; one that lost its beginning tells only of agents that began after it.
-        reviewer: Reviews each call again; None leaves what the journal has.
+        events: The journal's, with their numbers. A journal that lost its beginning only has agents that began after
+            it.
+        reviewer: Reviews each call again; None keeps the journal's reviews.
         make_detectors: Makes an agent's detectors.
     """
     runs: dict[str, Rerun] = {}

@@ -1,9 +1,9 @@
 """A recorded session through reviewer and detectors, offline, as the live core would have seen it.
 
-Where the recording has the gate's questions (stream-json of a supervised run), calls are reviewed there and only there,
-so that a replay raises the same issues at the same events as the live run. Transcripts have no such lines; there each
-call is reviewed just before its result. One that is blocked today ran then: it is counted, and its review is not shown to
-detectors, for what the agent would have done after a block, nobody knows.
+If the recording has the gate's requests (stream-json of a supervised run), calls are reviewed there and only there, so
+that a replay raises the same issues at the same events as the live run. Transcripts have no such lines; there each call
+is reviewed just before its result. A call that is blocked today but ran then is counted, and its review is not shown to
+detectors, since the agent's reaction to a block is not known.
 """
 
 from collections import Counter, deque
@@ -24,7 +24,7 @@ from supervisor.protocol.messages import Assistant, HookCallback, User
 
 FILES = "links, and what stood on the disk"
 PLACES = "the home directory and chaperon's own paths"
-"""What a recording may not say of the places that its calls were made in."""
+"""The places of a recording's calls, which the recording may lack."""
 
 HISTORY = 20
 """Steps that a review is shown."""
@@ -40,7 +40,7 @@ class SeenIssue:
 
 @dataclass(slots=True)
 class Replay:
-    """What would have been seen."""
+    """Findings of a replay."""
 
     session_id: str = ""
     events: int = 0

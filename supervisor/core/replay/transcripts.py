@@ -1,13 +1,13 @@
 """Recorded sessions, line by line, in all the forms in which they are found.
 
-- transcripts: what the CLI keeps below `~/.claude/projects`, of every 2.x version, subagents' lines among them;
-- stream-json: what the CLI printed, as the shim's output file or a redirected run has it. Of a supervised run it has the
-  questions of the gate, and what was said to the model.
+- transcripts: files of the CLI below `~/.claude/projects`, of every 2.x version, subagents' lines among them;
+- stream-json: output of the CLI, as in the shim's output file or a redirected run. That of a supervised run has the
+  gate's requests, and the messages to the model.
 
 A journal is read by `supervisor.core.replay.journal_replay` instead.
 
-Damaged and foreign lines are counted and passed over: a recording that was cut, or is something else in part, still
-tells what it can. Nothing here raises on bad input.
+Damaged and foreign lines are counted and passed over: a recording that was cut, or is something else in part, is read
+as far as possible. Nothing here raises on bad input.
 """
 
 import re
@@ -52,11 +52,11 @@ class TranscriptLine:
     mono: float | None
     """When, in seconds; None if the line does not say."""
     message: Message
-    """What the CLI said; `Unknown` where this line only says something to the model."""
+    """The CLI's message; `Unknown` if this line only has a message to the model."""
     said: str = ""
-    """What was said to the model with this line."""
+    """The message to the model in this line."""
     by: str = ""
-    """Who said it, as `UserSpoke` has it; empty if that follows from the order: the task first, then a person."""
+    """The author, as in `UserSpoke`; empty if it follows from the order: the task first, then a person."""
     cwd: str = ""
     session_id: str = ""
 
@@ -127,7 +127,7 @@ class TranscriptReader:
 
 
 def _identity(block: object) -> object:
-    """What tells a block of a message from others of the same moment."""
+    """Return the identity of a block of a message among others of the same moment."""
     if not isinstance(block, dict):
         return _text(block)
     names = (block.get("type"), block.get("id"), block.get("tool_use_id"), block.get("text"))
@@ -162,7 +162,10 @@ def _as_printed(frame: Json) -> Json:
 
 
 def _subagents_line(frame: Json) -> Json:
-    """What a subagent did, which versions before 2.1.60 or so wrap in progress lines; other progress is of no interest."""
+    """Return the subagent's line in a progress line; other progress is dropped.
+
+    Versions before about 2.1.60 wrap it so.
+    """
     data = frame.get("data")
     inner = data.get("message") if isinstance(data, dict) and data.get("type") == "agent_progress" else None
     if not isinstance(inner, dict) or inner.get("type") not in {"user", "assistant"}:
@@ -181,7 +184,7 @@ def _meta(frame: Json) -> list[dict[str, Any]]:
 
 
 def _said(message: Message, frame: Json) -> str:
-    """What a person said with this line. Summaries, reminders and commands of the CLI's own are not that."""
+    """Return a person's message in this line. The CLI's own summaries, reminders and commands are left out."""
     if isinstance(message, HookCallback) and message.event == "UserPromptSubmit":
         return message.prompt.strip()
     quiet = frame.get("isMeta") or frame.get("isCompactSummary") or frame.get("isSidechain")
