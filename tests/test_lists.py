@@ -19,12 +19,16 @@ from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Decision, Severity
 from monitors.detectors import DetectorSettings, make_detectors
 from monitors.review.rules.definitions import RISKS
+from monitors.review.rules.rules import Program, Rewrite, Rule, Undo
+from monitors.review.shell.launchers import Inside, LauncherLayout
 from monitors.review.tools import is_known
 from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
+from monitors.review.verdict.rewrites import REWRITES
 from supervisor.cli.__main__ import COMMANDS, SAYS
 from supervisor.cli.commands.view import _SHOWN
 from supervisor.cli.words import COLOURS
-from supervisor.config import model, patterns
+from supervisor.config import knowledge, model, patterns
+from supervisor.config.base import Section
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
 from supervisor.core import timers
 from supervisor.core.decisions.adoption import TABLE as TAKING_OVER
@@ -93,8 +97,20 @@ def test_each_state_is_in_the_tables(state: AgentState) -> None:
     assert state in TAKING_OVER
 
 
+SECTIONS_OF_KNOWLEDGE: dict[type[Section], type[Any]] = {
+    knowledge.KnownRule: Rule,
+    knowledge.KnownProgram: Program,
+    knowledge.KnownLauncher: LauncherLayout,
+}
+
+
 def test_words_of_the_configuration_are_those_of_the_parts_that_they_are_for() -> None:
-    assert key(model.KnownRule, "risk") == RISKS.keys()
+    assert key(knowledge.KnownRule, "risk") == RISKS.keys()
+    assert key(knowledge.KnownRule, "rewrite") == listed(Rewrite) - {""} == REWRITES.keys()
+    assert key(knowledge.KnownRule, "undo") == listed(Undo) - {""}
+    assert key(knowledge.KnownLauncher, "inside") == listed(Inside) - {""}
+    for section, made in SECTIONS_OF_KNOWLEDGE.items():
+        assert section.model_fields.keys() == {each.name for each in fields(made)}
     assert key(model.Approval, "mode") == {"off", "risky", "ask"}
     assert model.Approval.model_fields.keys() == {each.name for each in fields(ApprovalSettings)}
     assert {kind.name for kind in KINDS} == model.Plugins.model_fields.keys()

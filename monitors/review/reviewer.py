@@ -59,12 +59,21 @@ class StepReviewer:
     def review(self, action: Action, context: ReviewContext, note: Note | None = None) -> Review:
         """Say what the action would do and whether it may run."""
         note = note or _silent
+        review, found, seen = self._as_it_stands(action, context, note)
+        if review.decision is not Decision.BLOCK or review.stop:
+            return review
+        return self._made_harmless(review, found, seen, action, context, note)
+
+    def _as_it_stands(
+        self, action: Action, context: ReviewContext, note: Note
+    ) -> tuple[Review, Sequence[Finding], Sequence[Seen]]:
+        """The review without a rewrite, with what it rests on."""
         scene = self._scene(action, context)
         given = _mapping(action.input)
         tool = str(action.tool)
         command = tools.shell_text(tool, given)
         if tool == "Bash" and not isinstance(given.get("command"), str):
-            return _malformed(given)
+            return _malformed(given), [], []
         found: list[Finding] = []
         seen: list[Seen] = []
         if command is not None:
@@ -73,10 +82,7 @@ class StepReviewer:
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
-        review = self._weighed(action, found, scene, context, note)
-        if review.decision is not Decision.BLOCK or review.stop:
-            return review
-        return self._made_harmless(review, found, seen, action, context, note)
+        return self._weighed(action, found, scene, context, note), found, seen
 
     def _settings_for(self, context: ReviewContext) -> ReviewSettings:
         closely = context.task is not None and context.task.monitoring_level is MonitoringLevel.STRICT
@@ -150,7 +156,7 @@ class StepReviewer:
         changed = self._rewritten(review, found, seen, action)
         if changed is None or changed == action.input:
             return review
-        again = self.review(replace(action, input=changed), context)
+        again, _, _ = self._as_it_stands(replace(action, input=changed), context, _silent)
         shown = str(changed.get("command", "the same call without the secret"))[:400]
         note("rewrite", lambda: [shown, f"reviewed as {again.decision.value}"])
         if again.decision is not Decision.ALLOW:

@@ -6,6 +6,7 @@ embedded        sections from the dataclasses of settings
 environment     an agent's environment, pure
 exporters       the section `audit.exporters`
 interventions   the sections below `interventions`
+knowledge       the sections below `reviewer` that say what programs do
 load            files and environment variables to one checked `Config`
 model           all sections and their defaults
 paths           where state, runtime files and socket are

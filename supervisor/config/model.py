@@ -9,13 +9,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from interventions.approval import ApprovalSettings
 from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
-from monitors.contract.effects import as_effect_type
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision
 from supervisor.config.base import AbsolutePath, Expression, FilePath, PluginName, PluginNames, Section, Texts, Without
 from supervisor.config.embedded import embeds, settings_from
 from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
+from supervisor.config.knowledge import KnownLauncher, KnownProgram, KnownRule, Pieces
 from supervisor.config.patterns import PatternsSection, ProgressSection
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.limits import LimitSettings
@@ -145,36 +145,6 @@ class StopSection(Section):
     """The steps by which an agent is ended. Processes that are left after the last step are killed."""
 
 
-def _effect(value: str) -> str:
-    return as_effect_type(value) if value else ""
-
-
-class KnownRule(Section):
-    """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called.
-
-    `monitors/review/rules/patterns.py` describes the language; `chaperon rules` lists the built-in ones.
-    """
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    """What reviews and incidents call it. Example: `own.deploy`."""
-    match: Annotated[Texts, Field(min_length=1)]
-    """Patterns, of which one must match. Example: `deploy prod !{--dry-run}`."""
-    why: Annotated[str, Field(min_length=1)]
-    """What is the matter, as a clause. Example: `changes what customers use`."""
-    risk: Literal["reads", "noted", "minor", "moderate", "care", "harm", "doom"] | Share = "harm"
-    """How much, 0 to 1, or by name: `care` is warned about, `harm` and `doom` are blocked by default."""
-    instead: str = ""
-    """What to do instead."""
-    alternative: str = ""
-    """A command to run instead."""
-    effect: Annotated[str, AfterValidator(_effect)] = "system_call"
-    """[Type of the side effect](#types-of-side-effects); empty if nothing changes."""
-    yes: Texts = ()
-    """Commands that must match; checked at the start."""
-    no: Texts = ()
-    """Commands that must not match."""
-
-
 class ReviewerSection(Section):
     """The review of every tool call before it runs."""
 
@@ -188,6 +158,12 @@ class ReviewerSection(Section):
     rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
     """Rules that are added to the built-in knowledge, before it: what agents must not run. Those of the section `rules`
     look at the text of a call, whatever its tool."""
+    programs: Annotated[tuple[KnownProgram, ...], Field(strict=False)] = ()
+    """Programs of yours, and which of their uses change nothing."""
+    launchers: Annotated[tuple[KnownLauncher, ...], Field(strict=False)] = ()
+    """Programs of yours that start another one."""
+    words: Pieces = Field(default_factory=dict)
+    """Pieces that patterns share: `<name>` in `match` and `reads` is the piece of that name. Lower case letters and hyphens."""
 
 
 _NOT_MODIFY = Without((Decision.MODIFY,))

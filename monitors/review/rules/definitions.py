@@ -186,9 +186,9 @@ def _effect(value: Any, place: str) -> str:
 
 
 def _one_of(values: tuple[str, ...], value: Any, place: str) -> str:
-    if value not in values:
+    if value not in (None, *values):
         raise RuleError(f"{place}: expected one of {', '.join(filter(None, values))}, or nothing, got {value!r}")
-    return str(value)
+    return value or ""
 
 
 _RULE: Mapping[str, Reader] = {

@@ -15,8 +15,7 @@ from monitors.contract.wording import MICRO, duration
 from monitors.review.as_json import as_dict, review_jsonl
 from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
-from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
-from monitors.review.rules.definitions import Knowledge
+from monitors.review.knowledge.book import BUILT_IN, RULES
 from monitors.review.settings import Profile
 from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
@@ -24,7 +23,7 @@ from supervisor.cli.words import COLOURS, clean
 from supervisor.config.model import Config, RuleSection
 from supervisor.config.paths import home
 from supervisor.runtime.assembly.review_settings import protected_paths
-from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_rules
+from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock
 
 OF_A_RUN = "the task, what ran before, open issues, limits, and what a person allowed"
@@ -143,14 +142,15 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
 
     def work() -> int:
         config = common.configuration().config
-        known = (*own_rules(config), *RULES)
+        own = own_knowledge(config)
+        known = (*own.rules, *RULES)
         if test_:
-            broken = failures(Knowledge(known, PROGRAMS, LAUNCHERS))
+            broken = [*failures(own), *failures(BUILT_IN)]
             for failure in broken:
                 terminal.echo(failure)
             terminal.echo(f"{len(known)} rules, {len(broken)} examples that do not hold.")
             return common.FAILED if broken else 0
-        names = set(matching(command, known)) if command is not None else None
+        names = set(matching(command, known, own)) if command is not None else None
         found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
         patterns = [_as_listed(rule) for rule in config.rules if command is None or _meant(rule, command)]
         if as_json:

@@ -15,16 +15,21 @@ def review_settings(config: Config) -> ReviewSettings:
     """What the reviewer needs to know.
 
     Raises:
-        UsageError: A rule cannot be used, or does not do what its examples say.
+        UsageError: A rule, a program or a launcher cannot be used, or does not do what its examples say.
     """
     wanted = config.reviewer
     try:
-        own = knowledge_from(wanted.model_dump(include={"rules"}), "reviewer")
+        own = knowledge_from(wanted.model_dump(include={"words", "rules", "programs", "launchers"}), "reviewer")
         check(own, "reviewer")
     except RuleError as error:
-        raise UsageError(f"{error}; nothing was started.", way_out="Mend the rule, or take it out.") from None
+        raise UsageError(f"{error}; nothing was started.", way_out="Mend it, or take it out.") from None
     return ReviewSettings(
-        rules=own.rules, threshold=wanted.risk_threshold, scored=wanted.enabled, sensitivity=config.patterns.sensitivity
+        rules=own.rules,
+        programs=own.programs,
+        launchers=own.launchers,
+        threshold=wanted.risk_threshold,
+        scored=wanted.enabled,
+        sensitivity=config.patterns.sensitivity,
     )
 
 

@@ -39,7 +39,7 @@ from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ChaperonError
 from monitors.review import StepReviewer, make_reviewer
 from monitors.review.chain import Chain, NamedRisk
-from monitors.review.rules.rules import Rule
+from monitors.review.rules.definitions import Knowledge
 from monitors.review.scene.lookups import FileLookups
 from monitors.review.settings import Profile
 from monitors.review.user_rules import OwnRule, OwnRules
@@ -139,27 +139,30 @@ def make_step_reviewer(
     """
     wanted = config.plugins
     settings = review_settings(config)
-    settings = replace(settings, rules=own_rules(config), profile=profile)
+    settings = replace(settings, rules=own_knowledge(config).rules, profile=profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
     return make_reviewer(settings, facts or FileFacts(), risk)
 
 
-def own_rules(config: Config) -> tuple[Rule, ...]:
-    """The rules in the language of the built-in knowledge that the configuration and its plugins add.
+def own_knowledge(config: Config) -> Knowledge:
+    """What the configuration and its plugins add to the built-in knowledge, in the language of it.
 
     Raises:
-        UsageError: One cannot be used.
+        UsageError: An entry cannot be used.
     """
+    settings = review_settings(config)
     added = (rule for plugin in plugins.load(plugins.RULES, config.plugins.rules) for rule in plugin.make())
-    return (*review_settings(config).rules, *added)
+    return Knowledge((*settings.rules, *added), settings.programs, settings.launchers)
 
 
 def own_rule_names(config: Config) -> frozenset[str] | None:
-    """The names of all rules beside the built-in ones; None if a plugin reviews, which may name any. Raises like `own_rules`."""
+    """The names of all rules beside the built-in ones; None if a plugin reviews, which may name any. Raises like `own_knowledge`."""
     if config.plugins.reviewers:
         return None
-    return frozenset((*(rule.name for rule in config.rules), *(rule.name for rule in own_rules(config))))
+    own = own_knowledge(config)
+    of_programs = (f"program.{program.effect}" for program in own.programs if program.effect)
+    return frozenset((*(rule.name for rule in config.rules), *(rule.name for rule in own.rules), *of_programs))
 
 
 class _Timer:

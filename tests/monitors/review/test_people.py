@@ -14,7 +14,7 @@ from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.catalogue import NAMES, check, failures, listed, matching, near
 from monitors.review.explain import explain
-from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
+from monitors.review.knowledge.book import BUILT_IN, RULES
 from monitors.review.rules.definitions import Knowledge, RuleError, knowledge_from, rule_from
 from monitors.review.rules.rules import Rule
 from monitors.review.user_rules import OwnRule, matches
@@ -48,7 +48,7 @@ def test_an_explanation_shows_the_rewrite() -> None:
 
 def test_the_list_of_rules_is_whole_and_every_entry_passes_its_own_test() -> None:
     assert len(listed()) == len(RULES)
-    assert failures(Knowledge(RULES, PROGRAMS, LAUNCHERS)) == []
+    assert failures(BUILT_IN) == []
 
 
 def test_a_rule_that_fails_its_own_example_is_found() -> None:
