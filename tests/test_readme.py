@@ -24,6 +24,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scratch import environment
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from supervisor.runtime.assembly.plugins import DETECTORS, load
+from supervisor.runtime.assembly.review_settings import review_settings
 from tests.docs import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -198,7 +199,9 @@ def test_every_file_that_is_shown_is_used_by_a_test_here() -> None:
 @pytest.mark.parametrize("block", marked("config"), ids=str)
 def test_a_configuration_that_is_shown_is_one(block: Block) -> None:
     context = {"home": "/home/ada", "directory": "/etc/chaperon"}
-    assert Config.model_validate(parse(block.text).value, context=context) != Config()
+    config = Config.model_validate(parse(block.text).value, context=context)
+    assert config != Config()
+    review_settings(config)  # runs the examples of rules, programs and launchers
 
 
 def test_the_detector_that_is_shown_is_a_plugin_that_raises_its_issue(tmp_path: Path) -> None:
