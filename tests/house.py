@@ -22,6 +22,7 @@ from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.events import EventStamp
 from supervisor.protocol.records import decode
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
@@ -101,7 +102,7 @@ class House:
                 assert not state.ended, f"the agent is {state}; it runs no {words!r}"
                 await anyio.sleep(0.02)
 
-    def stamp(self, agent: str = "a1") -> dict[str, Any]:
+    def stamp(self, agent: str = "a1") -> EventStamp:
         return self.daemon.stamp(agent)
 
     def throttle(self, agent: str = "a1", **changes: Any) -> None:
@@ -170,7 +171,9 @@ async def house(
             finally:
                 with anyio.CancelScope(shield=True), anyio.move_on_after(10):
                     for session in daemon.board.live():
-                        await daemon.wish(session.summary.agent, events.StopRequested, by="test", force=True)
+                        await daemon.request(
+                            events.StopRequested(**daemon.stamp(session.summary.agent), by="test", force=True)
+                        )
                         await made.ended(session.summary.agent)
                     while daemon._runners:
                         await anyio.sleep(0.01)

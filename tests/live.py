@@ -75,11 +75,13 @@ class Live:
         await self.daemon.submit(Submission(prompt=prompt, repository=str(self.repo), name="a1", **more), by="ann")
 
     async def say(self, text: str) -> None:
-        await self.daemon.wish("a1", events.SayRequested, id=f"s{self.daemon.journal.last}", text=text, by="ann")
+        await self.daemon.request(
+            events.SayRequested(**self.daemon.stamp("a1"), id=f"s{self.daemon.journal.last}", text=text, by="ann")
+        )
 
     async def stop(self) -> None:
         if any(self.daemon.board.live()):
-            await self.daemon.wish("a1", events.StopRequested, by="ann", force=True)
+            await self.daemon.request(events.StopRequested(**self.daemon.stamp("a1"), by="ann", force=True))
             await self.event(events.StateChanged, lambda event: event.after.ended)
 
     async def event(self, kind: type[E], fits: Callable[[E], bool] = lambda _: True, *, after: int = 0) -> E:

@@ -45,7 +45,7 @@ WITHOUT = {
     "supervisor/testing/samples.py": "samples; the tests of interventions are made of them",
     # Tested by the module that is its whole use.
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/fold/test_checkpoints.py makes and reads them",
-    "supervisor/core/decisions/validation.py": "tests/supervisor/core/test_session.py wishes what each state refuses",
+    "supervisor/core/decisions/validation.py": "tests/supervisor/core/test_session.py asks what each state refuses",
     "supervisor/core/fold/controller_events.py": "tests/interventions/choice/test_controller.py plays whole runs through it",
     "supervisor/core/timers.py": "names; tests/supervisor/core/test_session.py starts and stops each",
     "supervisor/core/fold/rollback.py": "a part of the fold: tests/supervisor/core/fold/test_checkpoints.py",

@@ -175,9 +175,9 @@ class Session:
         """Position in the agent's error output at which reading resumes."""
         return self._memory.processes.errors_offset
 
-    def check(self, wish: AnyEvent) -> None:
-        """Refuse a person's wish that cannot be, before it is journalled; raises like `wishes.check`."""
-        validation.check(self._memory, wish)
+    def check(self, request: AnyEvent) -> None:
+        """Refuse a person's request that cannot be, before it is journalled; raises like `validation.check`."""
+        validation.check(self._memory, request)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is memory, deciding nothing."""

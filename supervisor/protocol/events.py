@@ -9,7 +9,7 @@ Each kind is one frozen dataclass; `kind` is its name in the journal and never c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
@@ -35,6 +35,14 @@ class Event:
     """Unix time in seconds, for people; never used to decide."""
     mono: float
     """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
+
+
+class EventStamp(TypedDict):
+    """What `Event` asks for, so that a type checker sees each event that is made: `PauseRequested(**stamp, by=…)`."""
+
+    agent: str
+    at: float
+    mono: float
 
 
 # ── inputs: the daemon ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -772,6 +780,21 @@ AnyEvent = (
     | PatternAdjusted
 )
 """Every event there is, for type checkers and for generated documentation."""
+
+AgentRequest = (
+    SayRequested
+    | RedirectRequested
+    | PauseRequested
+    | ResumeRequested
+    | StopRequested
+    | OutcomeGiven
+    | CheckpointRequested
+    | RollbackRequested
+    | ApprovalGiven
+    | AllowanceGiven
+    | AllowanceRevoked
+)
+"""What a person can ask of one agent."""
 
 TaggedEvent = Annotated[AnyEvent, Field(discriminator="kind")]
 """The same, distinguished by `kind` when decoded."""

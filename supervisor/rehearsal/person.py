@@ -50,19 +50,25 @@ class Person:
             self._note(CheckFinding(f"interjections[{number}]", f"It was not done: {error}", fails=False))
 
     def _deed(self, what: Interjection) -> Callable[[], Awaitable[object]]:
-        wish, id_ = partial(self._daemon.wish, self._agent, by=NAME), f"at-{what.at}"
+        stamp, id_, request = self._daemon.stamp(self._agent), f"at-{what.at}", self._daemon.request
         if what.say is not None:
-            return partial(wish, events.SayRequested, id=id_, text=what.say)
+            return partial(request, events.SayRequested(**stamp, id=id_, text=what.say, by=NAME))
         if what.redirect is not None:
-            return partial(wish, events.RedirectRequested, id=id_, text=what.redirect)
+            return partial(request, events.RedirectRequested(**stamp, id=id_, text=what.redirect, by=NAME))
         if what.stop is not None:
-            return partial(wish, events.StopRequested, reason=what.stop)
+            return partial(request, events.StopRequested(**stamp, reason=what.stop, by=NAME))
         if what.pause is not None:
             return partial(self._pause, what.pause)
         if what.allow is not None:
-            uses = 1 if what.allow.once else None
-            facts = {**what.allow.model_dump(exclude={"once"}), "uses": uses, "boot_id": self._daemon.boot_id()}
-            return partial(wish, events.AllowanceGiven, id=id_, **facts)
+            allowed = events.AllowanceGiven(
+                **stamp,
+                **what.allow.model_dump(exclude={"once"}),
+                id=id_,
+                by=NAME,
+                uses=1 if what.allow.once else None,
+                boot_id=self._daemon.boot_id(),
+            )
+            return partial(request, allowed)
         if what.checkpoint is not None:
             return partial(rollbacks.make, self._daemon, self._agent, what.checkpoint, "", NAME)
         if what.rollback is not None:
@@ -72,9 +78,9 @@ class Person:
         return partial(self._answer, what, granted=granted, note=note or "")
 
     async def _pause(self, seconds: float) -> None:
-        await self._daemon.wish(self._agent, events.PauseRequested, by=NAME)
+        await self._daemon.request(events.PauseRequested(**self._daemon.stamp(self._agent), by=NAME))
         await anyio.sleep(seconds)
-        await self._daemon.wish(self._agent, events.ResumeRequested, by=NAME)
+        await self._daemon.request(events.ResumeRequested(**self._daemon.stamp(self._agent), by=NAME))
 
     async def _answer(self, what: Interjection, *, granted: bool, note: str) -> None:
         """Answer each call of the step that waits, as it comes to wait."""
@@ -84,7 +90,9 @@ class Person:
             event = decode(line.data).event
             if isinstance(event, events.ApprovalAsked) and event.action.tool_use_id in ids:
                 ids.discard(event.action.tool_use_id)
-                facts = {"request_id": event.request_id, "granted": granted, "note": note, "by": NAME}
-                await self._daemon.wish(self._agent, events.ApprovalGiven, **facts)
+                given = events.ApprovalGiven(
+                    **self._daemon.stamp(self._agent), request_id=event.request_id, granted=granted, note=note, by=NAME
+                )
+                await self._daemon.request(given)
             if not ids:
                 return

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from supervisor.protocol.events import EventStamp
+
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -18,6 +20,10 @@ class Clock:
     def mono(self) -> float:
         """Return seconds on CLOCK_MONOTONIC: it never goes back, and compares only within one boot."""
         return time.monotonic()
+
+    def stamp(self, agent: str) -> EventStamp:
+        """Return what an event of now carries: the agent that it is about, empty for the daemon, and both times."""
+        return {"agent": agent, "at": self.wall(), "mono": self.mono()}
 
     def nanos(self) -> int:
         """Return nanoseconds on the finest clock there is, for telling how long something took."""

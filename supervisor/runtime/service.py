@@ -337,9 +337,16 @@ async def _begin(
     """Say that a daemon is here, tell of what was found, adopt, and end those of whom the journal knows nothing."""
     clock = setup.clock
     about = await anyio.to_thread.run_sync(session_settings, setup.config, setup.places, setup.environ)
-    places = {"home": about.home, "protected": about.protected}
-    started = {"version": __version__, "pid": os.getpid(), "boot_id": clock.boot_id()}
-    daemon.happened(events.DaemonStarted(**daemon.stamp(""), **started, **places))  # type: ignore[arg-type]
+    daemon.happened(
+        events.DaemonStarted(
+            **clock.stamp(""),
+            version=__version__,
+            pid=os.getpid(),
+            boot_id=clock.boot_id(),
+            home=about.home,
+            protected=about.protected,
+        )
+    )
     for event in opened.missed:
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)

@@ -103,7 +103,7 @@ async def test_what_is_said_in_the_middle_of_a_turn_comes_with_the_next_result(s
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
-        await daemon.wish("a1", events.SayRequested, id="1", text="mind the gap", by="test")
+        await daemon.request(events.SayRequested(**daemon.stamp("a1"), id="1", text="mind the gap", by="test"))
         assert (await ended(daemon)).state is AgentState.DONE
     assert "mind the gap" in stage.told()
     assert "slept" in stage.told()
@@ -116,7 +116,7 @@ async def test_a_redirected_agent_leaves_what_it_does_and_does_the_other(stage: 
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
         await until(lambda: "python3" in names_in(stage.repo))
-        await daemon.wish("a1", events.RedirectRequested, id="1", text="do the other", by="test")
+        await daemon.request(events.RedirectRequested(**daemon.stamp("a1"), id="1", text="do the other", by="test"))
         assert (await ended(daemon)).state is AgentState.DONE
     assert "do the other" in stage.told()
     assert (stage.repo / "other.txt").exists()
@@ -131,11 +131,11 @@ async def test_a_paused_agents_call_runs_once_it_is_resumed(stage: Stage) -> Non
     async with stage.playing() as model, served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await model.wait_for_step(0)
-        await daemon.wish("a1", events.PauseRequested, by="test")
+        await daemon.request(events.PauseRequested(**daemon.stamp("a1"), by="test"))
         while "PreToolUse" not in str([event.frame for event in stage.base.events(events.LineReceived)]):
             await anyio.sleep(0.02)
         assert not (stage.repo / "made").exists()
-        await daemon.wish("a1", events.ResumeRequested, by="test")
+        await daemon.request(events.ResumeRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.DONE
     assert (stage.repo / "made").exists()
 

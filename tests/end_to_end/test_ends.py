@@ -37,7 +37,7 @@ async def test_a_stop_during_a_tool_call_leaves_nobody(held: Stage, force: bool)
     async with held.playing(), served(held.base) as (daemon, _):
         await daemon.submit(held.base.submission(), by="test")
         await until(lambda: sleeping(held) == 3)
-        await daemon.wish("a1", events.StopRequested, by="test", force=force)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=force))
         assert (await ended(daemon)).state is AgentState.STOPPED
         assert held.nobody_is_left()
     rungs = [event.rung for event in held.base.events(events.RungReached)]
@@ -71,7 +71,7 @@ async def test_where_a_stop_is_not_hard_all_stands_still_until_a_person_ends_it(
         await until(lambda: any(each["type"] == "emergency_stop" for each in stage.base.incidents()))
         assert daemon.board.summary("a1").state is AgentState.STOPPING
         assert not stage.nobody_is_left()
-        await daemon.wish("a1", events.StopRequested, by="test")
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.STOPPED
         assert stage.nobody_is_left()
     assert [event.rung for event in stage.base.events(events.RungReached)] == ["freeze", "kill"]
@@ -98,13 +98,13 @@ async def test_an_orderly_restart_finds_the_agent_at_its_hook_and_the_same_sessi
         async with run_daemon(stage.base.setup()) as daemon:
             await daemon.submit(stage.base.submission(), by="test")
             await model.wait_for_step(0)
-            await daemon.wish("a1", events.PauseRequested, by="test")
+            await daemon.request(events.PauseRequested(**daemon.stamp("a1"), by="test"))
             while "PreToolUse" not in str([event.frame for event in stage.base.events(events.LineReceived)]):
                 await anyio.sleep(0.02)
         assert not (stage.repo / "first").exists()
         async with served(stage.base) as (daemon, _):
             assert daemon.adopted.reattached == 1
-            await daemon.wish("a1", events.ResumeRequested, by="test")
+            await daemon.request(events.ResumeRequested(**daemon.stamp("a1"), by="test"))
             assert (await ended(daemon)).state is AgentState.DONE
     assert (stage.repo / "first").exists()
     assert (stage.repo / "second").exists()

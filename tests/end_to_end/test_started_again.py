@@ -77,10 +77,10 @@ async def test_one_that_waits_is_told_to_go_on_or_is_stopped_by_a_person(stage: 
     async with stage.playing(), served(stage.base) as (daemon, _):
         await daemon.submit(stage.base.submission(), by="test")
         await reached(daemon, AgentState.WAITING)
-        await daemon.wish("a1", events.ResumeRequested, by="test")
+        await daemon.request(events.ResumeRequested(**daemon.stamp("a1"), by="test"))
         await until(lambda: len(stage.base.events(events.RecoveryChosen)) == 2)
         assert [event.number for event in stage.base.events(events.AgentLaunched)] == [1, 2]
         await reached(daemon, AgentState.WAITING)
-        await daemon.wish("a1", events.StopRequested, by="test")
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.STOPPED
         assert stage.nobody_is_left()

@@ -96,7 +96,7 @@ async def main(base: Path, point: str) -> None:
         await turns(daemon, 1)
         if not has(daemon, events.SayRequested):
             harm = "do: rm -rf src; echo bad > bad.txt"
-            await daemon.wish("a1", events.SayRequested, id="s1", text=harm, by="test")
+            await daemon.request(events.SayRequested(**daemon.stamp("a1"), id="s1", text=harm, by="test"))
         await turns(daemon, 2)
         made = [record.event for record in daemon.journal.read(0) if isinstance(record.event, events.CheckpointMade)]
         target = next(event.name for event in made if event.reason == "turn")
@@ -105,7 +105,7 @@ async def main(base: Path, point: str) -> None:
         await first(daemon, events.CheckpointRestored)
         await first(daemon, events.AgentLaunched, 2)
         await turns(daemon, 3)
-        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
         async for line in daemon.journal.follow(0, live=True):
             event = decode(line.data).event
             if isinstance(event, events.StateChanged) and event.after is AgentState.STOPPED:

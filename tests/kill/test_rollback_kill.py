@@ -22,7 +22,7 @@ POINTS = (
     "write:tree_ended", "wrote:tree_ended", "wrote:agent_exited", "write:checkpoint_restored",
     "wrote:checkpoint_restored", 'write:"number":2', 'wrote:"number":2',
 )  # fmt: skip
-"""Where it is killed: from the wish to the launch that follows."""
+"""Where it is killed: from the request to the launch that follows."""
 
 AT_ONCE = ("never", "step:put", "wrote:checkpoint_restored")
 """The points that every run of the tests tries."""

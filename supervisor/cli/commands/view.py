@@ -194,7 +194,7 @@ def _trusted(record: Record, _: _Seen) -> Lines:
     )
 
 
-def _wish(word: str) -> Callable[[Record, _Seen], Lines]:
+def _request(word: str) -> Callable[[Record, _Seen], Lines]:
     def shown(record: Record, seen: _Seen) -> Lines:
         said = _fresh(seen, record.get("text") or record.get("reason") or "")
         yield ViewLine(word, f"by {clean(record['by'])}{said and f': {said}'}", "magenta")
@@ -457,11 +457,11 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "fault_seen": _incident,
     "aftermath_seen": _aftermath,
     "state_changed": _state,
-    "say_requested": _wish("say"),
-    "redirect_requested": _wish("redirect"),
-    "pause_requested": _wish("pause"),
-    "resume_requested": _wish("resume"),
-    "stop_requested": _wish("stop"),
+    "say_requested": _request("say"),
+    "redirect_requested": _request("redirect"),
+    "pause_requested": _request("pause"),
+    "resume_requested": _request("resume"),
+    "stop_requested": _request("stop"),
     "outcome_given": _told("", "{pattern}: {outcome}, says {by} {note}", "magenta"),
     "pattern_adjusted": _adjusted,
     "judge_answered": _judged,

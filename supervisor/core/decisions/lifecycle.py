@@ -9,6 +9,7 @@ from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
     LaunchFailed,
+    PauseRequested,
     PersonNeeded,
     ResumeRequested,
     StopRequested,
@@ -28,7 +29,7 @@ def step(memory: Memory, retries: RetrySettings) -> Due:
         or _ended(memory)
         or _stopped(memory)
         or _turned(memory, retries)
-        or _wished(memory)
+        or _requested(memory)
     )
 
 
@@ -165,9 +166,9 @@ def _how_it_ended(memory: Memory) -> str:
     return f"its turn ended in an error: {memory.summary.result[:300] or 'the CLI does not say which'}"
 
 
-def _wished(memory: Memory) -> Due:
+def _requested(memory: Memory) -> Due:
     """Return the step by which the agent is held, or goes on."""
-    match memory.wish:
+    match memory.requested:
         case None:
             return None
         case ResumeRequested(by=by):
@@ -175,6 +176,6 @@ def _wished(memory: Memory) -> Due:
             due = Transition.REST if rests else Transition.RESUME, f"resumed by {by}"
         case PersonNeeded():
             due = Transition.PAUSE, "paused by chaperon"
-        case wish:
-            due = Transition.PAUSE, f"paused by {wish.by}"
+        case PauseRequested(by=by):
+            due = Transition.PAUSE, f"paused by {by}"
     return due if due[0] in legal(memory.state) else None

@@ -22,13 +22,13 @@ LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE,
 """The states in which something said reaches the model."""
 
 
-def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
-    """Refuse a person's wish that the state does not allow.
+def refuse_illegal(agent: str, state: AgentState, request: AnyEvent) -> None:
+    """Refuse a person's request that the state does not allow.
 
     Raises:
         IllegalStepError: It does not.
     """
-    match wish:
+    match request:
         case SayRequested() | RedirectRequested() if state not in LISTENING:
             raise IllegalStepError(agent, state, "be told anything", legal(state))
         case PauseRequested() if Transition.PAUSE not in legal(state):
@@ -43,20 +43,20 @@ def refuse_illegal(agent: str, state: AgentState, wish: AnyEvent) -> None:
             return
 
 
-def check(memory: Memory, wish: AnyEvent) -> None:
-    """Refuse a wish for which there is no place in what is known of the agent.
+def check(memory: Memory, request: AnyEvent) -> None:
+    """Refuse a request for which there is no place in what is known of the agent.
 
     Raises:
         IllegalStepError: Its state does not allow it.
-        UsageError: An agent may not wish it, or there is nothing that it is about.
+        UsageError: An agent may not request it, or there is nothing that it is about.
     """
     agent = memory.submitted.agent
-    refuse_illegal(agent, memory.state, wish)
-    match wish:
+    refuse_illegal(agent, memory.state, request)
+    match request:
         case ApprovalGiven():
-            _check_answer(memory, wish)
+            _check_answer(memory, request)
         case AllowanceGiven() | AllowanceRevoked():
-            memory.allowances.check(wish)
+            memory.allowances.check(request)
         case RollbackRequested() if memory.going_back.cause is not None:
             raise IllegalStepError(agent, memory.state, "go back while it goes back", legal(memory.state))
         case _:

@@ -59,37 +59,37 @@ class Allowances:
         """The review with what was allowed taken into account."""
         return allowed(review, action, self._given.values(), now) if self._given else review
 
-    def check(self, wish: AllowanceGiven | AllowanceRevoked) -> None:
+    def check(self, request: AllowanceGiven | AllowanceRevoked) -> None:
         """Refuse an allowance that an agent gives itself, or that is empty, and the end of one that does not exist.
 
         Raises:
             UsageError: It cannot be.
         """
-        if isinstance(wish, AllowanceRevoked):
-            if wish.id not in self._given:
+        if isinstance(request, AllowanceRevoked):
+            if request.id not in self._given:
                 known = ", ".join(self._given) or "none"
                 raise NotFoundError(
-                    f"Agent {wish.agent!r} has no allowance {wish.id!r}.", way_out=f"There are: {known}."
+                    f"Agent {request.agent!r} has no allowance {request.id!r}.", way_out=f"There are: {known}."
                 )
             return
-        if wish.from_agent:
+        if request.from_agent:
             raise UsageError(
-                f"This allowance comes from a process of agent {wish.from_agent!r}; agents allow nothing. It was not given.",
+                f"This allowance comes from a process of agent {request.from_agent!r}; agents allow nothing. It was not given.",
                 way_out="Give it from a terminal outside of it.",
             )
-        if not (wish.rule or wish.text):
+        if not (request.rule or request.text):
             raise UsageError(
                 "An allowance for everything is none: it names neither a rule nor a command. It was not given.",
                 way_out="Name the command, path or address exactly, or the rule; reviews name their rule.",
             )
-        if wish.rule.startswith(NEVER):
+        if request.rule.startswith(NEVER):
             raise UsageError(
-                f"Nobody is excused from {wish.rule!r}. The allowance was not given.",
+                f"Nobody is excused from {request.rule!r}. The allowance was not given.",
                 way_out="Do it yourself, outside of the agent.",
             )
-        self._check_rule(wish.rule)
-        if (wish.uses is not None and wish.uses < 1) or (wish.seconds is not None and wish.seconds <= 0):
-            raise UsageError(f"An allowance of {wish.uses} uses for {wish.seconds} s is none. It was not given.")
+        self._check_rule(request.rule)
+        if (request.uses is not None and request.uses < 1) or (request.seconds is not None and request.seconds <= 0):
+            raise UsageError(f"An allowance of {request.uses} uses for {request.seconds} s is none. It was not given.")
 
     def _check_rule(self, rule: str) -> None:
         """Refuse the name of a rule that there is not; where a plugin reviews, only one that is near to a rule's."""

@@ -138,7 +138,7 @@ class Memory:
         self.retries = Retries()
         self.pending_incidents = PendingIncidents()
         self.outage = Outage()
-        self.wish: PauseRequested | ResumeRequested | PersonNeeded | None = None
+        self.requested: PauseRequested | ResumeRequested | PersonNeeded | None = None
         """The request that holds the agent or lets it go on; a need of a person holds it."""
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
@@ -168,7 +168,7 @@ class Memory:
             or self.turns.ended is not None
             or self.stopping.due
             or self.processes.ending is not None
-            or self.wish is not None
+            or self.requested is not None
             or self.requests.unread is not None
         )
 
@@ -226,7 +226,7 @@ class Memory:
             case StateChanged():
                 self._state(event)
             case PauseRequested() | ResumeRequested() | SayRequested() | RedirectRequested() | PersonNeeded():
-                self._wished(seq, event)
+                self._requested(seq, event)
             case _:
                 self._process(seq, event)
 
@@ -462,7 +462,7 @@ class Memory:
         self._answered()
         self.requests.clear()
         self.turns = Turns()
-        self.wish = None
+        self.requested = None
         self.processes.forget()
         self.summary.session_id = session_id
 
@@ -480,7 +480,7 @@ class Memory:
 
     def _state(self, event: StateChanged) -> None:
         self.state = event.after
-        self.wish = None
+        self.requested = None
         self.turns.entered(event.after)
         if event.after is AgentState.STARTING:
             self._begin_again()
@@ -492,9 +492,9 @@ class Memory:
             if event.after in (AgentState.FAILED, AgentState.LOST) and self.processes.ending is not None:
                 self.pending_incidents.add(self.processes.ending)
 
-    # ── what people wished and processes did ──────────────────────────────────────────────────────────────────────
+    # ── what people asked and processes did ──────────────────────────────────────────────────────────────────────
 
-    def _wished(
+    def _requested(
         self, seq: int, event: PauseRequested | ResumeRequested | SayRequested | RedirectRequested | PersonNeeded
     ) -> None:
         match event:
@@ -506,7 +506,7 @@ class Memory:
             case PersonNeeded() if not event.need.hold:
                 pass
             case _:
-                self.wish = event
+                self.requested = event
 
     def _process(self, seq: int, event: AnyEvent) -> None:
         match event:

@@ -81,7 +81,7 @@ class GoingBack:
 
     @property
     def id(self) -> str:
-        """The id of the intervention or of the wish that asked for it."""
+        """The id of the intervention or of the request that asked for it."""
         match self.cause:
             case InterventionChosen(intervention=chosen):
                 return chosen.id

@@ -59,15 +59,18 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
     async def allow(agent: str, wanted: ToAllow, by: By) -> Allowed:
         """Let the agent do something that the reviewer would block, once or for a while."""
         id_ = f"w-{uuid4().hex[:6]}"
-        facts = {"rule": wanted.rule, "tool": wanted.tool, "text": wanted.text.strip(), "seconds": wanted.seconds}
-        await daemon.wish(
-            agent,
-            events.AllowanceGiven,
-            id=id_,
-            by=by,
-            uses=1 if wanted.once else None,
-            boot_id=daemon.boot_id(),
-            **facts,
+        await daemon.request(
+            events.AllowanceGiven(
+                **daemon.stamp(agent),
+                id=id_,
+                by=by,
+                uses=1 if wanted.once else None,
+                boot_id=daemon.boot_id(),
+                rule=wanted.rule,
+                tool=wanted.tool,
+                text=wanted.text.strip(),
+                seconds=wanted.seconds,
+            )
         )
         return next(
             _allowed(agent, one, daemon.mono())
@@ -78,7 +81,7 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.delete("/v1/agents/{agent}/allowances/{id_}")
     async def revoke(agent: str, id_: str, by: By) -> Summary:
         """Take an allowance back."""
-        return await daemon.wish(agent, events.AllowanceRevoked, id=id_, by=by)
+        return await daemon.request(events.AllowanceRevoked(**daemon.stamp(agent), id=id_, by=by))
 
 
 def _allowed(agent: str, one: Allowance, now: float) -> Allowed:

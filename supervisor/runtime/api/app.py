@@ -194,29 +194,29 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.post("/v1/agents/{agent}/say")
     async def say(agent: str, said: Said, by: By) -> Summary:
         """Tell the agent something: into its running turn, or as a new one."""
-        return await daemon.wish(agent, events.SayRequested, id=_id(), text=_words(said), by=by)
+        return await daemon.request(events.SayRequested(**daemon.stamp(agent), id=_id(), text=_words(said), by=by))
 
     @api.post("/v1/agents/{agent}/redirect")
     async def redirect(agent: str, said: Said, by: By) -> Summary:
         """Interrupt the agent and give it something else to do."""
-        return await daemon.wish(agent, events.RedirectRequested, id=_id(), text=_words(said), by=by)
+        return await daemon.request(events.RedirectRequested(**daemon.stamp(agent), id=_id(), text=_words(said), by=by))
 
     @api.post("/v1/agents/{agent}/pause")
     async def pause(agent: str, by: By) -> Summary:
         """Hold the agent at its next tool call."""
-        return await daemon.wish(agent, events.PauseRequested, by=by)
+        return await daemon.request(events.PauseRequested(**daemon.stamp(agent), by=by))
 
     @api.post("/v1/agents/{agent}/resume")
     async def resume(agent: str, by: By) -> Summary:
         """Let a paused agent go on."""
-        return await daemon.wish(agent, events.ResumeRequested, by=by)
+        return await daemon.request(events.ResumeRequested(**daemon.stamp(agent), by=by))
 
     @api.post("/v1/agents/{agent}/stop")
     async def stop(agent: str, by: By, how: StopBody | None = None) -> Summary:
         """Stop the agent: ask first, then make it; or at once."""
         how = how or StopBody()
-        facts = {"by": by, "reason": how.reason, "force": how.force}
-        return await daemon.wish(agent, events.StopRequested, **facts)
+        stop = events.StopRequested(**daemon.stamp(agent), by=by, reason=how.reason, force=how.force)
+        return await daemon.request(stop)
 
 
 def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -229,8 +229,10 @@ def _approval_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
     async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> Summary:
         """Let an action that waits run, or turn it down."""
-        facts = {"request_id": request_id, "granted": given.granted, "note": given.note, "by": by}
-        return await daemon.wish(agent, events.ApprovalGiven, **facts)
+        stamp = daemon.stamp(agent)
+        return await daemon.request(
+            events.ApprovalGiven(**stamp, request_id=request_id, granted=given.granted, note=given.note, by=by)
+        )
 
 
 def _waiting(asked: events.ApprovalAsked) -> Waiting:

@@ -58,8 +58,17 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
         """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
         summary = daemon.board.summary(agent)
         _refuse_unseen(summary, became, patterns)
-        facts = {**became.model_dump(), "by": by, "instead_of": _said_before(summary, became)}
-        await daemon.wish(agent, events.OutcomeGiven, **facts)
+        said = _said_before(summary, became)
+        await daemon.request(
+            events.OutcomeGiven(
+                **daemon.stamp(agent),
+                pattern=became.pattern,
+                outcome=became.outcome,
+                by=by,
+                note=became.note,
+                instead_of=said,
+            )
+        )
         return _lesson(became.pattern, daemon.board.lessons.learned.tally(became.pattern))
 
     @api.post("/v1/outcomes/{pattern}/undo")

@@ -1,7 +1,7 @@
 """Checkpoints that sessions ask for: made and gone back to beside all that the agents do, and what came of it is told."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 from uuid import uuid4
 
 import anyio.to_thread
@@ -79,20 +79,21 @@ class Checkpointing:
 
         found = await anyio.to_thread.run_sync(look)
         if found:
-            facts = {"scripts": found.scripts, "elsewhere": found.elsewhere}
-            self._tell(agent, events.GroundsShaken, tool_use_id=wanted.tool_use_id, **facts)
+            stamp, call = self._clock.stamp(agent), wanted.tool_use_id
+            self._happened(
+                events.GroundsShaken(**stamp, tool_use_id=call, scripts=found.scripts, elsewhere=found.elsewhere)
+            )
 
     async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
         """Tell of changes that the review did not foretell; of none where another agent works in that workspace."""
         changed = await self._manager.changed(wanted.workspace)
         if in_changes(review, changed) and not self._beside(agent):
-            stamp: dict[str, Any] = {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+            stamp = self._clock.stamp(agent)
             self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
 
     async def make(self, agent: str, wanted: Capture) -> None:
         """Make a checkpoint; returns once the outcome is told."""
-        started = self._clock.mono()
-        about: dict[str, Any] = {"key": wanted.key, "reason": str(wanted.reason)}
+        started, key, reason = self._clock.mono(), wanted.key, str(wanted.reason)
         try:
             made = await self._manager.capture(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
@@ -100,13 +101,23 @@ class Checkpointing:
                 log.exception("the capture %s of %s failed", wanted.key, agent)
             if not isinstance(error, UsageError):  # a name that is taken is told to whoever chose it
                 self._not_captured(agent, wanted, error)
-            self._tell(agent, events.CaptureFailed, **about, error=str(error))
+            stamp = self._clock.stamp(agent)
+            self._happened(events.CaptureFailed(**stamp, key=key, reason=reason, error=str(error)))
             return
         self._told_of.discard(wanted.workspace)
         self._look_whether_watched(agent, wanted.workspace)
-        facts: dict[str, Any] = {"name": made.name, "tree": made.tree, "number": made.number, "moment": wanted.moment}
-        micros = round((self._clock.mono() - started) * 1e6)
-        self._tell(agent, events.CheckpointMade, **about, **facts, micros=micros)
+        self._happened(
+            events.CheckpointMade(
+                **self._clock.stamp(agent),
+                key=key,
+                reason=reason,
+                name=made.name,
+                tree=made.tree,
+                number=made.number,
+                moment=wanted.moment,
+                micros=round((self._clock.mono() - started) * 1e6),
+            )
+        )
 
     def _not_captured(self, agent: str, wanted: Capture, error: Exception) -> None:
         """Tell a person once that a workspace cannot be captured, until it can be again."""
@@ -130,17 +141,20 @@ class Checkpointing:
         self._fault(agent, "workspace_unwatched", what, Severity.MEDIUM, way_out)
 
     async def _restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
-        which = {"intervention": wanted.intervention, "checkpoint": wanted.checkpoint}
+        id_, name = wanted.intervention, wanted.checkpoint
         try:
             self._refuse_company(agent)
             done = await self._manager.roll_back(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, the agent stands still until it is told
             if not isinstance(error, ChaperonError):
                 log.exception("the restore of %s for %s failed", wanted.checkpoint, agent)
-            needless = isinstance(error, NeedlessError)
-            self._tell(agent, events.RestoreFailed, **which, error=str(error), needless=needless)
+            needless, why = isinstance(error, NeedlessError), str(error)
+            stamp = self._clock.stamp(agent)
+            self._happened(
+                events.RestoreFailed(**stamp, intervention=id_, checkpoint=name, error=why, needless=needless)
+            )
         else:
-            self._tell(agent, events.CheckpointRestored, **which, **_restored(agent, wanted, done))
+            self._happened(_restored(self._clock.stamp(agent), wanted, done))
         finally:
             self._restoring.discard(wanted.intervention)
 
@@ -148,21 +162,21 @@ class Checkpointing:
         if others := self._beside(agent):
             raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
 
-    def _tell(self, agent: str, kind: type[events.AnyEvent], **facts: Any) -> None:
-        self._happened(kind(agent=agent, at=self._clock.wall(), mono=self._clock.mono(), **facts))
 
-
-def _restored(agent: str, wanted: RestoreCheckpoint, done: Restored) -> dict[str, Any]:
+def _restored(stamp: events.EventStamp, wanted: RestoreCheckpoint, done: Restored) -> events.CheckpointRestored:
     """What came of it, and where the conversation goes on."""
-    facts: dict[str, Any] = {
-        "undo": done.undo,
-        "restored": done.restored,
-        "kept": done.kept,
-        "commits_kept_as": done.commits_kept_as,
-    }
-    if wanted.files_only:
-        return {**facts, "files_only": True, "session_id": ""}
+    restored = events.CheckpointRestored(
+        **stamp,
+        intervention=wanted.intervention,
+        checkpoint=wanted.checkpoint,
+        undo=done.undo,
+        restored=done.restored,
+        kept=done.kept,
+        commits_kept_as=done.commits_kept_as,
+        session_id="" if wanted.files_only else str(uuid4()),
+        files_only=wanted.files_only,
+    )
     position = done.target.facts.position
-    fresh = wanted.fresh or done.target.facts.agent != agent
-    resume = {} if fresh else {"resume_session": position.session_id, "resume_at": position.message_uuid}
-    return {**facts, **resume, "session_id": str(uuid4())}
+    if wanted.files_only or wanted.fresh or done.target.facts.agent != stamp["agent"]:
+        return restored
+    return replace(restored, resume_session=position.session_id, resume_at=position.message_uuid)

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 
@@ -25,7 +24,7 @@ from monitors.contract.wording import counted
 from monitors.contract.words import Decision
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.events import AftermathSeen, AnyEvent, ReviewMade
+from supervisor.protocol.events import AftermathSeen, AnyEvent, EventStamp, ReviewMade
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalError
@@ -60,7 +59,7 @@ class Aftermaths:
         journal: Journal,
         incidents: IncidentFeed,
         happened: Callable[[AnyEvent], object],
-        stamp: Callable[[str], dict[str, Any]],
+        stamp: Callable[[str], EventStamp],
         directory: Callable[[str], Path],
     ) -> None:
         self._board = board

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 import anyio
@@ -235,9 +235,9 @@ class Daemon:
         """What names this boot of the machine; `mono` compares only within one."""
         return self._clock.boot_id()
 
-    def stamp(self, agent: str) -> dict[str, Any]:
+    def stamp(self, agent: str) -> events.EventStamp:
         """Whom an event of now is about, and when now is."""
-        return {"agent": agent, "at": self._clock.wall(), "mono": self._clock.mono()}
+        return self._clock.stamp(agent)
 
     async def brings(self, workspace: str) -> Brings:
         """What the settings of the repository bring into a CLI that is started in a workspace, and how it would be started."""
@@ -348,15 +348,15 @@ class Daemon:
                 way_out="Make room there, and ask again.",
             )
 
-    async def wish(self, agent: str, kind: type[events.AnyEvent], **facts: object) -> Summary:
-        """Take in what a person wishes of an agent; it is in the journal when this returns.
+    async def request(self, event: events.AgentRequest) -> Summary:
+        """Take in what a person asks of an agent; it is in the journal when this returns.
 
         Raises:
-            NotFoundError: There is no such agent, or its session could not be made and the wish is no stop.
+            NotFoundError: There is no such agent, or its session could not be made and the request is no stop.
             IllegalStepError: Its state does not allow it, or it has ended.
             UnavailableError: It has no session, and its processes could not be ended.
         """
-        event = kind(**self.stamp(agent), **facts)  # type: ignore[arg-type]
+        agent = event.agent
         if isinstance(event, events.StopRequested) and agent in self.board.unmade:
             return await self._stop_unmade(event)
         self.board.refuse_unmade(agent)
@@ -397,7 +397,7 @@ class Daemon:
         runner = self._runners.get(agent)
         with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):
             if not self.board.summary(agent).state.ended:
-                await self.wish(agent, events.StopRequested, by="chaperon", reason=reason, force=True)
+                await self.request(events.StopRequested(**self.stamp(agent), by="chaperon", reason=reason, force=True))
             if runner is not None:
                 await runner.done.wait()
             # Else its runner was cancelled together with our caller; the next daemon here reads how it ended.

@@ -191,7 +191,7 @@ class Runner:
         """Perform and listen until the agent has ended."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            timers = Timers(tasks, lambda name: self._tell(events.TimerFired, name=name))
+            timers = Timers(tasks, lambda name: self._tools.happened(events.TimerFired(**self._stamp(), name=name)))
             if self._shim is not None:
                 self._listen(tasks, self._shim)
             async for batch in self._take:
@@ -298,16 +298,20 @@ class Runner:
         try:
             brings = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, command.workspace)
         except OSError as error:
-            self._tell(events.LaunchFailed, error=f"What the repository's settings bring could not be read: {error}.")
+            self._tools.happened(
+                events.LaunchFailed(
+                    **self._stamp(), error=f"What the repository's settings bring could not be read: {error}."
+                )
+            )
             return
         self._digest = brings.repository.found.digest
-        if facts := brings.facts():
-            self._tell(events.SettingsFound, **facts)
+        if found := brings.event(self._stamp()):
+            self._tools.happened(found)
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
             try:
                 shim = await self._tools.launcher.launch(self.agent, command, brings)
             except shim_client.LaunchError as error:
-                self._tell(events.LaunchFailed, error=str(error))
+                self._tools.happened(events.LaunchFailed(**self._stamp(), error=str(error)))
                 return
         self._identity = shim.identity
         self._listen(tasks, shim)
@@ -318,12 +322,20 @@ class Runner:
         before, number = self._digest, self._held
         now = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, workspace)
         if before not in (None, now.repository.found.digest) and number == self._held:
-            self._tell(events.SettingsSwapped, digest=now.repository.found.digest)
+            self._tools.happened(events.SettingsSwapped(**self._stamp(), digest=now.repository.found.digest))
 
     def launched(self, shim: shim_client.ShimClient, number: int) -> None:
         """Tell the session that its processes run."""
-        facts = {"shim_pid": shim.pid, "cli_pid": shim.cli_pid, "containment": shim.containment, "number": number}
-        self._tell(events.AgentLaunched, **facts, identity=shim.identity)
+        self._tools.happened(
+            events.AgentLaunched(
+                **self._stamp(),
+                shim_pid=shim.pid,
+                cli_pid=shim.cli_pid,
+                containment=shim.containment,
+                number=number,
+                identity=shim.identity,
+            )
+        )
 
     def _listen(self, tasks: TaskGroup, shim: shim_client.ShimClient) -> None:
         self._shim, self._held = shim, shim.containment
@@ -390,14 +402,14 @@ class Runner:
                 case shim_client.Errors():
                     await self._read_errors(heard.data)
                 case shim_client.Accepted():
-                    self._tell(events.InputAccepted, key=heard.key)
+                    self._tools.happened(events.InputAccepted(**self._stamp(), key=heard.key))
                 case shim_client.Frozen() if self._keeps_limits(heard.id):
                     pass
                 case shim_client.Frozen():
-                    self._tell(events.TreeFrozen, micros=heard.micros)
+                    self._tools.happened(events.TreeFrozen(**self._stamp(), micros=heard.micros))
                 case shim_client.TreeKilled():
                     left = max(heard.left, len(await self._survivors()))
-                    self._tell(events.TreeEnded, micros=heard.micros, left=left)
+                    self._tools.happened(events.TreeEnded(**self._stamp(), micros=heard.micros, left=left))
                 case shim_client.Exited():
                     exited = True
                     if heard.record.left or await self._survivors():
@@ -425,7 +437,11 @@ class Runner:
 
     def _line(self, line: Line | OversizedLine) -> None:
         if isinstance(line, OversizedLine):
-            self._tell(events.LinePassedOver, start=line.start, end=line.end, request_id=request_id_of(line.head))
+            self._tools.happened(
+                events.LinePassedOver(
+                    **self._stamp(), start=line.start, end=line.end, request_id=request_id_of(line.head)
+                )
+            )
             what = (
                 f"Agent {self.agent} printed a line of {size(line.end - line.start)}, over the cap; it was passed over."
             )
@@ -433,7 +449,7 @@ class Runner:
             return
         frame = decode(line.data)
         text = line.data.decode(errors="replace") if frame is None else None
-        self._tell(events.LineReceived, end=line.end, frame=frame, text=text)
+        self._tools.happened(events.LineReceived(**self._stamp(), end=line.end, frame=frame, text=text))
 
     async def _survivors(self) -> set[int]:
         """Who lives of a tree that the shim says has ended, by our own look."""
@@ -466,7 +482,11 @@ class Runner:
         if replaced:
             what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."
             self._tools.fault(self.agent, "shim_replaced", what, Severity.CRITICAL)
-            self._tell(events.AgentVanished, reason=f"ended by chaperon: {replaced} {_done(cleared)}", ours=True)
+            self._tools.happened(
+                events.AgentVanished(
+                    **self._stamp(), reason=f"ended by chaperon: {replaced} {_done(cleared)}", ours=True
+                )
+            )
             return False
         if record is not None:
             await self._end_the_rest(directory)
@@ -476,7 +496,7 @@ class Runner:
         if identity is not None:
             self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
         cleared = await end_by_hand(identity, directory)
-        self._tell(events.AgentVanished, reason=f"its shim was killed; {_done(cleared)}")
+        self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"its shim was killed; {_done(cleared)}"))
         return False
 
     def exited(self, record: shim_client.ExitRecord) -> None:
@@ -484,16 +504,18 @@ class Runner:
         if cut := self._splitter.finish():
             self._line(cut)
         self._told_of(self._errors.finish())
-        self._tell(
-            events.AgentExited,
-            code=record.code,
-            signal=record.signal,
-            stderr_tail=record.error or record.stderr_tail,
-            rusage={
-                "user_seconds": record.user_seconds,
-                "system_seconds": record.system_seconds,
-                "max_rss_kib": record.max_rss_kib,
-            },
+        self._tools.happened(
+            events.AgentExited(
+                **self._stamp(),
+                code=record.code,
+                signal=record.signal,
+                stderr_tail=record.error or record.stderr_tail,
+                rusage={
+                    "user_seconds": record.user_seconds,
+                    "system_seconds": record.system_seconds,
+                    "max_rss_kib": record.max_rss_kib,
+                },
+            )
         )
 
     async def give_up(self, why: str) -> bool:
@@ -506,7 +528,7 @@ class Runner:
                     if isinstance(heard, shim_client.Exited):
                         gone = True
                         break
-        self._tell(events.AgentVanished, reason=f"chaperon failed: {why}", ours=True)
+        self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"chaperon failed: {why}", ours=True))
         return gone
 
     async def _read_errors(self, data: bytes) -> None:
@@ -517,11 +539,12 @@ class Runner:
 
     def _told_of(self, lines: Iterable[TakenLine]) -> None:
         for line in lines:
-            self._tell(events.ErrorLineReceived, end=line.end, text=line.text, passed_over=line.passed_over)
+            self._tools.happened(
+                events.ErrorLineReceived(**self._stamp(), end=line.end, text=line.text, passed_over=line.passed_over)
+            )
 
-    def _tell(self, kind: type[events.AnyEvent], **facts: object) -> None:
-        stamp = {"agent": self.agent, "at": self._tools.clock.wall(), "mono": self._tools.clock.mono()}
-        self._tools.happened(kind(**stamp, **facts))  # type: ignore[arg-type]
+    def _stamp(self) -> events.EventStamp:
+        return self._tools.clock.stamp(self.agent)
 
 
 def _done(cleared: Cleared | None) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 
@@ -13,6 +12,7 @@ from supervisor.config.environment import agent_environment
 from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
+from supervisor.protocol.events import EventStamp, SettingsFound
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.processes.find_cli import find_cli
@@ -41,19 +41,20 @@ class Brings:
     trusted: bool
     guard: Guard
 
-    def facts(self) -> dict[str, Any]:
-        """For the journal; nothing if there is nothing to ask about."""
+    def event(self, stamp: EventStamp) -> SettingsFound | None:
+        """Return what the journal is told; None if there is nothing to ask about."""
         found = self.repository.found
         if not found.digest:
-            return {}
-        return {
-            "repository": self.repository.root,
-            "digest": found.digest,
-            "trusted": self.trusted,
-            "brings": found.things,
-            "off": self.guard.off,
-            "left_out": self.guard.left_out,
-        }
+            return None
+        return SettingsFound(
+            **stamp,
+            repository=self.repository.root,
+            digest=found.digest,
+            trusted=self.trusted,
+            brings=found.things,
+            off=self.guard.off,
+            left_out=self.guard.left_out,
+        )
 
 
 class ProcessLauncher:

@@ -8,7 +8,6 @@ budget holds whatever happens.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -92,14 +91,21 @@ class Judging:
         problem = reply.error or ("" if answer else f"the answer is none: {reply.text[:200]!r}")
         is_open = JUDGED_STUCK in session.open_issues
         issue = issue_of(answer, began, now, self._settings, is_open=is_open) if answer else None
-        facts: dict[str, Any] = {"step": steps, "issue": issue, "cost_usd": reply.cost_usd, "problem": problem}
-        said: dict[str, Any] = {}
-        if answer:
-            said = {"stuck": answer.stuck, "confidence": answer.confidence, "sentence": answer.sentence}
         self._judged_until[agent] = now
         if problem:
             log.warning("no judgement of agent %s: %s", agent, problem)
-        self._daemon.happened(JudgeAnswered(**self._daemon.stamp(agent), **facts, **said))
+        self._daemon.happened(
+            JudgeAnswered(
+                **self._daemon.stamp(agent),
+                step=steps,
+                issue=issue,
+                stuck=answer.stuck if answer else None,
+                confidence=answer.confidence if answer else 0.0,
+                sentence=answer.sentence if answer else "",
+                cost_usd=reply.cost_usd,
+                problem=problem,
+            )
+        )
 
 
 class CliJudge:

@@ -94,8 +94,15 @@ class Recovering:
         agent = wanted.agent
         with suppress(NotFoundError):  # a report from a state directory whose journal is gone
             self._daemon.board.summary(agent)
-            about = {**self._daemon.stamp(agent), "incident_id": incident, "option": wanted.option}
-            seq = self._daemon.happened(events.RecoveryTaken(**about, by=by, successor=done.agent))
+            seq = self._daemon.happened(
+                events.RecoveryTaken(
+                    **self._daemon.stamp(agent),
+                    incident_id=incident,
+                    option=wanted.option,
+                    by=by,
+                    successor=done.agent,
+                )
+            )
             await self._daemon.journal.written(seq)
         return done
 

@@ -1,6 +1,6 @@
 """What people ask of checkpoints: make one, look what going back would do, go back.
 
-A live agent's session decides, as with every wish; an ended one has no session, so its files are dealt with here.
+A live agent's session decides, as with every request; an ended one has no session, so its files are dealt with here.
 """
 
 import re
@@ -76,7 +76,7 @@ async def _make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> ev
         wanted = Capture(f"person:{id_}", Reason.PERSON, moment, summary.task, summary.workspace, name, note)
         daemon.checkpointing.capture(agent, wanted)
     else:
-        await daemon.wish(agent, events.CheckpointRequested, **facts)
+        await daemon.request(events.CheckpointRequested(**daemon.stamp(agent), **facts))
     made = await _outcome(daemon, before, f"person:{id_}", events.CheckpointMade, events.CaptureFailed)
     if isinstance(made, events.CaptureFailed):
         raise NotDoneError(f"No checkpoint was made: {made.error}")
@@ -119,7 +119,7 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     else:
         asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
         daemon.board.session(agent).check(asked)
-        await daemon.wish(agent, events.RollbackRequested, id=id_, by=by, **facts)
+        await daemon.request(events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
     outcome = await _outcome(daemon, before, id_, events.CheckpointRestored, events.RestoreFailed)
     if isinstance(outcome, events.RestoreFailed):
         raise NotDoneError(f"Nothing was gone back to: {outcome.error}")
@@ -209,7 +209,7 @@ def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
 
 
 async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: type[Bad]) -> Good | Bad:
-    """The event that says what became of a wish."""
+    """The event that says what became of a request."""
     with anyio.move_on_after(OUTCOME_SECONDS):
         async for line in daemon.journal.follow(after, live=True):
             if id_.encode() not in line.data:

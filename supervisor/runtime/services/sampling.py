@@ -5,7 +5,7 @@ loop must answer reviews meanwhile. The journal gets a look only where it tells 
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -128,8 +128,18 @@ class Sampling:
             return
         watched.told, watched.told_at = figures, now
         operations = self._daemon.checkpoint_manager.operations(self._daemon.board.summary(agent).workspace)
-        facts = {**asdict(figures), "disk_mb": watched.disk_mb, "file_operations": operations}
-        self._daemon.happened(ResourcesSeen(**self._daemon.stamp(agent), **facts))
+        self._daemon.happened(
+            ResourcesSeen(
+                **self._daemon.stamp(agent),
+                memory_mb=figures.memory_mb,
+                cpu_seconds=figures.cpu_seconds,
+                processes=figures.processes,
+                open_files=figures.open_files,
+                io_bytes=figures.io_bytes,
+                disk_mb=watched.disk_mb,
+                file_operations=operations,
+            )
+        )
 
     @staticmethod
     def _is_news(watched: _Watched, figures: Figures, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Who asks: what the routes that take a wish in note of it."""
+"""Who asks: what the routes that take a request in note of it."""
 
 from typing import Annotated
 

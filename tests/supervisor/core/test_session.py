@@ -387,15 +387,15 @@ def test_the_hello_timer_means_nothing_once_the_cli_has_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "more"),
+    ("request_", "more"),
     [(events.SayRequested, {"id": "1", "text": "x"}), (events.PauseRequested, {}), (events.ResumeRequested, {})],
 )
-def test_a_wish_that_the_state_does_not_allow_is_refused(wish: Any, more: dict[str, Any]) -> None:
+def test_a_request_that_the_state_does_not_allow_is_refused(request_: Any, more: dict[str, Any]) -> None:
     play = Play().running()
     play.result()
     assert play.session is not None
     with pytest.raises(IllegalStepError, match="is finishing and cannot"):
-        play.session.check(wish(**play.stamp(), by="ann", **more))
+        play.session.check(request_(**play.stamp(), by="ann", **more))
 
 
 def test_an_idle_agent_that_was_paused_is_idle_again_when_it_is_resumed() -> None:

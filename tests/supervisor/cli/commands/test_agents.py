@@ -91,7 +91,7 @@ async def test_of_a_healthy_agent_is_shown_what_it_does_and_nothing_that_is_not_
         assert "new.txt" in facts["files"]
         assert not {"issues", "answers", "incidents", "learned", "outcomes", "waits"} & facts.keys()
         assert len(shown.splitlines()) <= 14
-        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
         await ended(daemon)
         over = (await chaperon("show", "a1")).output
         assert re.search(r"^agent      a1, stopped after [0-9.]+ m?s, ", over, re.MULTILINE)
@@ -196,7 +196,7 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
             "checkpoint_rollback",
             "emergency_stop",
         }
-        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
         await ended(daemon)
         after = (await chaperon("show", "a1", "--why")).output
         assert "  because the mildest answer comes first" in after

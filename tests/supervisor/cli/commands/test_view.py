@@ -264,7 +264,7 @@ def test_sentences_of_other_agents_are_told_all_the_same() -> None:
     assert told(first, first)[3] == "         chaperon.self-protection: as before"
 
 
-def test_a_wish_without_a_reason_is_told_without_a_colon() -> None:
+def test_a_request_without_a_reason_is_told_without_a_colon() -> None:
     assert shown("pause_requested", by="root") == ["pause    by root"]
 
 

@@ -169,7 +169,7 @@ def test_an_agent_that_was_stopped_before_it_was_started_has_ended() -> None:
     assert Launch not in asked(commands)
 
 
-def test_a_stop_of_which_only_the_wish_was_written_starts_nothing() -> None:
+def test_a_stop_of_which_only_the_request_was_written_starts_nothing() -> None:
     session, commands = taken_over(Play(), stopped_unborn, "launched", cut=2)
     assert session.state is AgentState.STOPPED
     assert Launch not in asked(commands)

@@ -98,5 +98,5 @@ def test_a_person_who_is_needed_holds_the_agent() -> None:
     play = Play().running()
     assert play.session is not None
     need = events.PersonNeeded(**STAMP, need=None)  # type: ignore[arg-type]
-    play.session._memory.wish = need
+    play.session._memory.requested = need
     assert lifecycle.step(play.session._memory, RetrySettings()) == (Transition.PAUSE, "paused by chaperon")

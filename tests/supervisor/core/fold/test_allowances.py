@@ -114,9 +114,9 @@ def test_a_journal_that_names_no_boot_is_read_as_before() -> None:
 def test_a_rule_that_there_is_none_of_is_refused_with_those_that_look_like_it() -> None:
     play = running()
     assert play.session is not None
-    wish = given(play, rule="git.push-forse", text="")
+    request = given(play, rule="git.push-forse", text="")
     with pytest.raises(UsageError, match=r"There is no rule 'git.push-forse'") as refused:
-        play.session.check(wish)
+        play.session.check(request)
     assert "git.push-force" in str(refused.value.way_out)
     play.session.check(given(play, rule="ours.release", text=""))
 

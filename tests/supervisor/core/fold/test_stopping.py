@@ -16,7 +16,7 @@ def on(step: StopStep) -> AgentStop:
     return stopping
 
 
-def test_a_wish_and_a_cli_that_lingers_are_reasons_and_a_step_is_none() -> None:
+def test_a_request_and_a_cli_that_lingers_are_reasons_and_a_step_is_none() -> None:
     asked, lingers = AgentStop(), AgentStop()
     asked.remember(events.StopRequested(**STAMP, by="ann"))
     lingers.lingers = True

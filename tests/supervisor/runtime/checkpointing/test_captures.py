@@ -38,7 +38,7 @@ async def idle(base: Base) -> AsyncIterator[Daemon]:
 async def wants_back(daemon: Daemon, base: Base, reason: str, id_: str = "r1") -> None:
     """Ask for the first checkpoint that was made for this reason."""
     target = next(event.name for event in base.events(events.CheckpointMade) if event.reason == reason)
-    await daemon.wish("a1", events.RollbackRequested, id=id_, checkpoint=target, by="test")
+    await daemon.request(events.RollbackRequested(**daemon.stamp("a1"), id=id_, checkpoint=target, by="test"))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def test_a_forced_stop_goes_through_while_a_restore_hangs_on_its_disk(
     async with idle(base) as daemon:
         await wants_back(daemon, base, "start")
         await until(at_disk.is_set)
-        await daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
         assert (await ended(daemon)).state is AgentState.STOPPED
         assert not base.events(events.CheckpointRestored)
         answers.set()
@@ -84,9 +84,11 @@ async def test_a_rollback_takes_the_files_back_ends_the_agent_and_launches_it_ag
 
 async def test_a_checkpoint_that_is_not_there_leaves_the_agent_as_it_was(base: Base) -> None:
     async with idle(base) as daemon:
-        await daemon.wish("a1", events.RollbackRequested, id="r1", checkpoint="none", by="test")
+        await daemon.request(events.RollbackRequested(**daemon.stamp("a1"), id="r1", checkpoint="none", by="test"))
         await until(lambda: bool(base.events(events.RestoreFailed)))
-        await daemon.wish("a1", events.SayRequested, id="s1", text="do: echo two > two.txt", by="test")
+        await daemon.request(
+            events.SayRequested(**daemon.stamp("a1"), id="s1", text="do: echo two > two.txt", by="test")
+        )
         await until((base.repo / "two.txt").exists)
     assert [incident["type"] for incident in base.incidents()] == ["rollback_failed"]
 

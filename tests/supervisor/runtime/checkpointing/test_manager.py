@@ -136,7 +136,7 @@ async def test_worktrees_of_a_repository_share_a_store_and_keep_their_own_checkp
         await manager.roll_back("a1", back(repo, second.name))
 
 
-async def test_a_name_is_given_once_and_the_same_wish_again_is_no_second_checkpoint(
+async def test_a_name_is_given_once_and_the_same_request_again_is_no_second_checkpoint(
     manager: CheckpointManager, repo: Path
 ) -> None:
     """A daemon that was killed before it could tell of the first asks again."""

@@ -148,7 +148,7 @@ async def test_an_agent_that_is_stopped_as_it_is_born_is_not_told_its_task(base:
     base.cli("while True:\n    open('heard', 'a').write(json.dumps(hear()))")
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(prompt="the task"), by="test")
-        await daemon.wish("a1", events.StopRequested, by="test")
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.STOPPED
     assert "the task" not in (base.repo / "heard").read_text()
 
@@ -163,14 +163,14 @@ async def test_a_full_disk_takes_no_new_task(base: Base, monkeypatch: pytest.Mon
         assert daemon.board.summaries() == []
 
 
-async def test_wishes_for_agents_that_are_not_there_are_told_apart(base: Base) -> None:
+async def test_requests_for_agents_that_are_not_there_are_told_apart(base: Base) -> None:
     async with served(base) as (daemon, _):
         with pytest.raises(NotFoundError):
-            await daemon.wish("nobody", events.PauseRequested, by="test")
+            await daemon.request(events.PauseRequested(**daemon.stamp("nobody"), by="test"))
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
         with pytest.raises(IllegalStepError, match="It has ended"):
-            await daemon.wish("a1", events.SayRequested, id="1", text="hello", by="test")
+            await daemon.request(events.SayRequested(**daemon.stamp("a1"), id="1", text="hello", by="test"))
 
 
 @pytest.mark.parametrize("told_by_others", [False, True])
@@ -249,7 +249,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
             assert [daemon.whose((one.shim_pid,), 0) for one in daemon.board.summaries()] == ["bad", "good"]
             assert daemon.whose((os.getpid(),), 0) == ""
             with pytest.raises(NotFoundError, match="has no session"):
-                await daemon.wish("bad", events.PauseRequested, by="ann")
+                await daemon.request(events.PauseRequested(**daemon.stamp("bad"), by="ann"))
             assert psutil.pid_exists(cli)
             assert daemon.board.summary("good").state is AgentState.RUNNING
     (incident,) = faults(base)
@@ -302,7 +302,7 @@ async def test_one_without_a_session_whose_shim_hangs_is_ended_without_its_shim(
     monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.1)
     async with run_daemon(base.setup()) as daemon:
         os.kill(known.shim_pid, signal.SIGSTOP)
-        assert (await daemon.wish("bad", events.StopRequested, by="ann")).state is AgentState.STOPPED
+        assert (await daemon.request(events.StopRequested(**daemon.stamp("bad"), by="ann"))).state is AgentState.STOPPED
     await until(lambda: not psutil.pid_exists(known.cli_pid) and not psutil.pid_exists(known.shim_pid))
 
 

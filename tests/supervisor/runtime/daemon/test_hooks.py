@@ -54,7 +54,7 @@ async def test_a_pause_and_an_incident_are_told_with_what_they_are_about(
     async with served(base) as (daemon, _):
         task = (await daemon.submit(base.submission(), by="ann")).task.id
         await reached(daemon, AgentState.RUNNING)
-        await daemon.wish("a1", events.PauseRequested, by="ann")
+        await daemon.request(events.PauseRequested(**daemon.stamp("a1"), by="ann"))
         await until(paused.exists)
         daemon.fault("", "torn_journal", "It was \0torn\ud800.")
         await until(lambda: failed.exists() and failed.read_text().endswith("\n"))

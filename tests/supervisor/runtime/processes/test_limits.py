@@ -77,7 +77,7 @@ async def test_a_throttled_agent_gets_on_is_told_its_limits_and_thinks_less_from
         made.throttle(cpu_share=0.2, effort="low")
         await made.until(events.StateChanged, lambda event: event.after is AgentState.IDLE)
         assert "[chaperon] Slower." in made.told()
-        await made.daemon.wish("a1", events.SayRequested, id="s1", text="more", by="test")
+        await made.daemon.request(events.SayRequested(**made.daemon.stamp("a1"), id="s1", text="more", by="test"))
         await made.until(events.LineReceived, lambda event: "Two." in str(event.frame))
         efforts = [request.body.get("output_config", {}).get("effort") for request in made.model.requests]
         assert efforts[0] != "low"
@@ -91,7 +91,7 @@ async def test_an_emergency_stop_of_a_throttled_tree_freezes_and_ends_it_for_goo
         busy = await made.process("busy")
         made.throttle(cpu_share=0.1)
         await until(lambda: busy.nice() > 0)
-        await made.daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await made.daemon.request(events.StopRequested(**made.daemon.stamp("a1"), by="test", force=True))
         assert (await made.ended()).after is AgentState.STOPPED
         assert len(made.events(events.TreeFrozen)) == 1
         assert has_ended(busy)

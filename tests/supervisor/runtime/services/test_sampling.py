@@ -65,7 +65,7 @@ async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_g
         assert summary.processes >= 2
         assert seen.cpu_seconds > 0
         assert summary.disk_mb == pytest.approx(3, abs=0.1)
-        await made.daemon.wish("a1", events.StopRequested, by="test", force=True)
+        await made.daemon.request(events.StopRequested(**made.daemon.stamp("a1"), by="test", force=True))
         await made.ended()
         ended = made.daemon.board.summary("a1")
         assert (ended.memory_mb, ended.processes) == (0, 0)
