@@ -24,6 +24,7 @@ WITHOUT = {
     "interventions/aftermath.py": "types; tests/supervisor/runtime/daemon/test_aftermath.py",
     "supervisor/protocol/commands.py": "types; tests/supervisor/core/test_session.py",
     "supervisor/protocol/events.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
+    "supervisor/protocol/rollbacks.py": "types; tests/supervisor/runtime/checkpointing/test_captures.py",
     "supervisor/protocol/identity.py": "types; tests/supervisor/runtime/processes/test_identity.py",
     "supervisor/protocol/export.py": "types; tests/supervisor/runtime/exporters/test_delivery.py",
     "interventions/decisions.py": "types; tests/supervisor/protocol/test_records.py",

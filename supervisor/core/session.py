@@ -66,6 +66,7 @@ from supervisor.protocol.events import (
     TaskSubmitted,
 )
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.words import AgentState, StopStep
 
 
@@ -378,15 +379,9 @@ class Session:
         match back.cause:
             case InterventionChosen(intervention=chosen):
                 fresh = bool(chosen.details.get("fresh"))
-                return replace(restore, fresh=fresh, needless=fresh)
+                return replace(restore, how=RollbackOptions(fresh=fresh), needless=fresh)
             case RollbackRequested() as asked:
-                return replace(
-                    restore,
-                    fresh=asked.fresh,
-                    files_only=asked.files_only,
-                    with_branch=asked.with_branch,
-                    unusual=asked.unusual,
-                )
+                return replace(restore, how=asked)
             case None:
                 return restore
 

@@ -5,7 +5,7 @@ shim remembers, and freezing, ending and closing are idempotent.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from interventions.decisions import Incident, LimitsInForce
@@ -13,6 +13,7 @@ from monitors.contract.actions import Review
 from monitors.contract.tasks import Task
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.rollbacks import RollbackOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +179,8 @@ class RestoreCheckpoint:
     workspace: str
     task: Task
     moment: RunMoment
-    fresh: bool = False
-    """Whether the conversation begins anew."""
-    files_only: bool = False
-    with_branch: bool = False
-    unusual: bool = False
-    """Whether a rollback of unusual size was confirmed."""
+    how: RollbackOptions = field(default_factory=RollbackOptions)
+    """How; a person's request itself, if one asked."""
     needless: bool = True
     """Whether it is done even if no file would change. Only a request of a person is."""
 

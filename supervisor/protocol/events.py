@@ -21,6 +21,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.settings import RepositorySetting
 from supervisor.protocol.words import AgentState, StopStep
 
@@ -490,21 +491,18 @@ class CheckpointRequested(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackRequested(Event):
-    """A person wants files, and unless said otherwise the conversation, back as a checkpoint has them."""
+class _RollbackOfCheckpoint(Event):
+    """What comes ahead of the options in the journal's line, whose bytes stay as they are."""
 
     id: str
     checkpoint: str
     by: str
-    files_only: bool = False
-    fresh: bool = False
-    """Whether the conversation begins anew instead of going on from the checkpoint's position."""
-    with_branch: bool = False
-    """Whether the branch moves back as well."""
-    unusual: bool = False
-    """Whether a rollback of unusual size was confirmed."""
-    text: str = ""
-    """Text for the agent beside the fact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequested(RollbackOptions, _RollbackOfCheckpoint):
+    """A person wants files, and unless said otherwise the conversation, back as a checkpoint has them."""
+
     kind: Literal["rollback_requested"] = "rollback_requested"
 
 

@@ -8,6 +8,7 @@ import anyio
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
@@ -72,7 +73,7 @@ class Person:
         if what.checkpoint is not None:
             return partial(rollbacks.make, self._daemon, self._agent, what.checkpoint, "", NAME)
         if what.rollback is not None:
-            going = rollbacks.Going(**what.rollback.model_dump())
+            going = RollbackRequest(**what.rollback.model_dump())
             return partial(rollbacks.roll_back, self._daemon, self._agent, going, NAME)
         granted, note = what.approve is not None, what.approve if what.approve is not None else what.deny
         return partial(self._answer, what, granted=granted, note=note or "")

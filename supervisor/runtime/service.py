@@ -38,6 +38,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, own_rule_names
@@ -448,7 +449,7 @@ def _make_api(daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", 
     outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:
-        return await rollbacks.roll_back(daemon, agent, rollbacks.Going(checkpoint, files_only=True), by)
+        return await rollbacks.roll_back(daemon, agent, RollbackRequest(checkpoint=checkpoint, files_only=True), by)
 
     recovery_routes(api, Recovering(daemon, setup.places.state, restore))
     return api

@@ -20,13 +20,14 @@ from supervisor.config.model import Agent, Config
 from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.services.rollbacks import Going, roll_back
+from supervisor.runtime.services.rollbacks import roll_back
 
 E = TypeVar("E", bound=events.Event)
 
@@ -101,7 +102,7 @@ async def main(base: Path, point: str) -> None:
         made = [record.event for record in daemon.journal.read(0) if isinstance(record.event, events.CheckpointMade)]
         target = next(event.name for event in made if event.reason == "turn")
         if not has(daemon, events.RollbackRequested):
-            await roll_back(daemon, "a1", Going(target, text="mind the gap"), by="test")
+            await roll_back(daemon, "a1", RollbackRequest(checkpoint=target, text="mind the gap"), by="test")
         await first(daemon, events.CheckpointRestored)
         await first(daemon, events.AgentLaunched, 2)
         await turns(daemon, 3)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from checkpoints.model import Difference, RestorePlan
 from checkpoints.store.records import to_data
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
@@ -46,17 +47,6 @@ class Project(SubmissionRequest):
     """A project, by the folder of its main worktree."""
 
     project: str
-
-
-class RollbackBody(SubmissionRequest):
-    """How somebody wants to go back."""
-
-    checkpoint: str
-    files_only: bool = False
-    fresh: bool = False
-    with_branch: bool = False
-    unusual: bool = False
-    text: str = ""
 
 
 class AgentChanges(BaseModel):
@@ -135,9 +125,9 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
         return {"name": made.name, "tree": made.tree, "number": made.number, "micros": made.micros}
 
     @api.post("/v1/agents/{agent}/rollback")
-    async def roll_back(agent: str, how: RollbackBody, by: By) -> dict[str, Any]:
+    async def roll_back(agent: str, how: RollbackRequest, by: By) -> dict[str, Any]:
         """Go back to a checkpoint; done when this is answered."""
-        done = await rollbacks.roll_back(daemon, agent, rollbacks.Going(**how.model_dump()), by)
+        done = await rollbacks.roll_back(daemon, agent, how, by)
         return {
             "checkpoint": done.checkpoint,
             "undo": done.undo,

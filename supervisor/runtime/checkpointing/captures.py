@@ -173,10 +173,10 @@ def _restored(stamp: events.EventStamp, wanted: RestoreCheckpoint, done: Restore
         restored=done.restored,
         kept=done.kept,
         commits_kept_as=done.commits_kept_as,
-        session_id="" if wanted.files_only else str(uuid4()),
-        files_only=wanted.files_only,
+        session_id="" if wanted.how.files_only else str(uuid4()),
+        files_only=wanted.how.files_only,
     )
     position = done.target.facts.position
-    if wanted.files_only or wanted.fresh or done.target.facts.agent != stamp["agent"]:
+    if wanted.how.files_only or wanted.how.fresh or done.target.facts.agent != stamp["agent"]:
         return restored
     return replace(restored, resume_session=position.session_id, resume_at=position.message_uuid)

@@ -440,7 +440,7 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: CaptureCont
     undo = earlier if earlier is not None and not plan.changes else plan.undo
     try:
         result = restorer.restore(
-            plan, confirmed=True, unusual_confirmed=wanted.unusual, with_branch=wanted.with_branch
+            plan, confirmed=True, unusual_confirmed=wanted.how.unusual, with_branch=wanted.how.with_branch
         )
     except (RestoreRefusedError, StoreFullError):
         store.drop([plan.undo.name])

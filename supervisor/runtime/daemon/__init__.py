@@ -6,6 +6,7 @@ exposition    the metrics as text, with what files say
 hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
 metric_table  the names of all metrics
 metrics       what the daemon counts, as Prometheus reads it
+outcomes      waits for what comes of a request, by the request's id
 runner        one agent's hands
 submission    a task as somebody hands it in, and whether it can be taken
 timers        named timers

@@ -39,6 +39,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.metrics import Metrics
+from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
 from supervisor.runtime.daemon.submission import Defaults, Submission
 from supervisor.runtime.exporters.delivery import Exporting
@@ -112,6 +113,7 @@ class Daemon:
         self.board = board
         self.journal = journal
         self.incidents = incidents
+        self.outcomes = Outcomes()
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
@@ -176,6 +178,7 @@ class Daemon:
                 self.notifications.tell(_waits(seq, event))
             case events.ApprovalGiven() | events.ReviewMade():
                 self.notifications.withdraw(_id_of_waiting(event))
+        self.outcomes.saw(seq, event)
         self.hooks.saw(event)
         return seq
 

@@ -4,22 +4,17 @@ A live agent's session decides, as with every request; an ended one has no sessi
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, replace
 from uuid import uuid4
-
-import anyio
 
 from checkpoints.model import Checkpoint, Difference, Reason, RestorePlan
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.moments import RunMoment
-from supervisor.protocol.records import decode
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.daemon.daemon import Daemon
-
-Good = TypeVar("Good", bound=events.Event)
-Bad = TypeVar("Bad", bound=events.Event)
+from supervisor.runtime.daemon.outcomes import Either, ExpectedOutcome
 
 WORKSPACE_CHARACTERS = 50
 """Of a checkpoint's name, those that the name of its workspace keeps: a number may follow, and 60 are allowed."""
@@ -30,18 +25,6 @@ OUTCOME_SECONDS = 600.0
 
 class NotDoneError(ChaperonError):
     """A checkpoint was not made, or nothing was gone back to; the sentence says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Going:
-    """How somebody wants to go back."""
-
-    checkpoint: str
-    files_only: bool = False
-    fresh: bool = False
-    with_branch: bool = False
-    unusual: bool = False
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +51,16 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
 
 async def _make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
     summary = daemon.board.summary(agent)
-    before, id_ = daemon.journal.last, uuid4().hex[:12]
-    facts: dict[str, Any] = {"id": id_, "name": name, "by": by, "note": note}
-    if summary.state.ended:
-        seq = daemon.happened(events.CheckpointRequested(**daemon.stamp(agent), **facts))
-        moment = RunMoment(seq, summary.session_id, state=summary.state)
-        wanted = Capture(f"person:{id_}", Reason.PERSON, moment, summary.task, summary.workspace, name, note)
-        daemon.checkpointing.capture(agent, wanted)
-    else:
-        await daemon.request(events.CheckpointRequested(**daemon.stamp(agent), **facts))
-    made = await _outcome(daemon, before, f"person:{id_}", events.CheckpointMade, events.CaptureFailed)
+    id_ = uuid4().hex[:12]
+    key, asked = f"person:{id_}", events.CheckpointRequested(**daemon.stamp(agent), id=id_, name=name, by=by, note=note)
+    with daemon.outcomes.expect(key, events.CheckpointMade, events.CaptureFailed) as outcome:
+        if summary.state.ended:
+            moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
+            wanted = Capture(key, Reason.PERSON, moment, summary.task, summary.workspace, name, note)
+            daemon.checkpointing.capture(agent, wanted)
+        else:
+            await daemon.request(asked)
+        made = await _come(daemon, outcome)
     if isinstance(made, events.CaptureFailed):
         raise NotDoneError(f"No checkpoint was made: {made.error}")
     return made
@@ -100,7 +83,7 @@ async def preview(daemon: Daemon, name: str, agent: str, *, with_branch: bool = 
     )
 
 
-async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.CheckpointRestored:
+async def roll_back(daemon: Daemon, agent: str, how: RollbackRequest, by: str) -> events.CheckpointRestored:
     """Go back; done when this returns.
 
     Raises:
@@ -112,15 +95,16 @@ async def roll_back(daemon: Daemon, agent: str, how: Going, by: str) -> events.C
     summary = daemon.board.summary(agent)
     (await daemon.checkpoint_manager.place(summary.workspace)).store.find(how.checkpoint)
     _refuse_company(agent, summary.workspace, _living(daemon, summary.workspace))
-    before, id_ = daemon.journal.last, uuid4().hex[:12]
-    facts = {name: getattr(how, name) for name in Going.__slots__}
-    if summary.state.ended:
-        _ended(daemon, agent, events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
-    else:
-        asked = events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts)
-        daemon.board.session(agent).check(asked)
-        await daemon.request(events.RollbackRequested(**daemon.stamp(agent), id=id_, by=by, **facts))
-    outcome = await _outcome(daemon, before, id_, events.CheckpointRestored, events.RestoreFailed)
+    asked = events.RollbackRequested(
+        **daemon.stamp(agent), id=uuid4().hex[:12], checkpoint=how.checkpoint, by=by, **asdict(how.options())
+    )
+    with daemon.outcomes.expect(asked.id, events.CheckpointRestored, events.RestoreFailed) as expected:
+        if summary.state.ended:
+            _ended(daemon, agent, asked)
+        else:
+            daemon.board.session(agent).check(asked)
+            await daemon.request(asked)
+        outcome = await _come(daemon, expected)
     if isinstance(outcome, events.RestoreFailed):
         raise NotDoneError(f"Nothing was gone back to: {outcome.error}")
     return outcome
@@ -201,25 +185,17 @@ def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
         summary.workspace,
         summary.task,
         moment,
-        files_only=True,
-        with_branch=asked.with_branch,
-        unusual=asked.unusual,
+        replace(asked, files_only=True),
     )
     daemon.checkpointing.restore(agent, wanted)
 
 
-async def _outcome(daemon: Daemon, after: int, id_: str, good: type[Good], bad: type[Bad]) -> Good | Bad:
-    """The event that says what became of a request."""
-    with anyio.move_on_after(OUTCOME_SECONDS):
-        async for line in daemon.journal.follow(after, live=True):
-            if id_.encode() not in line.data:
-                continue
-            event = decode(line.data).event
-            if isinstance(event, (good, bad)) and id_ in (
-                getattr(event, "key", ""),
-                getattr(event, "intervention", ""),
-            ):
-                return event
+async def _come(daemon: Daemon, expected: ExpectedOutcome[Either]) -> Either:
+    """Return what came of a request, once the journal has it on disk."""
+    if (came := await expected.wait(OUTCOME_SECONDS)) is not None:
+        seq, event = came
+        await daemon.journal.written(seq)
+        return event
     raise NotDoneError(
         f"Nothing was heard of it for {OUTCOME_SECONDS:g} s.", way_out="chaperon tail -f says when it is done."
     )

@@ -14,10 +14,11 @@ from checkpoints.restore.restore import Restorer
 from checkpoints.workspace.notes import Listener, NoteQueue, NoteQueues
 from monitors.contract.errors import UsageError
 from supervisor.protocol import events
+from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.services.rollbacks import Going, make, preview, roll_back
+from supervisor.runtime.services.rollbacks import make, preview, roll_back
 from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 TURNS = Path(__file__).parents[3] / "kill" / "turns.py"
@@ -113,7 +114,7 @@ async def test_what_would_be_done_is_said_of_the_agent_that_it_would_be_done_to(
         await reached(daemon, AgentState.IDLE, "a2")
         theirs = await preview(daemon, kept, "")
         assert (theirs.agent, theirs.live) == ("a2", True)
-        for ask in (preview(daemon, kept, "a1"), roll_back(daemon, "a1", Going(kept), "ann")):
+        for ask in (preview(daemon, kept, "a1"), roll_back(daemon, "a1", RollbackRequest(checkpoint=kept), "ann")):
             with pytest.raises(UsageError, match="Agent a2 works in"):
                 await ask
         await daemon.put_down("a2", "its time is over")
@@ -134,7 +135,7 @@ async def test_what_the_configuration_lists_is_captured_although_it_is_ignored_a
         assert [one.path for one in kept.skipped] == ["large"]
         (base.repo / ".env").write_text("second\n")
         await daemon.put_down("a1", "its time is over")
-        await roll_back(daemon, "a1", Going(kept.name), "ann")
+        await roll_back(daemon, "a1", RollbackRequest(checkpoint=kept.name), "ann")
     assert (base.repo / ".env").read_text() == "first\n"
     assert (base.repo / "large").exists()
 

@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -16,6 +17,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.tasks import Task
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.runtime.checkpointing import manager as manager_module
 from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError
 from supervisor.runtime.clock import Clock
@@ -45,7 +47,7 @@ def wanted(repo: Path, name: str = "", reason: Reason = Reason.TURN) -> Capture:
     return Capture("turn:1", reason, MOMENT, task(repo), str(repo), name)
 
 
-def back(repo: Path, checkpoint: str, id_: str = "r1", **more: bool) -> RestoreCheckpoint:
+def back(repo: Path, checkpoint: str, id_: str = "r1", **more: Any) -> RestoreCheckpoint:
     return RestoreCheckpoint(id_, checkpoint, str(repo), task(repo), MOMENT, **more)
 
 
@@ -118,7 +120,7 @@ async def test_a_rollback_of_unusual_size_is_refused_until_it_is_confirmed(
         await manager.roll_back("a1", back(repo, good.name))
     assert (repo / "0.txt").read_text() == "second\n"
     assert [one.name for one in (await manager.stores.all()).checkpoints] == [good.name]
-    await manager.roll_back("a1", back(repo, good.name, "r2", unusual=True))
+    await manager.roll_back("a1", back(repo, good.name, "r2", how=RollbackOptions(unusual=True)))
     assert (repo / "0.txt").read_text() == "first\n"
 
 
