@@ -1,5 +1,10 @@
 """Errors of checkpoints, as types."""
 
+import contextlib
+import os
+from collections.abc import Iterator
+
+from host.disk_errors import NO_ROOM
 from monitors.contract.errors import ChaperonError
 
 
@@ -30,3 +35,21 @@ class RestoreRefusedError(CheckpointError):
 
 class RestoreFailedError(CheckpointError):
     """Going back stopped half-way; the sentence says how the workspace was left."""
+
+
+@contextlib.contextmanager
+def room_needed(what: str) -> Iterator[None]:
+    """Turn "no space left", "quota exceeded" and "file too large" into an error that says what was being written.
+
+    Raises:
+        StoreFullError: There was no room.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise StoreFullError(
+            f"There was no room to write {what}: {os.strerror(error.errno)}. Nothing was announced; what was there before is untouched.",
+            way_out="Free space on that disk, or lower the number of checkpoints to keep, and try again.",
+        ) from error

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import Step, no_step, replace_file
 from checkpoints.errors import CheckpointError
+from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
+from host.durable import is_temporary, replace_file
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
 
@@ -87,7 +88,7 @@ class ProjectWorktrees:
         Raises:
             CheckpointError: A record cannot be read; the sentence says which.
         """
-        return tuple(_read(path) for path in sorted(folder.glob("*.json")) if not path.name.startswith("tmp_"))
+        return tuple(_read(path) for path in sorted(folder.glob("*.json")) if not is_temporary(path.name))
 
     def find(self, name: str) -> Workspace:
         """Return the workspace of this name.

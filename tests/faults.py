@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from supervisor.runtime.journal.disk import RealDisk
+from host.durable import RealDisk
 
 Mode = Literal["once", "dead"]
 

@@ -36,6 +36,7 @@ WITHOUT = {
     "monitors/contract/todo.py": "types; tests/supervisor/core/fold/test_todo_list.py",
     "supervisor/protocol/words.py": "enumerations; tests/supervisor/core/test_states.py has each state",
     "supervisor/runtime/journal/errors.py": "exceptions; tests/supervisor/runtime/journal/test_journal.py meets each",
+    "host/disk_errors.py": "sets; tests/supervisor/runtime/journal/test_journal.py and tests/supervisor/cli/test_main.py meet them",
     # Commands that are a process with signals, a terminal, or the real CLI.
     "supervisor/cli/commands/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/commands/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",

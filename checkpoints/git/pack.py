@@ -10,8 +10,9 @@ import struct
 import zlib
 from pathlib import Path
 
-from checkpoints.durable import replace_file, room_needed, write_all
+from checkpoints.errors import room_needed
 from checkpoints.git.objects import ObjectKind, object_id
+from host.durable import replace_file, write_all
 
 _BUFFER_BYTES = 1 << 20
 """Written in pieces of this size, so that a first capture of gigabytes needs no more memory."""

@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoints.durable import Step, room_needed, write_all
-from checkpoints.errors import CheckpointError
+from checkpoints.errors import CheckpointError, room_needed
 from checkpoints.git.objects import EXECUTABLE, LINK, ObjectKind, TreeEntry, object_id
 from checkpoints.git.trees import Pair
 from checkpoints.paths import join, parent_of, text_of
+from checkpoints.steps import Step
 from checkpoints.store.store import Store
 from checkpoints.workspace.rename_noreplace import exists, move
 from checkpoints.workspace.safe_open import Content, Folders, names_in, read
+from host.durable import write_all
 
 _ANY_SIZE = 1 << 30
 """Every file compared was captured or staged once, so it is far smaller. The limit bounds the cost of a file that

@@ -12,7 +12,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from checkpoints.durable import Step, no_step, sync_filesystem
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.git.trees import Pair, differences, lookup
 from checkpoints.model import CaptureContext, Change, Checkpoint, Kept, Reason, RestorePlan, RestoreResult
@@ -20,9 +19,11 @@ from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.restore.apply import Application, InTheWayError
 from checkpoints.restore.branch import check_movable, move_branch
 from checkpoints.restore.plan import compare, describe, staging_name, unusual, without, work_out
+from checkpoints.steps import Step, no_step
 from checkpoints.store.restore_journal import JournalFile, RestoreJournal
 from checkpoints.workspace import repository
 from checkpoints.workspace.capture import Capturer
+from host.durable import sync_filesystem
 from monitors.contract.wording import counted
 
 _SHOWN = 10

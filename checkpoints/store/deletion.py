@@ -3,11 +3,11 @@
 import shutil
 from pathlib import Path
 
-from checkpoints.durable import sync_place
 from checkpoints.errors import CheckpointError
 from checkpoints.store.restore_journal import journals_in
 from checkpoints.store.store import Store
 from checkpoints.store.stored import project_named
+from host.durable import sync_path
 
 
 def delete_store(folder: Path) -> None:
@@ -31,4 +31,4 @@ def delete_store(folder: Path) -> None:
     folder.rename(going)
     store.lose()
     shutil.rmtree(going)
-    sync_place(folder.parent)
+    sync_path(folder.parent)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pygit2
 
-from checkpoints.durable import room_needed, sync_place, write_new
-from checkpoints.errors import CheckpointError, StoreDamagedError
+from checkpoints.errors import CheckpointError, StoreDamagedError, room_needed
 from checkpoints.store.stored import LEDGER
+from host.durable import sync_path, write_new
 
 _FOLDERS = (
     "restores",
@@ -71,10 +71,10 @@ def lay(folder: Path, project: Path, first: Mapping[str, bytes]) -> None:
         for name, data in new.items():
             write_new(folder / f"tmp_{name}", data)
         for place in (*folder.rglob("*"), folder, folder.parent, *(one.parent for one in above)):
-            sync_place(place)
+            sync_path(place)
         for name in new:
             (folder / f"tmp_{name}").rename(folder / name)
-        sync_place(folder)
+        sync_path(folder)
 
 
 def _check_project(about: Path, project: Path) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from checkpoints.durable import replace_file, room_needed, write_all
+from checkpoints.errors import room_needed
 from checkpoints.model import Checkpoint
 from checkpoints.store.records import from_data, to_data
 from checkpoints.store.stored import read_line
+from host.durable import replace_file, write_all
 
 
 class Ledger:

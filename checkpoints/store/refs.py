@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from checkpoints.durable import replace_file, room_needed
+from checkpoints.errors import room_needed
 from checkpoints.model import Checkpoint
 from checkpoints.store.ledger import Ledger
+from host.durable import is_temporary, replace_file
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 """Permitted names of checkpoints: fit for a ref and for a file, on any system."""
@@ -30,7 +31,7 @@ class Refs:
             if not ref.exists() or ref.read_text().strip() != checkpoint.commit:
                 self._write(checkpoint)
         for ref in self._folder.iterdir():
-            if ledger.was_dropped(ref.name) or ref.name.startswith("tmp_"):
+            if ledger.was_dropped(ref.name) or is_temporary(ref.name):
                 ref.unlink(missing_ok=True)
 
     def _write(self, checkpoint: Checkpoint) -> None:

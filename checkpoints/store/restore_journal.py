@@ -4,9 +4,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from checkpoints.durable import replace_file, room_needed, sync_place
-from checkpoints.errors import CheckpointError
+from checkpoints.errors import CheckpointError, room_needed
 from checkpoints.store.store import Store
+from host.durable import is_temporary, replace_file, sync_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class JournalFile:
     def remove(self) -> None:
         """Say durably that the restore is over."""
         self._path.unlink(missing_ok=True)
-        sync_place(self._path.parent)
+        sync_path(self._path.parent)
 
 
 def journals_in(store: Path) -> list[Path]:
     """Return the journals of interrupted restores in a store; journals that were never complete are left out."""
-    return sorted(path for path in (store / "restores").glob("*.json") if not path.name.startswith("tmp_"))
+    return sorted(path for path in (store / "restores").glob("*.json") if not is_temporary(path.name))
 
 
 def interrupted(store: Store) -> tuple[str, ...]:

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from checkpoints.durable import room_needed, sync_place
-from checkpoints.errors import StoreFullError
+from checkpoints.errors import StoreFullError, room_needed
 from checkpoints.git.object_reader import ObjectBase
 from checkpoints.git.objects import ObjectKind, encode_commit
 from checkpoints.git.pack import PackWriter, put_pack
@@ -32,6 +31,7 @@ from checkpoints.store.records import message_of
 from checkpoints.store.refs import NAME, Refs
 from checkpoints.store.stored import LEDGER, size_of
 from checkpoints.store.wal import Promise, WriteAheadLog, blank
+from host.durable import is_temporary, sync_path
 from monitors.contract.errors import NotFoundError, UsageError
 
 MAX_PROMISE_BYTES = 1 << 20
@@ -55,8 +55,9 @@ class Store(ObjectBase):
         self._lock = layout.take_ownership(folder)
         super().__init__(folder / "objects.git")
         self._refs = Refs(self.objects / "refs" / "checkpoints")
-        for left in self.packs.glob("tmp_*"):
-            left.unlink(missing_ok=True)
+        for left in self.packs.iterdir():
+            if is_temporary(left.name):
+                left.unlink(missing_ok=True)
         ledger = folder / LEDGER
         self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
         self.ledger = Ledger(ledger, self._wal.settled_bytes)
@@ -262,9 +263,9 @@ class Store(ObjectBase):
     def end_packing(self, new: str | None, old: frozenset[str]) -> None:
         """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
         with self._mutex:
-            sync_place(self.packs)
+            sync_path(self.packs)
             self.alternates.unlink(missing_ok=True)
-            sync_place(self.alternates.parent)
+            sync_path(self.alternates.parent)
             for name in old - {new}:
                 (self.packs / f"{name}.idx").unlink(missing_ok=True)
                 (self.packs / f"{name}.pack").unlink(missing_ok=True)

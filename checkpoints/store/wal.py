@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from checkpoints.durable import replace_file, room_needed
+from checkpoints.errors import room_needed
+from host.durable import replace_file
 
 FIRST_BYTES = 64 << 10
 """The size of a new log. A project with little work needs no more, and a thousand of them may start at once on one

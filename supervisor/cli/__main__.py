@@ -1,6 +1,5 @@
 """The command line: `chaperon COMMAND …`."""
 
-import errno
 import os
 import sys
 from importlib import import_module
@@ -8,6 +7,7 @@ from typing import Any
 
 import click
 
+from host.disk_errors import UNWRITABLE
 from supervisor import __version__
 
 COMMANDS = {
@@ -81,10 +81,6 @@ SAYS = {
     "doctor": "Say what works on this machine, and how to mend the rest.",
 }
 """What `--help` says of each, without importing any: 0.06 s where importing all takes a second."""
-
-
-UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""How a device says that it takes no more of what is printed."""
 
 
 class LazyGroup(click.Group):

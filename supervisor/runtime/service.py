@@ -20,6 +20,7 @@ import anyio.to_thread
 from pydantic import TypeAdapter
 
 from checkpoints.workspace.capture import CaptureSettings
+from host.durable import REAL_DISK, Disk
 from interventions.approval import ApprovalSettings
 from interventions.choice.controller import Controller
 from interventions.choice.strategies import strategy_of
@@ -66,7 +67,6 @@ from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import IncidentLog, latest
-from supervisor.runtime.journal.disk import REAL_DISK, Disk
 from supervisor.runtime.journal.journal import Journal, JournalRecovery, JournalState
 from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.snapshots import (

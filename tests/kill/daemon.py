@@ -13,10 +13,10 @@ from pathlib import Path
 
 import anyio
 
+from host.durable import RealDisk
 from supervisor.config.model import Agent, Config
 from supervisor.config.paths import StatePaths
 from supervisor.runtime.daemon.submission import Submission
-from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
 
 STAND_IN = Path(__file__).with_name("stand_in.py")

@@ -16,6 +16,7 @@ from typing import TypeVar
 import anyio
 
 from checkpoints.restore.restore import Restorer
+from host.durable import RealDisk
 from supervisor.config.model import Agent, Config
 from supervisor.config.paths import StatePaths
 from supervisor.protocol import events
@@ -25,7 +26,6 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
-from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.services.rollbacks import roll_back
 

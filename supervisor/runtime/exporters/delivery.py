@@ -15,11 +15,11 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from host.durable import REAL_DISK, Disk, replace_file
 from monitors.contract import anyjson
 from monitors.contract.words import Severity
 from supervisor.protocol import records
 from supervisor.protocol.export import Exporter, ExportRecord, RefusedRecordsError
-from supervisor.runtime.journal.disk import REAL_DISK, Disk, replace_file
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.journal.reader import Cursor, JournalDamagedError, StoredLine, list_segments
 from supervisor.runtime.log import log
@@ -88,7 +88,7 @@ class Positions:
         """
         self._known[name] = position
         rows = {each: {"n": kept.n, "hash": kept.hash} for each, kept in self._known.items()}
-        replace_file(self._disk, self._path, orjson.dumps(rows))
+        replace_file(self._path, orjson.dumps(rows), disk=self._disk)
 
 
 def _read(path: Path) -> dict[str, ExportPosition]:

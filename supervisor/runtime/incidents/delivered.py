@@ -5,7 +5,7 @@ from pathlib import Path
 
 import orjson
 
-from supervisor.runtime.journal.disk import REAL_DISK, Disk, replace_file
+from host.durable import REAL_DISK, Disk, replace_file
 from supervisor.runtime.log import log
 
 NAME = "notified.json"
@@ -42,7 +42,7 @@ class DeliveryMarks:
         """The channel has told of all up to this one. A disk that does not take it makes it be told twice at most."""
         self._marks[channel] = max(seq, self._marks.get(channel, 0))
         try:
-            replace_file(self._disk, self._path, orjson.dumps(self._marks))
+            replace_file(self._path, orjson.dumps(self._marks), disk=self._disk)
         except OSError as error:
             log.warning("%s was not written (%s); after a restart channel %s may tell twice", NAME, error, channel)
 

@@ -16,11 +16,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from host.disk_errors import NO_SPACE
+from host.durable import REAL_DISK, Disk, Reserve, replace_file, write_all
 from interventions.decisions import Incident
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.words import Severity
-from supervisor.runtime.journal.disk import NO_SPACE, REAL_DISK, Disk, Reserve, replace_file, write_all
 
 LOG_NAME = "incidents.jsonl"
 REPORTS_NAME = "incidents"
@@ -106,7 +107,7 @@ class IncidentLog:
             if not isinstance(read, dict):
                 raise IncidentLogError(f"The report {path} is no object; it was left as it is.")
             data = anyjson.pretty(change(read))
-            self._with_room(lambda: replace_file(self._disk, path, data))
+            self._with_room(lambda: replace_file(path, data, disk=self._disk))
         except OSError as error:
             raise _failed(path, error) from error
         except ValueError as error:
@@ -135,7 +136,7 @@ class IncidentLog:
         data = anyjson.pretty(report)
         try:
             self._keep_earlier(incident_id, data)
-            self._with_room(lambda: replace_file(self._disk, self._directory / name, data))
+            self._with_room(lambda: replace_file(self._directory / name, data, disk=self._disk))
         except OSError:
             return ""
         return name
@@ -179,7 +180,7 @@ class IncidentLog:
         size = os.fstat(fd).st_size
         cut = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
         try:
-            write_all(self._disk, fd, b"\n" + line if cut else line)
+            write_all(fd, b"\n" + line if cut else line, disk=self._disk)
         except OSError:
             with contextlib.suppress(OSError):
                 self._disk.truncate(fd, size)

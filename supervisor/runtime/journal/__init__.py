@@ -1,6 +1,5 @@
 """The record that nothing is lost from: written, synced, read, repaired.
 
-disk            files that survive
 errors          why the journal takes no more
 index           an index of a journal's file
 journal         the journal

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from host.durable import REAL_DISK, Disk, Reserve
 from supervisor.protocol import records
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.records import JournalRecord
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.journal.disk import REAL_DISK, Disk, Reserve
 from supervisor.runtime.journal.errors import (
     JournalClosedError,
     JournalDamagedError,

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from host.durable import Disk, replace_file
 from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
-from supervisor.runtime.journal.disk import Disk, replace_file
 from supervisor.runtime.journal.reader import SUFFIX, Cursor, JournalDamagedError, list_segments
 
 
@@ -107,7 +107,7 @@ def _set_aside(
     if error is not None and (path != list_segments(path.parent)[-1].path or _has_intact_line(tail)):
         raise error
     aside = _free_name(path, offset, tail)
-    replace_file(disk, aside, tail)
+    replace_file(aside, tail, disk=disk)
     _cut(path, offset, disk)
     torn = TornTail(aside, len(tail), path, offset)
     if offset == 0:  # the header itself: go on in the file before, whose last record is two before this one's second

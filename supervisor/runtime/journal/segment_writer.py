@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from host.disk_errors import NO_SPACE
+from host.durable import Disk, replace_file, write_all
 from supervisor.protocol import records
-from supervisor.runtime.journal.disk import NO_SPACE, Disk, replace_file, write_all
 from supervisor.runtime.journal.errors import JournalPoisonedError
 from supervisor.runtime.journal.reader import segment_path
 from supervisor.runtime.journal.recovery import JournalRecovery
@@ -139,7 +140,7 @@ class SegmentFile:
         if self._path is None:
             path = segment_path(self._directory, n)
             header, header_hash = records.encode_header(n, self._hash)
-            replace_file(self.disk, path, header)
+            replace_file(path, header, disk=self.disk)
             self._path, self._size, self._hash = path, len(header), header_hash
         self._fd = self.disk.open(self._path, os.O_WRONLY | os.O_APPEND)
 
@@ -153,7 +154,7 @@ class SegmentFile:
     def _write(self, data: bytes) -> None:
         assert self._fd is not None
         try:
-            write_all(self.disk, self._fd, data)
+            write_all(self._fd, data, disk=self.disk)
         except OSError as error:
             if error.errno in NO_SPACE:
                 self._cut_back(self._fd)

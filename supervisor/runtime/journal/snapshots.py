@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 import pydantic_core
 
+from host.durable import REAL_DISK, Disk, replace_file
 from monitors.contract import anyjson
 from supervisor.protocol.records import line_hash
-from supervisor.runtime.journal.disk import REAL_DISK, Disk, replace_file
 
 SNAPSHOT_NAME = "snapshot.json"
 _STATE = b',"state":'
@@ -59,7 +59,7 @@ def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: D
     digest = line_hash(body)
     head = anyjson.dumps({"n": n, "version": version, "hash": digest})
     whole = b"%b%b%b" % (head[:-1], _STATE, body)
-    replace_file(disk, directory / SNAPSHOT_NAME, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)))
+    replace_file(directory / SNAPSHOT_NAME, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)), disk=disk)
     return digest
 
 

@@ -14,8 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from host.disk_errors import NO_SPACE
+from host.durable import Reserve
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.journal.disk import NO_SPACE, Reserve
 from supervisor.runtime.journal.errors import (
     JournalClosedError,
     JournalError,

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from host.durable import RealDisk
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
 from supervisor.protocol import events
@@ -24,7 +25,6 @@ from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.exporters import delivery
 from supervisor.runtime.exporters.delivery import Exporting, ExportPosition, Positions, export_record
-from supervisor.runtime.journal.disk import RealDisk
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import list_segments
 from tests.daemons import Base, ended, served, until

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from host.durable import Reserve
 from interventions.decisions import Incident
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
 from supervisor.runtime.incidents.log import IncidentLog, IncidentLogError, latest, spell_incident
-from supervisor.runtime.journal.disk import Reserve
 from tests.faults import FaultyDisk, every_fault
 from tests.support import acting
 

@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 import pytest
 
+from host.durable import Disk
 from supervisor.protocol.events import LineReceived, TimerFired
 from supervisor.runtime.journal import writer
-from supervisor.runtime.journal.disk import Disk
 from supervisor.runtime.journal.journal import (
     Journal,
     JournalClosedError,

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from host.durable import REAL_DISK
 from supervisor.protocol import records
-from supervisor.runtime.journal.disk import REAL_DISK
 from supervisor.runtime.journal.reader import JournalDamagedError, read_lines, segment_path
 from supervisor.runtime.journal.recovery import recover
 from tests.faults import FaultyDisk, every_fault

@@ -5,13 +5,11 @@ a restart finds. Everything durable goes through it; reading does not.
 """
 
 import contextlib
+import ctypes
 import errno
 import os
 from pathlib import Path
 from typing import Protocol
-
-NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What a write fails with when there is no room: on the disk, or in the user's quota. Room may come back."""
 
 
 class Disk(Protocol):
@@ -99,17 +97,21 @@ class RealDisk:
 
     def sync_directory(self, path: Path) -> None:
         """Sync a directory by a descriptor of its own."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_path(path)
 
 
 REAL_DISK = RealDisk()
 
+TEMPORARY = ".tmp"
+"""What the name of a file ends with until it is whole."""
 
-def write_all(disk: Disk, fd: int, data: bytes) -> None:
+EARLIER_TEMPORARY = "tmp_"
+"""What it began with in stores of checkpoints, up to version 0.1."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def write_all(fd: int, data: bytes | memoryview, *, disk: Disk = REAL_DISK) -> None:
     """Write all bytes; a short write is continued.
 
     Raises:
@@ -120,30 +122,64 @@ def write_all(disk: Disk, fd: int, data: bytes) -> None:
         view = view[disk.write(fd, view) :]
 
 
-def replace_file(disk: Disk, path: Path, data: bytes, *, mode: int = 0o600) -> None:
+def write_new(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False, disk: Disk = REAL_DISK) -> None:
+    """Write a file, instead of one that may be there; its name is not made durable.
+
+    Raises:
+        OSError: A part of it may be there. A link in its place is not followed.
+    """
+    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    try:
+        write_all(fd, data, disk=disk)
+        if sync:
+            disk.sync(fd)
+    finally:
+        disk.close(fd)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = True, disk: Disk = REAL_DISK) -> None:
     """Give a file this content so that after any crash it has the old content or the new, whole.
+
+    Args:
+        path: The file; its directory must be there.
+        data: Its whole content.
+        mode: Its permissions.
+        sync: Whether it must also hold if the power goes.
+        disk: Where.
 
     Raises:
         OSError: The file has its old content; after a failed last step, which syncs the directory, either.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = path.with_name(f"{path.name}{TEMPORARY}")
     try:
-        _write_new(disk, temporary, data, mode)
+        write_new(temporary, data, mode=mode, sync=sync, disk=disk)
         disk.rename(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             disk.unlink(temporary)
         raise
-    disk.sync_directory(path.parent)
+    if sync:
+        disk.sync_directory(path.parent)
 
 
-def _write_new(disk: Disk, path: Path, data: bytes, mode: int) -> None:
-    fd = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name was left by a `replace_file` that a crash cut off."""
+    return name.endswith(TEMPORARY) or name.startswith(EARLIER_TEMPORARY)
+
+
+def sync_path(path: Path) -> None:
+    """Make the content of a file durable, or the names in a directory."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        write_all(disk, fd, data)
-        disk.sync(fd)
+        os.fsync(fd)
     finally:
-        disk.close(fd)
+        os.close(fd)
+
+
+def sync_filesystem(fd: int) -> None:
+    """Make everything on the file system of this descriptor durable: one call for any number of files."""
+    if _libc.syncfs(fd) != 0:
+        raise OSError(ctypes.get_errno(), "syncfs failed")
 
 
 class Reserve:

@@ -1,0 +1,10 @@
+"""The steps of what may be cut off half-way: each is told before it is done, and a test stops there."""
+
+from collections.abc import Callable
+
+Step = Callable[[str], None]
+"""Told of each step before it is done."""
+
+
+def no_step(_: str) -> None:
+    """Do nothing at a step."""

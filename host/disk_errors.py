@@ -1,0 +1,13 @@
+"""What the kernel says of a disk that is full or fails, in the three widths in which one wants to know."""
+
+import errno
+
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a write fails with when there is no room: on the disk, or in the user's quota. Room may come back."""
+
+
+NO_ROOM = NO_SPACE | {errno.EFBIG}
+"""The same, or the file would be larger than a file may be."""
+
+UNWRITABLE = NO_ROOM | {errno.EIO}
+"""The same, or the device failed: it takes no more of what is written."""
