@@ -71,6 +71,7 @@ from supervisor.runtime.journal.journal import Journal, JournalRecovery, Journal
 from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
+    Snapshot,
     discard_snapshot,
     read_snapshot,
     unless_ahead,
@@ -101,7 +102,9 @@ beside those of live agents."""
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
-SNAPSHOT_VERSION = f"{__version__}/4"
+SNAPSHOT_VERSION = "5"
+"""Of what a snapshot holds, to be raised if this version cannot read what an older one kept. It is not chaperon's own: a start
+without a snapshot folds the whole journal, a minute and more for a million events, and an upgrade shall not cost that."""
 
 SUMMARIES = TypeAdapter(list[Summary])
 APPROVAL = TypeAdapter(ApprovalSettings)
@@ -223,6 +226,8 @@ class _Opened:
     """Incidents of the journal that the log may lack."""
     problem: str
     """What was wrong with the snapshot, if anything."""
+    metrics: Metrics
+    """What was counted in all runs."""
 
 
 def _open(setup: Setup, board: Board) -> _Opened:
@@ -242,14 +247,22 @@ def _open(setup: Setup, board: Board) -> _Opened:
         board.lessons.restore(snapshot.state["lessons"])
         board.trusts.restore(snapshot.state["trusts"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
+    metrics, counted = Metrics(board.record), 0
+    if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
+        metrics.restore(kept)
+    if isinstance(snapshot, Snapshot):
+        counted = snapshot.n
     for record in journal.read(begin):
         board.remember(record.n, record.event)  # type: ignore[arg-type]
+        if record.n > counted:
+            metrics.saw(record.n, record.event)  # type: ignore[arg-type]
         if isinstance(record.event, events.IncidentOpened | events.FaultSeen):
             missed.append(record.event)
     board.settle()
+    metrics.settle()
     incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
     problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, IncidentFeed(incidents), missed, problem)
+    return _Opened(journal, recovery, IncidentFeed(incidents), missed, problem, metrics)
 
 
 def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
@@ -282,7 +295,7 @@ def _make_daemon(
         setup.clock,
         tasks,
         defaults,
-        Metrics(board.record),
+        opened.metrics,
         channels(config),
         HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
     )
@@ -484,7 +497,8 @@ async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
     learned = {name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts")}
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), **learned}
+    counted = daemon.metrics.as_json()
+    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "metrics": counted, **learned}
     try:
         await daemon.journal.synced(n)
         await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)

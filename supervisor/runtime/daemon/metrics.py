@@ -1,12 +1,14 @@
 """What the daemon counts, as Prometheus reads it: text, at `GET /metrics`.
 
-Counters begin at nought with each start of the daemon, which Prometheus knows how to take. Gauges are read off when
+Counters outlive the daemon: they are kept with the snapshot, and a start counts the events behind it. Of what is no event,
+such as messages that were sent, what came after the last snapshot is lost if the daemon is killed. Gauges are read off when
 somebody asks. The names, helps and buckets are the table of `supervisor.runtime.daemon.metric_table`; nothing else is served.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from interventions.approval import DEADLINE_PASSED
 from interventions.effectiveness import EffectRecord
@@ -75,6 +77,33 @@ class Metrics:
         series = self._histograms.setdefault(name, {})
         found = series.setdefault(labels, _Histogram([0] * (len(metric.buckets) + 1)))
         found.observe(metric, value)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all counters and histograms, to be kept with a snapshot."""
+        counters = {
+            name: [[list(labels), value] for labels, value in each.items()] for name, each in self._counters.items()
+        }
+        histograms = {
+            name: [[list(labels), one.counts, one.total] for labels, one in each.items()]
+            for name, each in self._histograms.items()
+        }
+        return {"counters": counters, "histograms": histograms}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take in what `as_json` gave; metrics that have other labels or buckets now, or are no more, begin anew."""
+        for name, series in kept["counters"].items():
+            for labels, value in series:
+                if name in BY_NAME and len(labels) == len(BY_NAME[name].labels):
+                    self._counters.setdefault(name, {})[tuple(labels)] = value
+        for name, series in kept["histograms"].items():
+            for labels, counts, total in series:
+                metric = BY_NAME.get(name)
+                if metric and (len(labels), len(counts)) == (len(metric.labels), len(metric.buckets) + 1):
+                    self._histograms.setdefault(name, {})[tuple(labels)] = _Histogram(list(counts), total)
+
+    def settle(self) -> None:
+        """Await the effect of no intervention of before: the time until it is that of no daemon."""
+        self._chosen.clear()
 
     def saw(self, seq: int, event: events.AnyEvent) -> None:
         """Count an event of the journal, once."""

@@ -1,5 +1,7 @@
 """Starting and ending: what cannot be is refused whole, and what is ended is ended in order."""
 
+import hashlib
+import json
 import os
 import shutil
 import socket
@@ -16,9 +18,9 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal.journal import JournalDamagedError, JournalState
 from supervisor.runtime.journal.lock import StateDirectoryTakenError
-from supervisor.runtime.service import run_daemon
+from supervisor.runtime.service import SNAPSHOT_VERSION, SUMMARIES, run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
-from tests.daemons import Base, ended, reached, served
+from tests.daemons import Base, ended, metrics_of, reached, served
 
 
 async def refused(base: Base, error: type[Exception], says: str) -> None:
@@ -156,6 +158,53 @@ async def test_a_start_with_a_snapshot_and_one_without_know_the_same(base: Base)
     base.places.snapshot.unlink()
     async with run_daemon(base.setup()) as daemon:
         assert daemon.board.summaries() == with_snapshot == live
+
+
+def counts(text: str) -> dict[str, str]:
+    """The counters and histograms of what happened to agents, by name and labels."""
+    lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
+    whole = ("chaperon_reviews_total", "chaperon_review_seconds", "chaperon_turns_total", "chaperon_agents_ended_total")
+    return {name: value for name, _, value in lines if name.startswith(whole)}
+
+
+async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_one_and_without(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        daemon.metrics.add("chaperon_notifications_total", "desk", "sent")
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        first = counts(await metrics_of(daemon))
+    assert first['chaperon_reviews_total{decision="allow"}'] == "1"
+    assert first["chaperon_review_seconds_count"] == "1"
+    old = base.places.snapshot.read_bytes()
+    async with served(base) as (daemon, _):
+        assert counts(await metrics_of(daemon)) == first
+        assert 'chaperon_notifications_total{channel="desk",result="sent"} 1' in await metrics_of(daemon)
+        await daemon.submit(base.submission(name="a2"), by="test")
+        await ended(daemon, "a2")
+        second = counts(await metrics_of(daemon))
+    assert second['chaperon_agents_ended_total{state="done"}'] == "2"
+    base.places.snapshot.write_bytes(old)
+    async with run_daemon(base.setup()) as daemon:
+        assert counts(await metrics_of(daemon)) == second
+    base.places.snapshot.unlink()
+    async with run_daemon(base.setup()) as daemon:
+        assert counts(await metrics_of(daemon)) == second
+
+
+def shape(schema: object) -> object:
+    """A JSON schema without its texts."""
+    if isinstance(schema, dict):
+        return {key: shape(value) for key, value in schema.items() if key not in ("description", "title")}
+    return [shape(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def test_a_snapshot_of_another_shape_has_another_version() -> None:
+    """A start that cannot use the snapshot reads the whole journal, so an upgrade that changes nothing of it keeps it."""
+    found = json.dumps(shape(SUMMARIES.json_schema(mode="serialization")), sort_keys=True)
+    digest = hashlib.sha256(found.encode()).hexdigest()[:16]
+    assert (SNAPSHOT_VERSION, digest) == ("5", "84836066f115e947"), (
+        "note the new shape; raise the version if older ones cannot be read"
+    )
 
 
 async def test_the_configuration_decides_mode_and_limits_of_tasks_that_say_nothing(base: Base) -> None:

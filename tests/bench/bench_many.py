@@ -1,0 +1,97 @@
+"""A journal of years: how long a start takes that has no snapshot to begin with, and what the list of thousands of agents costs.
+
+usage: python -m tests.bench --only many
+
+One stand-in runs under a real daemon, and what the journal says of it is written again under other names. Compared are a start
+without a snapshot and one with a snapshot, in one run, so that others at work on the machine raise both.
+"""
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+
+from supervisor.cli.client import connect
+from supervisor.protocol.events import AnyEvent
+from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.journal.reader import read_records
+from tests.bench.bench_fleet import over, prepare, start
+from tests.bench.bench_start import resident_megabytes, serving
+from tests.bench.figures import Figure
+
+EVENTS = int(os.environ.get("CHAPERON_BENCH_EVENTS", "100000"))
+"""In the journal. A year of an agent that works all day is about a million."""
+
+CALLS = 30
+"""Tool calls of the agent that is written again: about 230 events, like the real ones of an afternoon."""
+
+WAIT_EVERY = 10_000
+"""Events after which the writer waits for the disk: what waits in memory is bounded."""
+
+
+def recorded(base: Path) -> list[AnyEvent]:
+    """What the journal of a real daemon says of one agent."""
+    (repository,) = prepare(base, 1, CALLS, 0.0)
+
+    async def play() -> None:
+        daemon = connect(base / "run" / "chaperon.sock")
+        await start(daemon, [repository])
+        os.close(os.open(base / "gate", os.O_WRONLY))
+        await over(daemon)
+
+    with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")):
+        anyio.run(play)
+    return [record.event for record in read_records(base / "state" / "journal") if record.event.agent]  # type: ignore[misc]
+
+
+async def write(journal: Path, life: Sequence[AnyEvent], events: int) -> int:
+    """Write the life of an agent again and again; return how many there are."""
+    writer, _ = Journal.open(journal)
+    agents = 0
+    while writer.last < events:
+        for event in life:
+            writer.append(dataclasses.replace(event, agent=f"m{agents}"))
+        agents += 1
+        if writer.last % WAIT_EVERY < len(life):
+            await writer.written(writer.last)
+    await writer.synced(writer.last)
+    writer.close()
+    return agents
+
+
+def main() -> list[Figure]:
+    """Measure."""
+    with (
+        tempfile.TemporaryDirectory(prefix="chaperon-bench-") as one,
+        tempfile.TemporaryDirectory(prefix="chaperon-bench-") as two,
+    ):
+        life = recorded(Path(one))
+        base = Path(two)
+        (base / "home").mkdir()
+        (base / "state" / "journal").mkdir(parents=True, mode=0o700)
+        (base / "state").chmod(0o700)
+        agents = anyio.run(write, base / "state" / "journal", life, EVENTS)
+        with serving(base, CHAPERON_CHECKPOINTS__ENABLED="false") as (daemon, without):
+            weight = resident_megabytes(daemon.pid)
+            client = connect(base / "run" / "chaperon.sock")
+            began = perf_counter()
+            listed = client.get("/v1/agents")
+            listing = perf_counter() - began
+        with serving(base, CHAPERON_CHECKPOINTS__ENABLED="false") as (_, with_one):
+            pass
+    assert len(listed) == agents
+    return [
+        Figure(f"start without a snapshot, {EVENTS:,} events of {agents:,} agents", without.ready, "s"),
+        Figure("… events a second", EVENTS / without.ready, "", 65_000, more_is_better=True),
+        Figure("… against a start with a snapshot", without.ready / with_one.ready, "times"),
+        Figure("… resident memory", weight, "MB"),
+        Figure("the list of all agents", listing * 1e3, "ms"),
+    ]
+
+
+if __name__ == "__main__":
+    print(*main(), sep="\n")
