@@ -69,6 +69,7 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import IncidentLog, latest
 from supervisor.runtime.journal.journal import Journal, JournalRecovery, JournalState
 from supervisor.runtime.journal.lock import take_state_directory
+from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
     Snapshot,
@@ -150,8 +151,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
         record, lessons = EffectRecord(), Lessons(detector_settings(setup.config).learning)
         reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
-        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record), record, lessons)
-        opened = await anyio.to_thread.run_sync(_open, setup, board)
+        past = PastAgents()
+        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record, past), record, lessons)
+        opened = await anyio.to_thread.run_sync(_open, setup, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
         stack.push_async_callback(_blocking, opened.journal.close)
@@ -230,12 +232,12 @@ class _Opened:
     """What was counted in all runs."""
 
 
-def _open(setup: Setup, board: Board) -> _Opened:
-    """Read what is there and fold it. Blocks."""
+def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
+    """Read what is there and fold it; `past` is told first who has ended. Blocks."""
     places = setup.places
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
     begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot.n, snapshot.state)
-    journal, recovery = Journal.open(places.journal, trusted=begin, disk=setup.disk, clock=setup.clock)
+    journal, recovery = Journal.open(places.journal, trusted=begin, look=past.look, disk=setup.disk, clock=setup.clock)
     read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
     if snapshot is not read:
         discard_snapshot(places.state, disk=setup.disk)
@@ -319,8 +321,11 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
     return launcher
 
 
-def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord) -> MakeSession:
-    """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks."""
+def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord, past: PastAgents) -> MakeSession:
+    """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks.
+
+    Agents of the past get no detectors.
+    """
     config = setup.config
     about = replace(session_settings(config, setup.places, setup.environ), own_rules=own_rule_names(config))
     interventions = controller_settings(config)
@@ -329,7 +334,8 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord) -> Ma
     strategy_of(interventions.strategy, brought.strategy(Task("", "", "/")))  # one that is not there is refused now
 
     def make(submitted: events.TaskSubmitted) -> Session:
-        detectors = make_detectors(submitted.task, submitted.workspace, submitted.factors)
+        over = submitted.agent in past
+        detectors = () if over else make_detectors(submitted.task, submitted.workspace, submitted.factors)
         plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
         controller = Controller(interventions, submitted.task, record, plugins, strategy)
         own = submitted.task.approval

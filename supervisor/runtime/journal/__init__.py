@@ -4,6 +4,7 @@ errors          why the journal takes no more
 index           an index of a journal's file
 journal         the journal
 lock            one daemon for one state directory
+past_agents     agents whose end a journal has
 reader          the journal's files, read
 recovery        what a start finds in the journal
 segment_writer  the journal's files, written

@@ -14,7 +14,7 @@ of room being made. Any other failure of the disk poisons the journal: see `Jour
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
 import anyio.to_thread
@@ -85,6 +85,7 @@ class Journal:
         directory: Path,
         *,
         trusted: int = 0,
+        look: Callable[[bytes], object] | None = None,
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         segment_bytes: int = SEGMENT_BYTES,
@@ -94,6 +95,7 @@ class Journal:
         Args:
             directory: Where its files are, or will be.
             trusted: The number of a record known from a snapshot; files that end before it are not checked now.
+            look: Called with each line that is checked.
             disk: Another, in tests.
             clock: Another, in tests.
             segment_bytes: Size at which a new file is begun.
@@ -103,7 +105,7 @@ class Journal:
             JournalPoisonedError: The disk failed.
         """
         try:
-            found = recover(directory, disk, trusted)
+            found = recover(directory, disk, trusted, look)
         except OSError as error:
             raise JournalPoisonedError(error, str(directory)) from error
         return cls(directory, found, disk, clock or Clock(), segment_bytes), found

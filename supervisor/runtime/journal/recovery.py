@@ -8,6 +8,7 @@ damage, and the start stops, because going on would mean to guess.
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,7 +50,9 @@ class JournalRecovery:
     """The tail that was set aside, where there was one."""
 
 
-def recover(directory: Path, disk: Disk, trusted: int = 0) -> JournalRecovery:
+def recover(
+    directory: Path, disk: Disk, trusted: int = 0, look: Callable[[bytes], object] | None = None
+) -> JournalRecovery:
     """Check the journal, set a torn tail aside, and say where to go on.
 
     Args:
@@ -57,6 +60,7 @@ def recover(directory: Path, disk: Disk, trusted: int = 0) -> JournalRecovery:
         disk: Where.
         trusted: The number of a record that is known by other means, a snapshot. Files that end before it are not
             read now, only when somebody reads them. A gigabyte takes some three seconds.
+        look: Called with each line that was checked.
 
     Raises:
         JournalDamagedError: A record is damaged and intact ones follow. Nothing was changed.
@@ -71,6 +75,9 @@ def recover(directory: Path, disk: Disk, trusted: int = 0) -> JournalRecovery:
         while lines := cursor.take():
             before_first = lines[0].n - 1 if before_first is None else before_first
             count = lines[-1].n - before_first
+            if look is not None:
+                for line in lines:
+                    look(line.data)
     except JournalDamagedError as error:
         return _set_aside(cursor, count, error.path, error.offset, disk, error)
     if cursor.path is None:

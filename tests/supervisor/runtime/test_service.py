@@ -160,6 +160,47 @@ async def test_a_start_with_a_snapshot_and_one_without_know_the_same(base: Base)
         assert daemon.board.summaries() == with_snapshot == live
 
 
+DETECTOR = """
+import os
+
+from monitors.contract.issues import Issue
+from monitors.contract.observations import TurnEnded
+from monitors.contract.words import Severity
+
+class Counting:
+    name = "counting"
+    def see(self, observation):
+        if not isinstance(observation, TurnEnded):
+            return ()
+        return (Issue("counting", Severity.LOW, 0.5, 0.1, observation.seq, "A turn ended."),)
+
+def make_detector(task):
+    os.environ["MADE"] += task.prompt
+    return Counting()
+"""
+
+
+async def test_a_start_without_a_snapshot_watches_over_nobody_again_who_has_ended(
+    base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MADE", "")
+    plugin = tmp_path / "counting.py"
+    plugin.write_text(DETECTOR)
+    base.config = {"plugins": {"detectors": [str(plugin)]}}
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(prompt="one "), by="test")
+        known = await ended(daemon)
+        base.cli("begin()\nwhile True:\n    hear()")
+        await daemon.submit(base.submission(prompt="two ", name="a2"), by="test")
+        await reached(daemon, AgentState.RUNNING, "a2")
+    assert known.issues == {"counting": 1}
+    assert os.environ["MADE"] == "one two "
+    base.places.snapshot.unlink()
+    async with served(base) as (daemon, _):
+        assert daemon.board.summary("a1") == known
+        assert os.environ["MADE"] == "one two two "
+
+
 def counts(text: str) -> dict[str, str]:
     """The counters and histograms of what happened to agents, by name and labels."""
     lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
