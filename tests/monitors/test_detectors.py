@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
@@ -31,6 +31,12 @@ def test_the_order_is_explicit_and_combinations_come_last() -> None:
         "repetitive_errors", "repetition", "text_loop", "no_progress", "scope_creep", "resource_spiral", "goal_drift",
         "exploration_wandering", "hallucination", "blocked_on_human", "test_tampering", "repetition", "combinations",
     ]  # fmt: skip
+
+
+def test_each_pattern_that_has_settings_is_made() -> None:
+    no_pattern = {"sensitivity", "custom", "learning", "judge"}
+    patterns = {each.name for each in fields(DetectorSettings)} - no_pattern
+    assert {detector.name for detector in make_detectors(DetectorSettings(), TASK)} == patterns
 
 
 def test_a_pattern_that_is_switched_off_is_not_made() -> None:

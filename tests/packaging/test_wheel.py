@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import subprocess
 import sys
 import sysconfig
@@ -58,8 +59,25 @@ def test_the_wheel_has_the_code_and_its_data_and_nothing_else(wheel: Path) -> No
     wanted = {f"supervisor/units/{path.name}" for path in (ROOT / "systemd").iterdir()} | {
         f"supervisor/rehearsal/scenarios/{path.name}" for path in (ROOT / "supervisor/rehearsal/scenarios").glob("*.yaml")
     }  # fmt: skip
-    assert wanted <= names
+    pages = {f"supervisor/{path.relative_to(ROOT)}" for path in (ROOT / "docs").rglob("*.md")}
+    assert "supervisor/docs/reference/configuration.md" in pages
+    assert wanted | pages <= names
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+
+
+def test_the_description_of_the_package_is_the_readme(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as files:
+        metadata = files.read(f"chaperon-{supervisor.__version__}.dist-info/METADATA").decode()
+    assert metadata.endswith((ROOT / "README.md").read_text())
+
+
+def test_a_refused_configuration_names_a_page_that_is_installed(chaperon: Path, tmp_path: Path) -> None:
+    (tmp_path / "chaperon.yaml").write_text("agnet: {}\n")
+    done = run(str(chaperon), "--config", str(tmp_path / "chaperon.yaml"), "serve", cwd=tmp_path)
+    assert done.returncode == 2
+    (page,) = re.findall(r"(/\S+configuration\.md) lists every key", " ".join(done.stderr.split()))
+    assert Path(page).is_file()
+    assert page.startswith(str(chaperon.parent.parent))
 
 
 def test_the_installed_command_says_its_version(chaperon: Path, tmp_path: Path) -> None:
