@@ -147,3 +147,23 @@ def test_no_detector_imports_another() -> None:
 def test_the_shim_imports_the_standard_library_alone() -> None:
     known = sys.stdlib_module_names | {"supervisor"}
     assert {name.split(".")[0] for path in sources("supervisor.runtime.shim") for name in imports(path)} <= known
+
+
+USERS_OF_THE_DAEMON = ("supervisor/runtime/service.py", "supervisor/runtime/api/")
+"""Who makes the daemon, and who lets people ask it for everything. All others are handed the parts that they use."""
+
+NOT_YET_WITHOUT_THE_DAEMON = {
+    "supervisor/runtime/services/rollbacks.py": "a rollback asks the session, the stores, the worktrees and the outcomes",
+    "supervisor/runtime/services/recovery.py": "an option of a recovery submits a task, rolls back and clears up",
+    "supervisor/rehearsal/person.py": "it does what people do through the socket, rollbacks among it",
+}
+
+
+def test_nobody_but_who_makes_and_who_serves_the_daemon_knows_it_whole() -> None:
+    module = "supervisor.runtime.daemon.daemon"
+    known = {
+        name
+        for path in sources("supervisor")
+        if module in imports(path) and not (name := str(path.relative_to(ROOT))).startswith(USERS_OF_THE_DAEMON)
+    }
+    assert known == set(NOT_YET_WITHOUT_THE_DAEMON)

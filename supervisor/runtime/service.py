@@ -82,7 +82,7 @@ from supervisor.runtime.log import log
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.processes.launcher import ProcessLauncher
-from supervisor.runtime.services.checkpoint_upkeep import close_left, tend
+from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.recovery import Recovering
 from supervisor.runtime.services.retention import forget_what_is_old
@@ -174,19 +174,24 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             serving.start_soon(_serve, daemon, listening, port, house, setup, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
-            tasks.start_soon(forget_what_is_old, daemon, *kept_in, setup.clock, reports, days, name="retention")
+            tasks.start_soon(
+                forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, reports, days, name="retention"
+            )
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
             daemon.notifications.start(tasks)
             if exporters:
                 positions = await anyio.to_thread.run_sync(Positions, setup.places.state, setup.disk)
                 for exporter in exporters:
                     _start_exporting(daemon, exporter, positions, opened.recovery.n, tasks)
-            tasks.start_soon(Sampling(daemon).run, name="sampling")
+            told = daemon.happened, setup.clock
+            sampling = Sampling(board, opened.journal, manager.operations, *told)
+            tasks.start_soon(sampling.run, name="sampling")
             judge = detector_settings(setup.config).judge
             if judge.enabled:
                 ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
-                tasks.start_soon(Judging(daemon, judge, ask).run, name="judge")
-            tasks.start_soon(tend, daemon, retention(setup.config), setup.clock, name="checkpoints")
+                tasks.start_soon(Judging(board, opened.journal, *told, judge, ask).run, name="judge")
+            upkeep = CheckpointUpkeep(board, manager, daemon.fault, setup.clock, retention(setup.config))
+            tasks.start_soon(upkeep.run, name="checkpoints")
             async with anyio.create_task_group() as telling:
                 telling.start_soon(daemon.hooks.run, name="hooks")
                 yield daemon
@@ -392,7 +397,7 @@ async def _begin(
     if adopted.found:
         log.info("%s", adopted)
     await daemon.end_strangers(strangers)
-    await close_left(daemon)
+    await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
 
 
 def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:

@@ -13,7 +13,6 @@ import click
 from supervisor.cli import common
 
 if TYPE_CHECKING:
-    from supervisor.runtime.daemon.daemon import Daemon
     from supervisor.runtime.services.systemd import Notifier
 
 
@@ -69,8 +68,8 @@ async def _serve() -> None:
                 log.info("ready on %s, state in %s", setup.places.socket, setup.places.state)
                 notifier.ready(str(daemon.adopted))
                 async with anyio.create_task_group() as beating:
-                    beating.start_soon(beat, daemon, notifier, os.environ, name="heartbeat")
-                    beating.start_soon(_settle, daemon, name="settle")
+                    beating.start_soon(beat, daemon.unwatched, daemon.journal, notifier, os.environ, name="heartbeat")
+                    beating.start_soon(_settle, daemon.answering, name="settle")
                     await asked.wait()
                     beating.cancel_scope.cancel()
                 notifier.stopping()
@@ -78,9 +77,9 @@ async def _serve() -> None:
             tasks.cancel_scope.cancel()
 
 
-async def _settle(daemon: "Daemon") -> None:
+async def _settle(answering: anyio.Event) -> None:
     """Leave what the start made out of every later search for garbage: one took 60 ms, in which no call was reviewed."""
-    await daemon.answering.wait()
+    await answering.wait()
     gc.freeze()
     gc.enable()
 

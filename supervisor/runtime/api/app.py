@@ -24,8 +24,8 @@ from supervisor.runtime.api.checkpoints import checkpoint_routes
 from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
 from supervisor.runtime.api.trust import trust_routes
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
-from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
-from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
 from supervisor.runtime.reading.reader import ReadingService

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
 from supervisor.runtime.checkpointing.worktrees import SetUpError
-from supervisor.runtime.daemon.daemon import UnavailableError
+from supervisor.runtime.daemon.submission import UnavailableError
 
 NO_JSON, MALFORMED, BROKEN = 400, 422, 500
 """Statuses of a body that is no JSON, of one that does not fit, and of a failure of the daemon's own."""

@@ -119,10 +119,6 @@ class CheckpointManager:
         self.stores = Stores(folder)
         self.places: dict[str, WatchedWorkspace] = {}
         """By workspace."""
-        self.tidied_at: dict[Path, float] = {}
-        """When each store was last looked after, on the clock that never goes back."""
-        self.over_quota: set[Path] = set()
-        """Stores that are larger than they may be, and of which that was told."""
         self._settings = settings
         self._clock = clock
         self._opening = KeyedLocks()

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
-from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
+from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.decisions.adoption import FIRST, Found, Todo
@@ -41,7 +41,7 @@ from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
-from supervisor.runtime.daemon.submission import Defaults, Submission
+from supervisor.runtime.daemon.submission import Defaults, Submission, UnavailableError
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
@@ -68,10 +68,6 @@ STRANGER_SECONDS = 0.05
 
 RETRY_SECONDS = 1.0
 """Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
-
-
-class UnavailableError(ChaperonError):
-    """The daemon cannot do it now."""
 
 
 class Daemon:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from checkpoints.workspace.worktree import worktree_of
 from interventions.approval import ApprovalSettings
 from monitors.contract.effects import check_names
-from monitors.contract.errors import UsageError
+from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
@@ -52,6 +52,10 @@ class Defaults:
                     "nothing was started.",
                     way_out="Let the agent work in a worktree of its own (--workspace new), or in a repository that holds less.",
                 )
+
+
+class UnavailableError(ChaperonError):
+    """The daemon cannot do it now."""
 
 
 class SubmissionRequest(BaseModel):

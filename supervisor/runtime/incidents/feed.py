@@ -1,15 +1,26 @@
 """The incident log as the daemon uses it: written off the event loop, one at a time."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
 
 from interventions.decisions import Incident
 from monitors.contract.errors import ChaperonError
+from monitors.contract.words import Severity
 from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.log import log
+
+
+class NoteFault(Protocol):
+    """Notes something that failed outside what agents do, as an incident."""
+
+    def __call__(
+        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = "", /
+    ) -> None:
+        """Journal the incident, log it and tell of it; the agent is empty if it is about none. Returns at once."""
+        ...
 
 
 class IncidentFeed:

@@ -9,7 +9,7 @@ import sys
 import anyio
 import anyio.abc
 
-from supervisor.runtime.daemon.daemon import UnavailableError
+from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.reading.jobs import FINISHED, FileProgress, ReadJob, ReadPaths, send

@@ -2,17 +2,18 @@
 
 import os
 import socket
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 
 import anyio
 
-from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.journal.journal import JournalState
+from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.services.systemd import Notifier, listen_sockets, watchdog_interval
 
 
-async def beat(daemon: Daemon, notifier: Notifier, environ: Mapping[str, str]) -> None:
+async def beat(
+    unwatched: Callable[[], list[str]], journal: Journal, notifier: Notifier, environ: Mapping[str, str]
+) -> None:
     """Tell that all is well, as often as was asked for; nothing where nobody asked.
 
     A missed beat is logged with its reason; after enough of them the service manager starts the daemon anew, and the
@@ -20,7 +21,7 @@ async def beat(daemon: Daemon, notifier: Notifier, environ: Mapping[str, str]) -
     """
     interval = watchdog_interval(environ, os.getpid())
     while interval is not None:
-        problem = await ailment(daemon, interval)
+        problem = await ailment(unwatched, journal, interval)
         if problem:
             log.error("no heartbeat: %s", problem)
         else:
@@ -28,15 +29,14 @@ async def beat(daemon: Daemon, notifier: Notifier, environ: Mapping[str, str]) -
         await anyio.sleep(interval)
 
 
-async def ailment(daemon: Daemon, patience_seconds: float) -> str:
+async def ailment(unwatched: Callable[[], list[str]], journal: Journal, patience_seconds: float) -> str:
     """What is wrong with the daemon; empty if it is well. That this runs shows that the loop turns."""
-    unwatched = daemon.unwatched()
-    if unwatched:
-        return f"nobody watches over {', '.join(unwatched)}"
-    if daemon.journal.state is JournalState.FULL:
+    if alone := unwatched():
+        return f"nobody watches over {', '.join(alone)}"
+    if journal.state is JournalState.FULL:
         return ""  # an incident that a person must end; a new daemon would find the same disk
     with anyio.move_on_after(patience_seconds) as waiting:
-        await daemon.journal.synced(daemon.journal.last)
+        await journal.synced(journal.last)
     return f"the journal was not synced within {patience_seconds:g} s" if waiting.cancelled_caught else ""
 
 

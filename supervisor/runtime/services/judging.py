@@ -18,10 +18,12 @@ from monitors.contract.errors import ChaperonError
 from monitors.patterns.model_judge import JUDGED_STUCK, JudgeSettings, answer_of, is_due, issue_of, question
 from supervisor.config.environment import GATE_ARGUMENTS, agent_environment
 from supervisor.config.model import Agent
+from supervisor.core.board import Board
 from supervisor.core.session import Session
-from supervisor.protocol.events import JudgeAnswered
+from supervisor.protocol.events import AnyEvent, JudgeAnswered
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.find_cli import find_cli
 
@@ -55,13 +57,27 @@ class Judging:
     """Looks for agents that a question is due about, and asks.
 
     Args:
-        daemon: Whose agents are judged, and who is told.
+        board: The agents that are judged.
+        journal: Says how far events are, and whether it takes more.
+        happened: Takes in what a model answered.
+        clock: Tells the time that events carry.
         settings: When a question is due.
         ask: Puts a question to a model.
     """
 
-    def __init__(self, daemon: Daemon, settings: JudgeSettings, ask: Ask) -> None:
-        self._daemon = daemon
+    def __init__(
+        self,
+        board: Board,
+        journal: Journal,
+        happened: Callable[[AnyEvent], object],
+        clock: Clock,
+        settings: JudgeSettings,
+        ask: Ask,
+    ) -> None:
+        self._board = board
+        self._journal = journal
+        self._happened = happened
+        self._clock = clock
         self._settings = settings
         self._ask = ask
         self._judged_until: dict[str, int] = {}
@@ -70,19 +86,19 @@ class Judging:
         """Look until cancelled."""
         while True:
             await anyio.sleep(LOOK_SECONDS)
-            if self._daemon.journal.accepting:
+            if self._journal.accepting:
                 await self.look()
 
     async def look(self) -> None:
         """Ask about each agent that a question is due about."""
-        for session in self._daemon.board.live():
+        for session in self._board.live():
             summary = session.summary
             steps = sum(summary.reviews.values())
             if session.state is AgentState.RUNNING and is_due(self._settings, steps, summary.asked):
                 await self._judge(session, steps)
 
     async def _judge(self, session: Session, steps: int) -> None:
-        agent, now = session.summary.agent, self._daemon.journal.last
+        agent, now = session.summary.agent, self._journal.last
         began = self._judged_until.get(agent, session.summary.first_event)
         reply = await self._ask(question(session.summary.task.prompt, session.summary.recent, self._settings))
         if session.state.ended:
@@ -94,9 +110,9 @@ class Judging:
         self._judged_until[agent] = now
         if problem:
             log.warning("no judgement of agent %s: %s", agent, problem)
-        self._daemon.happened(
+        self._happened(
             JudgeAnswered(
-                **self._daemon.stamp(agent),
+                **self._clock.stamp(agent),
                 step=steps,
                 issue=issue,
                 stuck=answer.stuck if answer else None,

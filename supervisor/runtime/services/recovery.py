@@ -16,8 +16,8 @@ from interventions.recovery_options import Resumption, carry_out
 from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.protocol import events
-from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
-from supervisor.runtime.daemon.submission import NAME, Submission
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import NAME, Submission, UnavailableError
 from supervisor.runtime.incidents.log import REPORTS_NAME, SAFE_ID
 
 LONGEST_NAME = 28

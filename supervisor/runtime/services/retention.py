@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from supervisor.core.board import Board
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.earlier_life import launches
 from supervisor.runtime.processes.identity import is_running, read_identity
@@ -23,12 +24,13 @@ CONVERSATIONS = "claude"
 
 
 async def forget_what_is_old(
-    daemon: Daemon, agents: Path, aside: Path, clock: Clock, report_days: int, days: int | None
+    board: Board, incidents: IncidentFeed, agents: Path, aside: Path, clock: Clock, report_days: int, days: int | None
 ) -> None:
     """Remove what is kept no longer, once a day for as long as the daemon runs.
 
     Args:
-        daemon: Whose agents and incidents.
+        board: All agents.
+        incidents: The reports.
         agents: The directory that has one directory an agent.
         aside: The directory of folders of an earlier life.
         clock: Tells the time.
@@ -37,12 +39,12 @@ async def forget_what_is_old(
     """
     while True:
         now = clock.wall()
-        await daemon.incidents.prune(now, min(report_days, days or report_days))
+        await incidents.prune(now, min(report_days, days or report_days))
         if days is not None:
-            ended = {one.agent: one.ended_at for one in daemon.board.summaries() if one.ended_at is not None}
+            ended = {one.agent: one.ended_at for one in board.summaries() if one.ended_at is not None}
             old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
             await anyio.to_thread.run_sync(forget_output, agents, old)
-            known = {one.agent for one in daemon.board.summaries()}
+            known = {one.agent for one in board.summaries()}
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
         await anyio.sleep(DAY_SECONDS)
 

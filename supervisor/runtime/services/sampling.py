@@ -4,7 +4,7 @@ The pass runs in a worker thread: it asks the kernel some questions about each p
 loop must answer reviews meanwhile. The journal gets a look only where it tells something new.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +12,10 @@ import anyio
 import anyio.to_thread
 import psutil
 
-from supervisor.protocol.events import ResourcesSeen
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.core.board import Board
+from supervisor.protocol.events import AnyEvent, ResourcesSeen
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.cgroups import group_in
 from supervisor.runtime.processes.resources import Figures, Sampler
@@ -63,12 +65,28 @@ class Sampling:
     """Looks, again and again, for as long as its task lives.
 
     Args:
-        daemon: Whose agents are looked at, and who is told.
+        board: The agents that are looked at.
+        journal: Says whether it takes events.
+        operations: Says how many files were written, moved or deleted in a workspace.
+        happened: Takes in what is new.
+        clock: Tells the time that events carry.
         every_seconds: Between two passes.
     """
 
-    def __init__(self, daemon: Daemon, every_seconds: float = EVERY_SECONDS) -> None:
-        self._daemon = daemon
+    def __init__(
+        self,
+        board: Board,
+        journal: Journal,
+        operations: Callable[[str], int],
+        happened: Callable[[AnyEvent], object],
+        clock: Clock,
+        every_seconds: float = EVERY_SECONDS,
+    ) -> None:
+        self._board = board
+        self._journal = journal
+        self._operations = operations
+        self._happened = happened
+        self._clock = clock
         self._every_seconds = every_seconds
         self._watched: dict[str, _Watched] = {}
 
@@ -76,7 +94,7 @@ class Sampling:
         """Look until cancelled. A look that fails is logged, and the next one is taken."""
         while True:
             await anyio.sleep(self._every_seconds)
-            if self._daemon.journal.accepting:
+            if self._journal.accepting:
                 await self.look()
 
     async def look(self) -> None:
@@ -87,10 +105,10 @@ class Sampling:
 
     def _targets(self) -> list[Target]:
         """Every agent that runs; what ended is forgotten."""
-        now = self._daemon.mono()
+        now = self._clock.mono()
         live = {
             session.summary.agent: session.summary
-            for session in self._daemon.board.live()
+            for session in self._board.live()
             if session.launched and not session.processes_ended
         }
         self._watched = {agent: self._watched.get(agent, _Watched()) for agent in live}
@@ -118,19 +136,19 @@ class Sampling:
 
     def _tell(self, agent: str, figures: Figures) -> None:
         """Tell the session, where it still lives and the look says something new."""
-        watched, now = self._watched[agent], self._daemon.mono()
+        watched, now = self._watched[agent], self._clock.mono()
         watched.disk_mb = figures.disk_mb or watched.disk_mb
         alive = any(
             session.summary.agent == agent and session.launched and not session.processes_ended
-            for session in self._daemon.board.live()
+            for session in self._board.live()
         )
         if not alive or not figures.processes or not self._is_news(watched, figures, now):
             return
         watched.told, watched.told_at = figures, now
-        operations = self._daemon.checkpoint_manager.operations(self._daemon.board.summary(agent).workspace)
-        self._daemon.happened(
+        operations = self._operations(self._board.summary(agent).workspace)
+        self._happened(
             ResourcesSeen(
-                **self._daemon.stamp(agent),
+                **self._clock.stamp(agent),
                 memory_mb=figures.memory_mb,
                 cpu_seconds=figures.cpu_seconds,
                 processes=figures.processes,

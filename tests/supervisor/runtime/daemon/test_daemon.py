@@ -17,8 +17,9 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import service
 from supervisor.runtime.assembly import settings
-from supervisor.runtime.daemon.daemon import Daemon, UnavailableError
+from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.runner import CommandBatch
+from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon

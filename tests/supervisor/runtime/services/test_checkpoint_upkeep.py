@@ -11,7 +11,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Capture
 from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, maintain_once
+from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, CheckpointUpkeep
 from tests.live import Live, live, make_repository
 
 
@@ -46,6 +46,11 @@ async def capture(stage: Live, count: int = 1) -> None:
         )
 
 
+def upkeep(stage: Live, policy: RetentionPolicy, clock: Clock) -> CheckpointUpkeep:
+    daemon = stage.daemon
+    return CheckpointUpkeep(daemon.board, daemon.checkpoint_manager, daemon.fault, clock, policy)
+
+
 async def names(stage: Live) -> list[str]:
     return [one.name for one in (await stage.daemon.checkpoint_manager.stores.all()).checkpoints]
 
@@ -53,7 +58,7 @@ async def names(stage: Live) -> list[str]:
 async def test_a_workspace_that_was_just_used_is_left_alone(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await capture(stage, 5)
-        await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Clock())
+        await upkeep(stage, RetentionPolicy(max_count=3), Clock()).look()
         assert len(await names(stage)) == 5
         assert stage.daemon.checkpoint_manager.places
 
@@ -61,7 +66,7 @@ async def test_a_workspace_that_was_just_used_is_left_alone(tmp_path: Path) -> N
 async def test_old_checkpoints_go_and_the_last_three_stay(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await capture(stage, 5)
-        await maintain_once(stage.daemon, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1))
+        await upkeep(stage, RetentionPolicy(max_count=3), Later(IDLE_SECONDS + 1)).look()
         assert await names(stage) == ["a1-turn-3", "a1-turn-4", "a1-turn-5"]
         assert all(store.is_settled for store in stage.daemon.checkpoint_manager.stores.opened.values())
 
@@ -69,8 +74,10 @@ async def test_old_checkpoints_go_and_the_last_three_stay(tmp_path: Path) -> Non
 async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_not_enough(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await capture(stage, 10)
-        for seconds in (IDLE_SECONDS + 1, TIDY_SECONDS * 2):
-            await maintain_once(stage.daemon, RetentionPolicy(max_count=100, quota_bytes=1), Later(seconds))
+        clock = Later(IDLE_SECONDS + 1)
+        kept = upkeep(stage, RetentionPolicy(max_count=100, quota_bytes=1), clock)
+        for clock.seconds in (IDLE_SECONDS + 1, TIDY_SECONDS * 2):
+            await kept.look()
         assert len(await names(stage)) < 10
         told = [event.incident for event in await stage.events(events.FaultSeen)]
         assert [incident.type for incident in told] == ["checkpoints_over_quota"]
@@ -80,7 +87,7 @@ async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_no
 async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await capture(stage)
-        await maintain_once(stage.daemon, RetentionPolicy(), Later(IDLE_SECONDS + 1))
+        await upkeep(stage, RetentionPolicy(), Later(IDLE_SECONDS + 1)).look()
         assert not stage.daemon.checkpoint_manager.places
         await capture(stage)
         assert len(await names(stage)) == 2
@@ -93,6 +100,6 @@ async def test_a_change_that_went_unnoticed_is_told(tmp_path: Path) -> None:
         place.capturer.watcher.take()
         (stage.repo / "a.txt").write_text("unseen\n")
         place.capturer.watcher.take()  # the kernel's note is lost on purpose
-        await maintain_once(stage.daemon, RetentionPolicy(), Later(SCRUB_SECONDS + 1))
+        await upkeep(stage, RetentionPolicy(), Later(SCRUB_SECONDS + 1)).look()
         told = [event.incident for event in await stage.events(events.FaultSeen)]
         assert [(incident.type, "a.txt" in incident.summary) for incident in told] == [("capture_missed", True)]

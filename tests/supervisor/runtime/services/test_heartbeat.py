@@ -31,7 +31,7 @@ async def beating(base: Base, manager: socket.socket, environ: dict[str, str]) -
     async with served(base) as (daemon, _), anyio.create_task_group() as tasks:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
-        tasks.start_soon(beat, daemon, Notifier(str(manager.getsockname())), environ)
+        tasks.start_soon(beat, daemon.unwatched, daemon.journal, Notifier(str(manager.getsockname())), environ)
         yield daemon
         tasks.cancel_scope.cancel()
 
@@ -56,7 +56,7 @@ async def test_a_daemon_that_is_well_says_so_again_and_again(base: Base, manager
 
 async def test_where_nobody_asked_nothing_is_said(base: Base, manager: socket.socket) -> None:
     async with served(base) as (daemon, _):
-        await beat(daemon, Notifier(str(manager.getsockname())), {})
+        await beat(daemon.unwatched, daemon.journal, Notifier(str(manager.getsockname())), {})
     assert list(heard(manager)) == []
 
 
@@ -78,10 +78,10 @@ async def test_a_full_disk_is_no_ailment_for_a_new_start_would_not_mend_it(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with served(base) as (daemon, _):
-        assert await ailment(daemon, 5) == ""
+        assert await ailment(daemon.unwatched, daemon.journal, 5) == ""
         monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
         monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
-        assert await ailment(daemon, 0.01) == ""
+        assert await ailment(daemon.unwatched, daemon.journal, 0.01) == ""
         monkeypatch.undo()
 
 
@@ -89,7 +89,7 @@ async def test_a_journal_that_is_not_synced_is_an_ailment(base: Base, monkeypatc
     async with served(base) as (daemon, _):
         with monkeypatch.context() as patch:
             patch.setattr(daemon.journal, "synced", lambda _n: anyio.sleep_forever())
-            assert "was not synced within 0.01 s" in await ailment(daemon, 0.01)
+            assert "was not synced within 0.01 s" in await ailment(daemon.unwatched, daemon.journal, 0.01)
 
 
 def test_without_a_handed_socket_there_is_none() -> None:

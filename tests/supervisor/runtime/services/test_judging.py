@@ -11,8 +11,10 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, ScriptStep
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
-from supervisor.runtime.services.judging import CliJudge, JudgeReply, Judging
+from supervisor.runtime.services.judging import Ask, CliJudge, JudgeReply, Judging
 from tests.daemons import Base, ended, reached, served, until
 from tests.live import Live, bash, make_repository, setup
 from tests.support import kill_tree
@@ -44,6 +46,10 @@ def judge(base: Base, seconds: float = 60.0) -> CliJudge:
     return CliJudge(settings, Agent(command=str(base.command)), base.setup().environ, base.root / "judge")
 
 
+def judging_of(daemon: Daemon, ask: Ask) -> Judging:
+    return Judging(daemon.board, daemon.journal, daemon.happened, Clock(), EAGER, ask)
+
+
 @pytest.mark.real_cli
 async def test_a_model_that_finds_an_agent_stuck_is_an_issue_like_any_other(tmp_path: Path) -> None:
     make_repository(tmp_path / "repo", {"README.md": "x\n"})
@@ -56,7 +62,7 @@ async def test_a_model_that_finds_an_agent_stuck_is_an_issue_like_any_other(tmp_
                 await stage.submit("Wait for the build.")
                 await stage.event(events.ReviewMade)
                 ask = CliJudge(EAGER, started.config.agent, started.environ, tmp_path / "judge")
-                await Judging(daemon, EAGER, ask).look()
+                await judging_of(daemon, ask).look()
                 seen = await stage.event(events.IssueSeen, lambda event: event.issue.type == "judged_stuck")
                 assert "It sleeps and sleeps." in seen.issue.sentence
                 assert daemon.board.summary("a1").asked.questions == 1
@@ -80,7 +86,7 @@ async def test_an_agent_is_asked_about_within_its_budget_and_only_once_more_is_d
         await daemon.submit(base.submission(prompt="mend it"), by="test")
         await until(lambda: daemon.board.summary("a1").reviews == {"allow": 1})
         await reached(daemon, AgentState.RUNNING)
-        judging = Judging(daemon, EAGER, ask)
+        judging = judging_of(daemon, ask)
         await judging.look()
         await judging.look()
         assert len(asked) == 1
@@ -98,7 +104,7 @@ async def test_a_question_that_fails_is_noted_and_raises_nothing(base: Base) -> 
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await until(lambda: daemon.board.summary("a1").reviews == {"allow": 1})
-        await Judging(daemon, EAGER, ask).look()
+        await judging_of(daemon, ask).look()
         assert daemon.board.summary("a1").issues == {}
     (answered,) = base.events(events.JudgeAnswered)
     assert "I cannot say." in answered.problem

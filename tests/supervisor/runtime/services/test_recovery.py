@@ -10,7 +10,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.words import MonitoringLevel
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.daemon.daemon import UnavailableError
+from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.services.recovery import Recovering
 from tests.house import House, bash, house, say
 

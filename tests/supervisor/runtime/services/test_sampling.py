@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.protocol import events
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes.resources import Figures
 from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
 from tests.house import bash, house, say
@@ -48,6 +50,10 @@ def test_a_look_that_differs_is_told_at_once(figures: Figures) -> None:
     assert Sampling._is_news(watched(), figures, 105.0)
 
 
+def sampling(daemon: Daemon) -> Sampling:
+    return Sampling(daemon.board, daemon.journal, daemon.checkpoint_manager.operations, daemon.happened, Clock())
+
+
 @pytest.mark.real_cli
 async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_gone_at_its_end(tmp_path: Path) -> None:
     holds = """python3 -c 'import time; kept = bytearray(90 << 20); open("up", "w"); time.sleep(30)'"""
@@ -57,7 +63,7 @@ async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_g
         await made.process("bytearray")
         while not (made.workspace / "up").exists():
             await made.process("bytearray")
-        await Sampling(made.daemon).look()
+        await sampling(made.daemon).look()
         # The daemon looks by itself as well, so this look may not have been the first or the last.
         seen = await made.until(events.ResourcesSeen, lambda event: event.memory_mb > 150 and event.processes >= 2)
         summary = made.daemon.board.summary("a1")
@@ -76,5 +82,5 @@ async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_g
 async def test_a_look_at_nobody_tells_nothing(tmp_path: Path) -> None:
     async with house(tmp_path) as made:
         before = made.daemon.journal.last
-        await Sampling(made.daemon).look()
+        await sampling(made.daemon).look()
         assert made.daemon.journal.last == before
