@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+REFUSALS = frozenset({401, 403})
+"""Statuses by which the API says that it does not take the key or login."""
+
 _CAUSES = {
-    401: "the API refuses the key or login",
-    403: "the API refuses the key or login",
+    **dict.fromkeys(REFUSALS, "the API refuses the key or login"),
     429: "the API limits the rate",
     503: "the API is overloaded",
     529: "the API is overloaded",
@@ -44,6 +46,11 @@ class Retrying:
             status if isinstance(status, int) else None,
             str(frame.get("error") or "")[:80],
         )
+
+    @property
+    def refused(self) -> bool:
+        """Whether the API does not take the key or login."""
+        return self.status in REFUSALS
 
     @property
     def cause(self) -> str:

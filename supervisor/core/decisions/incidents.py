@@ -95,7 +95,7 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
             )
             what += f" It said: {tail}" if tail else ""
             return incident("agent_failed", Severity.HIGH, what, resume)
-        case Retrying(status=401 | 403):
+        case Retrying(refused=True):
             what = f"Agent {agent} cannot sign in: {cause.sentence}."
             return incident("sign_in_failed", Severity.HIGH, what, f"{SIGN_IN} To give it up: chaperon stop {agent}")
         case Retrying():

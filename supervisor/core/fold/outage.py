@@ -6,6 +6,10 @@ OUTAGE_RETRIES = 5
 """The retry from which a person is notified. The four before it take eight seconds, in which most disturbances pass.
 The CLI's ten take minutes, in which nothing else is seen of the agent."""
 
+REFUSED_RETRIES = 2
+"""The same for a key or login that is refused: time mends none. The CLI renews a login that ran out by itself, so one
+refusal is no news; the second comes within two seconds."""
+
 
 class Outage:
     """The retries since the model answered last."""
@@ -18,7 +22,7 @@ class Outage:
     def retried(self, retrying: Retrying) -> bool:
         """Take in a retry; whether a person is to be told of it now, which happens once until the model answers."""
         self.now = retrying
-        if self._told or retrying.attempt < OUTAGE_RETRIES:
+        if self._told or retrying.attempt < (REFUSED_RETRIES if retrying.refused else OUTAGE_RETRIES):
             return False
         self._told = True
         return True

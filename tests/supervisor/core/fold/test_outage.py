@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from supervisor.core.fold.outage import OUTAGE_RETRIES, Outage
 from supervisor.protocol.commands import ReportIncident
 from supervisor.protocol.retrying import Retrying
@@ -25,6 +27,13 @@ def test_a_person_is_told_once_of_an_outage_and_again_of_the_next() -> None:
     outage.over()
     assert outage.now is None
     assert outage.retried(Retrying(OUTAGE_RETRIES, 10, 1.0))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_person_is_told_of_a_login_that_is_refused_again_once_the_cli_could_have_renewed_it(status: int) -> None:
+    outage = Outage()
+    told = [outage.retried(Retrying(attempt, 10, 1.0, status)) for attempt in range(1, 11)]
+    assert [number for number, one in enumerate(told, 1) if one] == [2]
 
 
 def test_an_api_that_does_not_answer_is_seen_in_what_is_known_and_told_as_an_incident() -> None:
