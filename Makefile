@@ -4,13 +4,16 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 DOCS_VENV := .venv-docs
 
-.PHONY: run test bench eval lint docs docs-site clean
+.PHONY: run test test-quick bench eval lint docs docs-site clean
 
 run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scripted model
 	$(VENV)/bin/chaperon demo
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest --numprocesses=2 --dist=worksteal  # most tests wait for processes of their own
+
+test-quick: $(STAMP)  ## while working: no real CLI, nothing slow
+	$(VENV)/bin/python -m pytest --numprocesses=2 --dist=worksteal -m "not real_cli and not slow"
 
 bench: $(STAMP)
 	$(VENV)/bin/python -m tests.bench

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.opened import OpenWatch
 from tests.support import real_claude_path
 
 
@@ -41,6 +42,26 @@ def _no_errors_lost_in_the_loop() -> Iterator[None]:
     yield
     log.removeHandler(errors)
     assert not errors.found, "\n".join(errors.found)
+
+
+@pytest.fixture(scope="session")
+def _real_cli_watch(request: pytest.FixtureRequest) -> Iterator[OpenWatch | None]:
+    """Tells whether the real CLI was started; none if tests were chosen that may, since one of another worker's would be seen."""
+    if any(item.get_closest_marker("real_cli") for item in request.session.items):
+        yield None
+        return
+    watch = OpenWatch(real_claude_path())
+    yield watch
+    watch.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_real_cli_without_its_marker(_real_cli_watch: OpenWatch | None) -> Iterator[None]:
+    """`make test-quick` leaves out what starts the real CLI by the marker alone."""
+    yield
+    assert _real_cli_watch is None or not _real_cli_watch.take(), (
+        "The real CLI was started by this test, or by one that another worker ran meanwhile. Mark the one that did with real_cli."
+    )
 
 
 @pytest.fixture(scope="session")

@@ -167,3 +167,36 @@ def test_nobody_but_who_makes_and_who_serves_the_daemon_knows_it_whole() -> None
         if module in imports(path) and not (name := str(path.relative_to(ROOT))).startswith(USERS_OF_THE_DAEMON)
     }
     assert known == set(NOT_YET_WITHOUT_THE_DAEMON)
+
+
+STARTS_AGENTS = (
+    "supervisor.cli",
+    "supervisor.rehearsal.run",
+    "supervisor.runtime.daemon",
+    "supervisor.runtime.processes",
+    "supervisor.runtime.service",
+    "supervisor.runtime.shim",
+)
+"""What a daemon or an agent is started by."""
+
+
+def reached(path: Path) -> set[str]:
+    """What a test file imports, itself or by other modules of tests."""
+    found: set[str] = set()
+    waiting = {path}
+    while waiting:
+        new = set(imported_modules(waiting.pop())) - found
+        found |= new
+        waiting |= {ROOT / f"{name.replace('.', '/')}.py" for name in new if within(name, ("tests",))}
+    return found
+
+
+@pytest.mark.parametrize("package", PURE)
+def test_the_tests_of_a_pure_package_start_no_daemon_and_no_agent(package: str) -> None:
+    files = sources(f"tests.{package}")
+    assert files
+    for path in files:
+        wrong = sorted(name for name in reached(path) if within(name, STARTS_AGENTS))
+        assert not wrong, (
+            f"{path.relative_to(ROOT)} reaches {', '.join(wrong)}: move what starts something to tests/supervisor/runtime"
+        )

@@ -137,6 +137,7 @@ CHECKED_MORE = "review-an-action"
 """The page whose commands have a test of their own, which looks at what they print."""
 
 
+@pytest.mark.real_cli
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "block",

@@ -13,6 +13,8 @@ from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 
 

@@ -18,6 +18,8 @@ from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT, shape
 
+pytestmark = pytest.mark.slow
+
 
 class Disk:
     """A folder as the kernel has made it durable so far: by the calls that ask for that, and names as soon as it likes."""

@@ -28,6 +28,8 @@ from checkpoints.workspace.scan import Scanner
 from tests.checkpoints.restore.test_restore import go_back
 from tests.checkpoints.support import MOMENT, git, shape
 
+pytestmark = pytest.mark.slow
+
 Capturing = Callable[..., Capturer]
 Opening = Callable[[Path, Path], Store]
 

@@ -18,6 +18,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal.reader import read_records
 from tests.kill.daemon import STAND_IN
 
+pytestmark = pytest.mark.slow
+
 PLAN = ["ls", "rm -rf /home/somebody", "git push --force origin main", "echo fine"]
 RAN = ["ls", "git push --force-with-lease origin main", "echo fine"]
 """What the stand-in runs: it notes the command that it asked for, where the hook allowed it."""
@@ -69,7 +71,6 @@ def nobody_left(base: Path) -> bool:
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0], ids=["before", "amid", "behind"])
 @pytest.mark.timeout(600)
-@pytest.mark.slow
 def test_a_daemon_killed_at_any_write_loses_nothing_and_doubles_nothing(tmp_path: Path, share: float) -> None:
     """Every write for the writes as wholes; every third for those cut in the middle and behind."""
     killed = 0

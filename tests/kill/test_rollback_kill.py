@@ -15,6 +15,8 @@ from supervisor.runtime.journal.reader import read_records
 from tests.kill.rollback_daemon import STAND_IN
 from tests.live import files_of, make_repository
 
+pytestmark = pytest.mark.slow
+
 POINTS = (
     "write:rollback_requested", "wrote:rollback_requested", "wrote:tree_frozen",
     "step:stage", "step:journal applying", "step:take away", "step:put", "step:sync", "step:journal finished",
@@ -82,7 +84,6 @@ def test_a_rollback_whose_daemon_was_killed_is_finished_by_the_next(tmp_path: Pa
     run(tmp_path / "base", point)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_daemon_killed_at_any_point_of_a_rollback_leaves_it_to_the_next(tmp_path: Path) -> None:
     for number, point in enumerate(POINTS):

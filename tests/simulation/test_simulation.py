@@ -15,6 +15,8 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.simulation.world import World
 
+pytestmark = pytest.mark.slow
+
 STOP = InterventionKind.EMERGENCY_STOP
 
 START, COUNT = map(int, os.environ.get("CHAPERON_SIMULATION_SEEDS", "0:0").split(":"))

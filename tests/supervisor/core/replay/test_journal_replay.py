@@ -1,21 +1,13 @@
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from monitors.contract.actions import Action, Review, ReviewContext
-from monitors.contract.issues import Detector, Issue
+from monitors.contract.issues import Detector
 from monitors.contract.words import Decision, Severity
 from monitors.patterns.repetition import Repetition
 from supervisor.core.replay.journal_replay import Rerun, rerun
 from supervisor.protocol import events
-from supervisor.runtime.assembly.detectors import MakeDetectors
-from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
-from tests.daemons import Base, ended, served
 from tests.play import Play
-
-LIMITS = {"limit_reached", "limit_overrun"}
 
 
 class Blocks:
@@ -23,11 +15,6 @@ class Blocks:
 
     def review(self, action: Action, context: ReviewContext) -> Review:  # noqa: ARG002 - the protocol's
         return Review(Decision.BLOCK, 1.0, 0.0, Severity.HIGH, "no")
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Base:
-    return Base(tmp_path / "base")
 
 
 def only_repetition(submitted: events.TaskSubmitted) -> Sequence[Detector]:
@@ -42,29 +29,6 @@ def played(commands: Sequence[str]) -> list[tuple[int, Any]]:
         block = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "as before", "is_error": False}
         play.line({"type": "user", "message": {"role": "user", "content": [block]}})
     return play.journal
-
-
-async def test_a_live_runs_journal_gives_each_agents_issues_as_they_were(base: Base) -> None:
-    base.plan(*["echo again"] * 4, "rm -rf /home/somebody", *["cat missing.txt"] * 4)
-    async with served(base) as (daemon, _):
-        for name in ("a1", "a2"):
-            await daemon.submit(base.submission(name=name), by="test")
-            await ended(daemon, name)
-    make = MakeDetectors.of(base.setup().config)
-    journal = [(record.n, record.event) for record in base.records()]
-    found = list(rerun(journal, None, lambda one: make(one.task, one.workspace, one.factors)))  # type: ignore[arg-type]
-    assert [run.agent for run in found] == ["a1", "a2"]
-    for run in found:
-        seen = [one.issue for _, one in journal if isinstance(one, events.IssueSeen) and one.agent == run.agent]
-        live = [issue for issue in seen if issue.type not in LIMITS]
-        assert _without_details([at.issue for at in run.result.issues]) == _without_details(live)
-        assert "repetition" in {issue.type for issue in live}
-        assert run.result.actions == 9
-
-
-def _without_details(issues: list[Issue]) -> list[Any]:
-    """All that says which event showed what; details came back from JSON, which knows no tuples."""
-    return [(one.type, one.key, one.closed, one.severity, one.began, one.evidence, one.sentence) for one in issues]
 
 
 def test_the_event_of_an_issue_is_the_one_that_was_shown_to_its_detector() -> None:
