@@ -94,29 +94,29 @@ def near(name: str, own: Collection[str] = ()) -> list[str]:
 
 def matching(command: str, rules: Iterable[Rule] = RULES, own: Knowledge = NOTHING) -> list[str]:
     """Names of the rules that some part of the command meets, with programs and launchers beside the built-in ones."""
-    return _matching(_walked(command, own), RuleBook((*PROGRAMS, *own.programs), rules))
+    return _matching(_walked(command, _launchers(own)), RuleBook((*PROGRAMS, *own.programs), rules))
 
 
 def failures(known: Knowledge) -> list[Failure]:
     """Run the examples of each entry, beside the built-in programs and launchers, and return those that fail."""
-    book = RuleBook((*PROGRAMS, *known.programs), known.rules)
+    book, launchers = RuleBook((*PROGRAMS, *known.programs), known.rules), _launchers(known)
     of_rules = [
         Failure("rule", at, rule.name, command, expected)
         for at, rule in enumerate(known.rules)
         for command, expected in _examples(rule)
-        if (rule.name in _matching(_walked(command, known), book)) != expected
+        if (rule.name in _matching(_walked(command, launchers), book)) != expected
     ]
     of_programs = [
         Failure("program", at, program.names, command, expected)
         for at, program in enumerate(known.programs)
         for command, expected in _examples(program)
-        if _only_reads(_walked(command, known), book) != expected
+        if _only_reads(_walked(command, launchers), book) != expected
     ]
     of_launchers = [
         Failure("launcher", at, launcher.command, command, expected=True)
         for at, launcher in enumerate(known.launchers)
         for command in launcher.yes
-        if not _starts_true(_walked(command, known))
+        if not _starts_true(_walked(command, launchers))
     ]
     return [*of_rules, *of_programs, *of_launchers]
 
@@ -147,8 +147,11 @@ def _examples(given: Rule | Program) -> list[tuple[str, bool]]:
     return [*((command, True) for command in given.yes), *((command, False) for command in given.no)]
 
 
-def _walked(command: str, own: Knowledge) -> Walk:
-    launchers = LauncherBook((*own.launchers, *LAUNCHERS))
+def _launchers(own: Knowledge) -> LauncherBook:
+    return LauncherBook((*own.launchers, *LAUNCHERS))
+
+
+def _walked(command: str, launchers: LauncherBook) -> Walk:
     walk = Walk(cwd="/", variables={}, launchers=launchers, code=_scripts_in_code)
     walk.script(command)
     return walk
