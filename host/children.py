@@ -1,6 +1,6 @@
 """Programs run to their end: in a session of their own, with bounded output and a time limit. Nothing of them runs on.
 
-A program may print without end, leave children that hold its pipes, close its pipes and run on, or ignore what it is asked: each
+A program may print without end, leave children that hold its pipes, close its pipes and run on, or ignore signals. Each
 run ends at the program's own end, at its deadline, or with its caller, and then its whole process group is killed.
 """
 
@@ -23,8 +23,8 @@ READ_BYTES = 65_536
 """Read at once: the capacity of a pipe (pipe(7))."""
 
 MOST_LEFT = 1_048_576
-"""Bytes still read from a pipe after the program has ended: the largest capacity of a pipe (/proc/sys/fs/pipe-max-size). A process
-that left the group may write on for ever."""
+"""Bytes still read from a pipe after the program has ended: the largest capacity of a pipe
+(/proc/sys/fs/pipe-max-size). A process that left the group may write on for ever."""
 
 ERROR_BYTES = 2_000
 """Kept of the end of standard error if it is kept apart: a screen of it."""
@@ -44,9 +44,10 @@ class ChildCommand:
     output_bytes: int
     """Kept of its output."""
     keep: Literal["begin", "end"] = "begin"
-    """Which part of its output is kept. A program is ended as soon as it has printed more than the kept beginning."""
+    """The part of its output that is kept. A program is ended as soon as it has printed more than the kept
+    beginning."""
     errors: Literal["apart", "with output", "nowhere"] = "with output"
-    """Where its standard error goes."""
+    """The destination of its standard error."""
     folder: str | Path | None = None
     """Its working directory; None for that of this process."""
     stdin: bytes = b""
@@ -106,7 +107,9 @@ def run_child(command: ChildCommand, stop: int | None = None) -> ChildResult:
 
 
 async def run_child_async(command: ChildCommand) -> ChildResult:
-    """Run a program to its end, in a thread of its own. If this is cancelled, it returns after the last process has gone.
+    """Run a program to its end, in a thread of its own.
+
+    If this is cancelled, it returns after the last process has gone.
 
     Raises:
         OSError: It could not be started.
@@ -137,7 +140,7 @@ async def _tell_when_cancelled(stop: int) -> None:
 
 
 class _Kept:
-    """What is kept of a stream."""
+    """The kept part of a stream."""
 
     def __init__(self, most: int, *, end: bool) -> None:
         self.data = bytearray()
@@ -175,7 +178,8 @@ class _Run:
             ended: A descriptor that becomes readable when it does.
 
         Returns:
-            Whether it is done, by its own end or with more output than is kept; else its time is over, or it was given up.
+            Whether it is done, by its own end or with more output than is kept; else its time is over, or it was given
+            up.
         """
         with selectors.DefaultSelector() as selector:
             for descriptor in (ended, self._stop):

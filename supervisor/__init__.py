@@ -2,13 +2,14 @@
 
 How it hangs together, each layer knowing only those before it:
 
-cli/        the command `chaperon`.
-config/     what can be set, and where it is read from.
-core/       one agent's session and the task board: `see(event) -> commands`. Pure.
-protocol/   the words everyone speaks: lines, messages, actions, events, commands. Pure.
-rehearsal/  a scripted model, and scenarios that play it to the real CLI.
-runtime/    the effects: processes, journal, clock, socket. The only place that acts.
-testing/    what plugins must keep to, as checks that their authors' own tests can run
+cli/        the command `chaperon`
+config/     the configuration: read, checked with line and column, and explained
+core/       pure: events in, commands out
+protocol/   the wire and the journal
+rehearsal/  rehearsals: the real CLI plays a scenario against a scripted model, so that a policy is tried before it is
+            trusted
+runtime/    all that touches the machine
+testing/    checks of the rules for plugins, for their authors' own tests
 """
 
 __version__ = "0.1.0"

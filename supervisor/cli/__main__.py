@@ -80,7 +80,7 @@ SAYS = {
     "dashboard": "Print a dashboard for Grafana, of the metrics.",
     "doctor": "Say what works on this machine, and how to mend the rest.",
 }
-"""What `--help` says of each, without importing any: 0.06 s where importing all takes a second."""
+"""The line of `--help` for each command, without importing any: 0.06 s against a second to import all."""
 
 
 class LazyGroup(click.Group):

@@ -1,4 +1,4 @@
-"""What is known of an agent, for people: a row of a list, a portrait, why it was answered as it was, how a run ended."""
+"""Facts about an agent for people: a row of a list, a portrait, the reasons of responses, the end of a run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def row(agent: Agent, now: float) -> list[str]:
 
 
 def below_row(agent: Agent, now: float) -> Iterator[str]:
-    """What a person should know of an agent at once."""
+    """Yield the facts about an agent that a person should see at once."""
     if agent["unwatched"]:
         yield f"nobody watches over it: {clean(agent['why'], SENTENCE)}"
     if agent.get("api"):
@@ -142,7 +142,7 @@ def _watched(agent: Agent) -> str:
 
 
 def _todo(items: Sequence[Mapping[str, Any]]) -> str:
-    """What is done of the agent's own list, and what is next on it."""
+    """Return the progress of the agent's own list, and its next items."""
     left = [str(item["text"]) for item in items if item["state"] != "completed"]
     following = f"; next: {'; '.join(left[:MOST_NEXT])}" if left else ""
     return f"{len(items) - len(left):,} of {len(items):,} done, by its own list{following}" if items else ""
@@ -154,7 +154,7 @@ def _expired(agent: Agent) -> str:
 
 
 def _waiting(agent: Agent, now: float) -> Iterator[str]:
-    """What of the agent waits for a person, and how to answer."""
+    """Yield the requests of the agent that wait for a person, and the command to reply."""
     waiting = agent.get("waiting") or ()  # older daemons say nothing of these
     yield from (_waits(each, now) for each in waiting[:MOST_WAITING])
     if len(waiting) > MOST_WAITING:
@@ -284,7 +284,10 @@ def _held_back(explained: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _worth(found: Mapping[str, Any]) -> str:
-    """One line of the record. Example: `soft_correction for repetition: helped 2 of 3 times (21 to 94 %), 1 unclear`."""
+    """Return one line of the record.
+
+    Example: `soft_correction for repetition: helped 2 of 3 times (21 to 94 %), 1 unclear`.
+    """
     clear = found["success"] + found["failure"]
     span = f" ({100 * found['low']:.0f} to {100 * found['high']:.0f} %)" if clear else ""
     unclear = f", {found['unclear']} unclear" if found["unclear"] else ""

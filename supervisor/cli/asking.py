@@ -1,6 +1,6 @@
-"""Actions that wait for a person, asked about on the terminal of a run that is followed.
+"""Actions that wait for a person, shown as a question on the terminal of a run that is followed.
 
-The question stands while the run goes on: whatever is printed meanwhile comes above it, and who answers elsewhere takes it away.
+The question stays while the run goes on: lines printed meanwhile come above it, and a reply from elsewhere removes it.
 """
 
 import os

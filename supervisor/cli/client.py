@@ -1,6 +1,6 @@
-"""Speaking with the daemon: requests over its socket, and its streams of lines.
+"""The client of the daemon: requests over its socket, and its streams of lines.
 
-It blocks, and speaks HTTP by h11 alone: a library for HTTP clients takes ten times as long to import as the daemon takes to
+It blocks, and uses h11 alone: a library for HTTP clients takes ten times as long to import as the daemon takes to
 answer. Each request has a connection of its own, so none is found to have been closed meanwhile.
 """
 

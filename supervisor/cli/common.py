@@ -1,4 +1,4 @@
-"""What the commands share: where the daemon is, how failures are told, how data is printed."""
+"""Shared parts of the commands: access to the daemon, reports of failures, printing of data."""
 
 import os
 import pwd
@@ -32,11 +32,11 @@ start it no second time, which would end the same way."""
 
 
 class UnconfirmedError(UsageError):
-    """What loses something was not confirmed."""
+    """The confirmation of a loss is missing."""
 
 
 def here() -> StatePaths:
-    """Where this user's state and socket are."""
+    """Return the paths of this user's state and socket."""
     return places(os.environ, os.getuid())
 
 
@@ -120,7 +120,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def agent_path(agent: str) -> str:
-    """Where the API has an agent; raises like `path_part`."""
+    """Return the API's path of an agent; raises like `path_part`."""
     return f"/v1/agents/{path_part(agent, 'chaperon ps')}"
 
 

@@ -1,4 +1,4 @@
-"""Streams of the daemon as commands read them: over its restarts, past lines that cannot be read, and while somebody reads us."""
+"""Streams of the daemon as commands read them: across its restarts, past damaged lines, and until our reader goes."""
 
 import itertools
 import os
@@ -58,7 +58,7 @@ Lines = Callable[[StreamLine], list[str]]
 
 
 class OutputWatch:
-    """Whoever reads what this command prints."""
+    """Watches for the end of the reader of this command's output."""
 
     def __init__(self) -> None:
         self._fd: int | None = None
@@ -134,7 +134,10 @@ def follow_events(
 def follow_incidents(
     daemon: Client, *, wait: Wait, pause: Callable[[float], object], skip: int = 0
 ) -> Iterator[StreamLine]:
-    """Yield the lines of the incident log behind the first so many, as `follow_events` does; lines are only ever added to it."""
+    """Yield the lines of the incident log after the first so many, as `follow_events` does.
+
+    Lines are only ever added to it.
+    """
     passed = skip
     while True:
         with suppress(DaemonGoneError):

@@ -1,4 +1,4 @@
-"""What people are told that settings of a repository bring."""
+"""Settings of a repository, described for people."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ WORDS = {
     "definition": ("skill or subagent with programs", "skills or subagents with programs"),
     "unread": ("file that was not understood", "files that were not understood"),
 }
-"""What things of a kind are called, one and several."""
+"""Names of the kinds of settings, singular and plural."""
 
 
 def summed(things: Iterable[Mapping[str, Any]]) -> str:

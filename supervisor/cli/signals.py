@@ -13,11 +13,14 @@ REASONS = {
     signal.SIGHUP: "the terminal of its run was closed (SIGHUP)",
     signal.SIGTERM: "its run was told to end (SIGTERM)",
 }
-"""What the journal says of a run that was stopped by a signal."""
+"""The journal's reason for a run that a signal stopped."""
 
 
 class Signals:
-    """Signals that stop an agent instead of ending us, from before the first moment. Entered in the main thread alone."""
+    """Signals that stop an agent instead of ending this process, from the first moment on.
+
+    Entered in the main thread alone.
+    """
 
     def __init__(self) -> None:
         self.pressed: list[signal.Signals] = []

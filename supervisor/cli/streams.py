@@ -117,7 +117,7 @@ def incidents(
 def _maker(
     as_json: bool, export: bool, columns: tuple[str, ...], for_people: Callable[[], Lines]
 ) -> Callable[[], Lines]:
-    """What makes lines of records, in the form that is wanted; the head of a table is printed now."""
+    """Return a function that makes lines of records, in the wanted form; the head of a table is printed now."""
     if export:
         exporting = Export(columns, common.configuration().config.audit.export_format)
         _print(exporting.head())

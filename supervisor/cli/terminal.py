@@ -1,7 +1,7 @@
-"""What reaches the terminal: one door for all that commands print.
+"""The only output of commands to the terminal.
 
-What agents, files and programs are called or say may hold characters that a terminal obeys: colours that hide text, moves of
-the cursor, directions that turn a name round. They are shown as escapes here; what comes from outside has gone through
+Names and texts of agents, files and programs may hold characters that a terminal obeys: colours that hide text, moves
+of the cursor, directions that turn a name round. They are shown as escapes here. Text from outside has gone through
 `wording.clean` before, so this is the second of two fences.
 """
 

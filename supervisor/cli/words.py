@@ -39,7 +39,7 @@ def when(at: float, now: float) -> str:
 
 
 def what(given: Any) -> str:
-    """What a tool's input is about: its command, file, pattern, address or prompt."""
+    """Return the main field of a tool's input: its command, file, pattern, address or prompt."""
     if not isinstance(given, Mapping):
         return ""
     return clean(subject_of(given) or given or "")

@@ -11,8 +11,8 @@ load            files and environment variables to one checked `Config`
 model           all sections and their defaults
 paths           where state, runtime files and socket are
 patterns        the sections `patterns` and `progress`
-problems        what is wrong with a value, as sentences
-reference       the list of all keys, drawn from the model
-settings_guard  how that is let count or is kept from it, pure
-yaml_tree       YAML to values that know their line and column
+problems        faults of values, as sentences
+reference       the list of all keys for readers, drawn from the model
+settings_guard  how a repository's settings are let into an agent's CLI, or kept out of it
+yaml_tree       YAML to plain values that know the line and column they came from
 """

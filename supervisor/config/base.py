@@ -1,4 +1,4 @@
-"""What every section of the configuration shares."""
+"""The base of every section of the configuration."""
 
 import posixpath
 from collections.abc import Mapping

@@ -1,8 +1,9 @@
-"""What the settings of a repository bring into the CLI, read from its files. Pure.
+"""Settings of a repository that the CLI would take in, read from its files. Pure.
 
-The CLI takes in `.claude/settings.json`, `.claude/settings.local.json` (of a worktree: of its main checkout too), `.mcp.json`
-of the workspace and of every folder above, and the definitions of skills, commands and subagents, without asking anybody
-(2.1.329, contract tests). What these bring is listed here for a person, with a digest of all that could make a difference.
+The CLI takes in `.claude/settings.json`, `.claude/settings.local.json` (of a worktree: of its main checkout too),
+`.mcp.json` of the workspace and of every folder above, and the definitions of skills, commands and subagents, without a
+question (2.1.329, contract tests). They are listed here for a person, with a digest of all that could make a
+difference.
 """
 
 import posixpath
@@ -25,7 +26,8 @@ HELPERS = (
 """Settings that name a program as a text (2.1.329); empty, none is run."""
 
 SHOWN = ("statusLine", "subagentStatusLine", "fileSuggestion")
-"""Settings that name a program as an object. The CLI runs none of them without a terminal, and `disableAllHooks` ends them."""
+"""Settings that name a program as an object. The CLI runs none of them without a terminal, and `disableAllHooks`
+ends them."""
 
 TEXT = 300
 """Characters of a thing that are shown."""
@@ -34,8 +36,8 @@ MOST = 500
 """Most things listed; more than that nobody reads, and a file that has them is not read."""
 
 HARMLESS = frozenset({"permission"})
-"""Kinds that are listed and not asked about: permissions speak to the CLI's own gate, which is the second one. The first asks
-about every call."""
+"""Kinds that are listed without a question. Permissions apply to the CLI's own gate, which is the second one; the
+first reviews every call."""
 
 Role = Literal["settings", "servers", "definition"]
 
@@ -57,12 +59,12 @@ class SettingsFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What settings bring."""
+    """The settings found."""
 
     things: tuple[RepositorySetting, ...] = ()
     digest: str = ""
-    """Of all that a person is asked about, and of the repository's own files that it names; the same wherever the repository lies.
-    Empty if there is nothing to ask."""
+    """Digest of all that a person decides about, and of the repository's own files that it names; independent of the
+    repository's place. Empty if there is nothing to decide."""
 
     def of(self, *kinds: str) -> tuple[RepositorySetting, ...]:
         """Those of these kinds."""

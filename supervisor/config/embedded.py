@@ -1,8 +1,9 @@
-"""Sections of the configuration from dataclasses of settings: keys, bounds, defaults and meanings are declared there alone.
+"""Sections of the configuration from dataclasses of settings, where keys, bounds, defaults and meanings are declared.
 
-A pure part declares its settings as a frozen dataclass, beside the code that reads them. Each of its fields whose type has the mark of
-`monitors.contract.bounds` becomes a key; a field that is such a dataclass itself becomes a section below. What only the edge
-knows, a path or a plugin, is declared in the section. The way back, from a section to its dataclass, is `settings_from`.
+A pure part declares its settings as a frozen dataclass, beside the code that reads them. Each of its fields whose type
+has the mark of `monitors.contract.bounds` becomes a key; a field that is such a dataclass itself becomes a section
+below. Keys that only the edge knows, a path or a plugin, are declared in the section. The way back, from a section to
+its dataclass, is `settings_from`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,8 +37,8 @@ def embeds(settings: type, *, own_first: bool = False) -> Callable[[type[Own]], 
 
     Args:
         settings: The dataclass.
-        own_first: Whether the section's own keys stand before these. Otherwise they stand behind, and one that the section
-            declares itself replaces that of the dataclass.
+        own_first: Whether the section's own keys stand before these. Otherwise they stand behind, and one that the
+            section declares itself replaces that of the dataclass.
     """
 
     def make(section: type[Own]) -> type[Own]:
@@ -122,7 +123,7 @@ def _as_pydantic_takes(meta: Any) -> Any:
 
 
 def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
-    """Return the dataclass of settings that the values of a section mean; keys that it does not have are passed over."""
+    """Return the dataclass of settings for the values of a section; keys that it does not have are passed over."""
     wanted: Any = kind
     made: Settings = _adapter(wanted).validate_python(dict(values))
     return made

@@ -1,7 +1,8 @@
-"""The environment of an agent: what it needs, and nothing that was not meant for it. Pure.
+"""The environment of an agent: the variables that it needs, and no others. Pure.
 
-The list says what is passed on; everything else stays behind. So no secret of chaperon's, no LD_PRELOAD, PYTHONPATH or NODE_OPTIONS,
-no socket of the service manager and no variable of a surrounding Claude session reaches an agent, unless `agent.environment` names it.
+Only the listed variables are passed on. So no secret of chaperon's, no LD_PRELOAD, PYTHONPATH or NODE_OPTIONS, no
+socket of the service manager and no variable of a surrounding Claude session reaches an agent, unless
+`agent.environment` names it.
 """
 
 from collections.abc import Mapping
@@ -42,11 +43,12 @@ OF_ANOTHER_SESSION = (
     # Numbers of descriptors that the agent does not have.
     "*_FILE_DESCRIPTOR", "CLAUDE_*_FD",
 )  # fmt: skip
-"""What marks a session around the daemon: with it, an agent takes itself for a part of that session."""
+"""Marks of a session around the daemon. With them, an agent takes itself for a part of that session."""
 
 AROUND_THE_GATE = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS")
-"""Modes of the CLI that loosen the gate. With CLAUDE_CODE_SIMPLE=1, which `--bare` sets, no hook is called at all, those of the control
-protocol neither: calls run unreviewed (seen with 2.1.329). `agent.environment` cannot bring them back."""
+"""Modes of the CLI that loosen the gate. With CLAUDE_CODE_SIMPLE=1, which `--bare` sets, no hook is called at all,
+not even those of the control protocol: calls run unreviewed (seen with 2.1.329). `agent.environment` cannot bring them
+back."""
 
 GATE_SETTINGS: Mapping[str, Any] = {
     "env": {"CLAUDE_CODE_SIMPLE": "0"},
@@ -54,16 +56,17 @@ GATE_SETTINGS: Mapping[str, Any] = {
     "disableAllHooks": True,
     "crossSessionInbound": "refuse",
 }
-"""Settings of the CLI without which things would run unreviewed; on the command line they win over those of the user and of the project,
-and a list or switch there takes none of them back (each is a contract test, 2.1.329).
+"""Settings of the CLI without which calls would run unreviewed. On the command line they win over those of the user and
+of the project, and a list or switch there takes none of them back (each is a contract test, 2.1.329).
 
 - A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and wins over the process's environment.
-- A skill or command whose text has `!`…`` runs that line when it is used, past every hook and, where the skill says so itself, past
-  every permission; switched off, the model is told so instead.
-- Hooks of settings files, of plugins, and of the front matter of skills and subagents run without being asked about and can change a
-  call after its review. `disableAllHooks` ends them all, and leaves those of the control protocol, which are the gate.
-- Each CLI listens on a socket for messages of other sessions, and every program of the agent has its name and its key: what comes there
-  is taken for a message of the user's, and nobody sees it come."""
+- A skill or command whose text has `!`…`` runs that line when it is used, past every hook and, if the skill declares
+  it, past every permission. Switched off, the model gets a notice instead.
+- Hooks of settings files, of plugins, and of the front matter of skills and subagents run without a question and can
+  change a call after its review. `disableAllHooks` ends them all, and leaves those of the control protocol, the gate.
+- Each CLI listens on a socket for messages of other sessions, and every program of the agent has its name and its key.
+  Such a message is taken for one of the user's, and no person sees it arrive.
+"""
 
 STRICT_SERVERS = "--strict-mcp-config"
 """MCP servers of `--mcp-config` alone: none of the user's, none of `.mcp.json`, none of a subagent's front matter."""

@@ -20,22 +20,24 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
 class ExporterSettings(Section):
     """One destination of the audit record.
 
-    What happens is delivered at least once and in order: how far it came is kept in the state directory, a destination that
-    does not answer is tried again, at growing intervals of a minute at most, and a restart goes on where it was.
+    Records are delivered at least once and in order. The position is kept in the state directory. A destination that
+    does not answer is tried again, at growing intervals of a minute at most, and a restart continues at the position.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    """What its position is kept by, and what incidents and metrics call it: lower case letters, digits, hyphens and
-    underscores. Another name begins anew."""
+    """The key of its position, and its name in incidents and metrics: lower case letters, digits, hyphens and
+    underscores. A new name begins anew."""
     type: Literal["syslog", "otlp", "http"]
-    """`syslog`: one message a record. `otlp`: logs of OpenTelemetry, over HTTP in JSON. `http`: lines of JSON, posted."""
+    """`syslog`: one message a record. `otlp`: logs of OpenTelemetry, over HTTP in JSON. `http`: lines of JSON,
+    posted."""
     to: str = Field(repr=False)
-    """Where to; its path and query are never shown, for these may hold a token. For syslog `unix:///dev/log`, `udp://host:514`, `tcp://host:601` or `tls://host:6514`; for otlp the
-    collector's address for logs, `http://127.0.0.1:4318/v1/logs`; for http any address."""
+    """The address; its path and query are never shown, since they may hold a token. For syslog `unix:///dev/log`,
+    `udp://host:514`, `tcp://host:601` or `tls://host:6514`; for otlp the collector's address for logs,
+    `http://127.0.0.1:4318/v1/logs`; for http any address."""
     what: Literal["journal", "incidents"] = "journal"
     """All that happens, or what is worth a person's eye alone."""
     begin: Literal["now", "start"] = "now"
-    """Where a new exporter begins: with what comes, or with the journal's first record."""
+    """The start of a new exporter: at the present, or at the journal's first record."""
     headers: dict[str, str] = Field(default={}, repr=False)
     """HTTP headers, such as `Authorization`; never shown."""
     timeout_seconds: Seconds = 10

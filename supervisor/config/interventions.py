@@ -33,7 +33,8 @@ class CheckpointRollbackSection(Section):
     """Files and conversation go back to a good moment."""
 
     checkpoint_retention_minutes: Count = 30
-    """How long a checkpoint of a running agent may serve a rollback, in minutes; files on disk are kept as `checkpoints` says."""
+    """Minutes for which a checkpoint of a running agent may serve a rollback; files on disk are kept as
+    `checkpoints` says."""
     safe_checkpoint_criteria: SafeCheckpointCriteria = SafeCheckpointCriteria()
 
 
@@ -44,17 +45,19 @@ class EmergencyStopSection(Section):
     auto_cleanup: bool = False
     """Whether the workspace is removed after a stop; off, because it is the evidence."""
     notification_channels: Texts = ("email", "slack")
-    """Names of the channels that are told. A channel that is not set up is passed over; the incident log is always written."""
+    """Names of the channels that are notified. A channel that is not set up is passed over; the incident log is
+    always written."""
     preserve_incident_data_days: Days = 30
     """How long the full report of a stop is kept, in days."""
 
 
 @embeds(InterventionSettings)
 class Interventions(Section):
-    """What is done about an issue, and how often."""
+    """The response to issues, and its frequency."""
 
     hard_stop: bool = True
-    """Whether an emergency stop ends the agent's processes. Where not, they stand still until `chaperon stop` ends them."""
+    """Whether an emergency stop ends the agent's processes. If not, they stay frozen until `chaperon stop` ends
+    them."""
     max_retries: int = Field(default=3, ge=0, le=100)
     """How often a task whose agent crashed is tried again."""
     soft_correction: SoftCorrectionSection = SoftCorrectionSection()

@@ -1,8 +1,9 @@
 """Files and environment variables to one checked configuration.
 
-Later over earlier, key by key, lists as a whole: `/etc/chaperon/chaperon.yaml`, `$XDG_CONFIG_HOME/chaperon/chaperon.yaml`, the file
-named by `--config`, then variables such as `CHAPERON_REVIEWER__RISK_THRESHOLD=0.5`. Each layer is checked by itself, so that a wrong
-key or value is refused with its own place; all that is wrong is told at once.
+Later over earlier, key by key, lists as a whole: `/etc/chaperon/chaperon.yaml`,
+`$XDG_CONFIG_HOME/chaperon/chaperon.yaml`, the file named by `--config`, then variables such as
+`CHAPERON_REVIEWER__RISK_THRESHOLD=0.5`. Each layer is checked by itself, so that a wrong key or value is refused with
+its own place. All faults are reported at once.
 """
 
 import os
@@ -27,15 +28,15 @@ SYSTEM_FILE = Path("/etc/chaperon") / FILE_NAME
 """The machine's file, read first."""
 
 PREFIX = "CHAPERON_"
-"""Begins each variable that sets a key. One without `__` is only taken where it names a key of the top level that is no section:
-scripts get variables such as CHAPERON_AGENT, which are no configuration."""
+"""Prefix of each variable that sets a key. One without `__` is only taken if it names a key of the top level that is
+no section: scripts get variables such as CHAPERON_AGENT, which are no configuration."""
 
 MAX_BYTES = 256 * 1024
 """Largest file accepted. The whole list of keys is 10 kB; the parser reads some 200 kB a second."""
 
 
 Context = Mapping[str, str]
-"""What paths are resolved against: `home`, and for a file its `directory`."""
+"""The base of relative paths: `home`, and for a file its `directory`."""
 
 
 def reference_page() -> Path:
@@ -66,7 +67,7 @@ class ConfigProblem:
     place: str
     """`FILE:LINE:COLUMN`, `FILE`, or a variable's name."""
     says: str
-    """What was expected, what was found, and the nearest right name."""
+    """The expected value, the value found, and the nearest right name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,10 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
 
 
 def _secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a layer whose values others should not read: keys and tokens for agents, and addresses with passwords."""
+    """Return the keys of a layer whose values others should not read.
+
+    They are keys and tokens for agents, and addresses with passwords.
+    """
     agent, notify, audit = (values.get(name) or {} for name in ("agent", "notify", "audit"))
     urls = [str(channel.get("url")) for channel in notify.get("channels") or ()]
     held = {
@@ -223,7 +227,8 @@ def _read_variable(name: str, text: str, context: Context, layers: list[_Layer],
 def variable_path(name: str) -> tuple[str, ...] | None:
     """Return the path of keys that a variable's name means, None if it is no configuration.
 
-    `CHAPERON_HOOKS__PRE_START` is `hooks.pre-start`. What is no known key stays as it is, in lower case, for the check to refuse.
+    `CHAPERON_HOOKS__PRE_START` is `hooks.pre-start`. An unknown key stays as it is, in lower case, for the check to
+    refuse.
     """
     steps = name.removeprefix(PREFIX).split("__")
     if len(steps) == 1 and (not (key := _spelling(steps[0], Config)) or problems.section_at((key,), Config)):

@@ -1,4 +1,7 @@
-"""The whole configuration, with its defaults. `docs/reference/configuration.md` lists it for readers; `make docs` draws that from here."""
+"""The whole configuration, with its defaults.
+
+`docs/reference/configuration.md` lists it for readers; `make docs` draws that from here.
+"""
 
 import re
 from collections import Counter
@@ -113,8 +116,9 @@ class Agent(Section):
     own_config_dir: bool = False
     """Whether each agent gets a CLAUDE_CONFIG_DIR of its own: no settings, memory or login of the user reach it."""
     settings_hooks: bool = False
-    """Whether hooks that settings of the CLI name, the user's own in `~/.claude` among them, run in agents. The CLI asks nobody
-    about them, and they have the last word on what a call runs: one that changes a call after its review ends the agent."""
+    """Whether hooks that settings of the CLI name, the user's own in `~/.claude` among them, run in agents. The CLI
+    runs them without a question, and they can change a call last: one that changes a call after its review ends the
+    agent."""
     settings_servers: bool = False
     """Whether MCP servers that settings of the CLI name, the user's own among them, are started for agents. Those of
     `--mcp-config` among `agent.arguments` always are."""
@@ -125,12 +129,14 @@ class Agent(Section):
     """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
     trees instead."""
     max_processes: Count | None = 4_096
-    """Most processes and threads of one agent, if its control group can hold it to that (`chaperon doctor` says); beyond it its
-    forks fail, and nobody else's. The CLI has 9, with `make -j64` beside it 154, test runs with browsers and Java some hundreds;
-    eight agents at this bound have all 32,768 of a small machine. `null` lifts it. Without such a group nothing bounds them:
-    the limit that a user can set on processes (RLIMIT_NPROC) counts those of all agents and of the person together."""
+    """Most processes and threads of one agent, if its control group can enforce it (`chaperon doctor` says). Beyond
+    it the agent's forks fail, and no others. The CLI has 9, with `make -j64` beside it 154, test runs with browsers and
+    Java some hundreds; eight agents at this bound have all 32,768 of a small machine. `null` lifts it. Without such a
+    group there is no bound: the limit that a user can set on processes (RLIMIT_NPROC) counts those of all agents and of
+    the person together."""
     launcher: Texts = ()
-    """Command that the CLI is started through, one a list item; the CLI's own command is appended. Room for a sandbox."""
+    """Command that the CLI is started through, one word a list item; the CLI's own command is appended. It may be a
+    sandbox."""
 
 
 class Socket(Section):
@@ -174,20 +180,21 @@ class RuleSection(Section):
 
     Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a
     critical built-in rule blocks. A regular expression sees the text as the agent wrote it, and not what runs: options
-    between the words, quotes, variables, `env X=1 …`, `bash -c`, aliases and scripts pass it by. What must not run is said
-    by a rule of `reviewer.rules`, which means a program however it is started.
+    between the words, quotes, variables, `env X=1 …`, `bash -c`, aliases and scripts pass it by. What must not run is
+    said by a rule of `reviewer.rules`, which means a program however it is started.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    """What reviews and incidents call it: lower case letters, digits, dots and hyphens. Example: `own.no-terraform`."""
+    """Its name in reviews and incidents: lower case letters, digits, dots and hyphens. Example: `own.no-terraform`."""
     tool: Annotated[str, Field(min_length=1)] = "*"
     """The tool's name as a glob. Examples: `Bash`, `mcp__github__*`."""
     match: Expression = ""
-    """Regular expression that is searched in the command, path or address of the call. Empty matches every call of the tool."""
+    """Regular expression that is searched in the command, path or address of the call. Empty matches every call of
+    the tool."""
     decision: Annotated[Decision, Field(strict=False), _NOT_MODIFY]
     """`allow`, `warn` or `block`. (`modify` needs to know what to run instead, which no pattern says.)"""
     reason: Annotated[str, Field(min_length=1)]
-    """What the agent is told: why, and what to do instead."""
+    """The message to the agent: the reason, and the alternative."""
 
     @model_validator(mode="after")
     def _decidable(self) -> "RuleSection":
@@ -197,7 +204,10 @@ class RuleSection(Section):
 
 
 class ModelPrice(Section):
-    """What a model costs, in US dollars for a million tokens: for models that the CLI takes for another, as behind a proxy."""
+    """The price of a model, in US dollars for a million tokens.
+
+    It is for models that the CLI takes for another, as behind a proxy.
+    """
 
     model: Annotated[str, Field(min_length=1)]
     """The model's name as the CLI says it, or a glob of names. Example: `claude-*`."""
@@ -213,14 +223,14 @@ class ModelPrice(Section):
 
 @embeds(LimitSettings, own_first=True)
 class Resources(Section):
-    """What one task may use, unless it says otherwise. `null` lifts a limit.
+    """Limits of one task, unless it has its own. `null` lifts a limit.
 
-    Tokens and cost are those of all launches of an agent, as the CLI tells them; what it has not told yet is estimated.
+    Tokens and cost are those of all launches of an agent, by the CLI's report; replies not reported yet are estimated.
     """
 
     profile: Literal["real", "mission"] = "real"
-    """Where limits that are not written here come from: `real` fits ordinary agents; `mission` is 100 file
-    operations, 512 MiB, 300 s and 100,000 tokens, for small closed tasks."""
+    """Source of limits that are not written here: `real` fits ordinary agents; `mission` is 100 file operations, 512
+    MiB, 300 s and 100,000 tokens, for small closed tasks."""
     max_file_operations: Count | None = _REAL.max_file_operations
     """Files written, edited or deleted."""
     max_memory_mb: Count | None = _REAL.max_memory_mb
@@ -261,12 +271,12 @@ def _loopback(value: str) -> str:
 
 
 class MetricsSection(Section):
-    """What Prometheus may read. The socket serves it at `/metrics` always."""
+    """Metrics for Prometheus. The socket serves them at `/metrics` always."""
 
     listen: Annotated[str, AfterValidator(_loopback)] | None = None
     """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example:
-    `127.0.0.1:9464`; `chaperon dashboard` draws it in Grafana. Empty: none. Every user of the machine can read there what agents and project folders are called;
-    pages of the web cannot."""
+    `127.0.0.1:9464`; `chaperon dashboard` draws it in Grafana. Empty: none. Every user of the machine can read the
+    names of agents and project folders there; pages of the web cannot."""
 
 
 def _address(value: str) -> str:
@@ -279,8 +289,8 @@ class Channel(Section):
     """A way to tell people of incidents."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    """What `interventions.kinds.emergency_stop.notification_channels` and incidents call it: lower case letters, digits,
-    hyphens and underscores."""
+    """Its name in `interventions.kinds.emergency_stop.notification_channels` and in incidents: lower case letters,
+    digits, hyphens and underscores."""
     url: Annotated[str, AfterValidator(_address)] = Field(repr=False)
     """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
     `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
@@ -294,7 +304,7 @@ class Channel(Section):
 
 
 class Notify(Section):
-    """Who is told of incidents, beside the incident log."""
+    """Notification of people about incidents, beside the incident log."""
 
     channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
     """The channels."""
@@ -311,7 +321,7 @@ class Audit(Section):
     """The daemon's own log, and its records."""
 
     log_level: Literal["debug", "info", "warn", "error"] = "info"
-    """What the daemon says on standard error, and all that is worse."""
+    """Least level of the daemon's messages on standard error."""
     retain_days: Days | None = None
     """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
     reports, for which `interventions.kinds.emergency_stop` says how long. The journal and the incident log stay: every
@@ -339,7 +349,7 @@ class CheckpointsSection(Section):
     rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers
     within 300 ms by 4 %."""
     also: Annotated[Texts, AfterValidator(_below)] = ()
-    """What is captured although git ignores it: files, or folders with all that is in them, as paths below the
+    """Paths that are captured although git ignores them: files, or folders with all their content, below the
     workspace. Example: `.env`."""
     max_file_mb: Count = 10
     """How large a file may be, in MiB. Larger ones are named in the checkpoint, without their content, and a rollback
@@ -356,7 +366,7 @@ class CheckpointsSection(Section):
 
 
 class WorkspacesSection(Section):
-    """Where agents work."""
+    """Workspaces of agents."""
 
     mode: Literal["in-place", "new"] = "in-place"
     """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run
@@ -364,15 +374,15 @@ class WorkspacesSection(Section):
     base: str = "HEAD"
     """The commit that new ones start from."""
     folder: AbsolutePath | None = None
-    """Where new ones are made; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
+    """Folder of new ones; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
     set_up: FilePath | None = None
     """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its
     environment. Where it fails, no agent is started and the workspace is kept."""
     set_up_seconds: Seconds = 600
     """How long that may take, in seconds; fetching dependencies takes minutes."""
     at_end: Literal["remove", "keep"] = "remove"
-    """What becomes of one whose agent ended well: removed where all in it is committed, and its branch only where it
-    has no commit of its own; or kept. That of any other agent is kept."""
+    """The fate of one whose agent ended well: removed if all in it is committed, and its branch only if it has no
+    commit of its own; or kept. That of any other agent is kept."""
 
 
 NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
@@ -395,8 +405,8 @@ class HooksSection(Section):
     """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have
     not ended)."""
     on_approval: FilePath | None = Field(default=None, alias="on-approval")
-    """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (what it is about),
-    WHY, DEADLINE in seconds."""
+    """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (its main
+    field), WHY, DEADLINE in seconds."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
     """After an incident. ERROR_TYPE, MESSAGE, and where it is an agent's TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")

@@ -1,4 +1,4 @@
-"""Where state, runtime files and socket are, and how their directories are made."""
+"""The paths of state, runtime files and socket, and the creation of their directories."""
 
 import errno
 import os
@@ -27,9 +27,9 @@ class StatePaths:
     """The two directories, and what is in them."""
 
     state: Path
-    """What must survive: journal, snapshot, incidents, agents, checkpoints."""
+    """Data that must survive: journal, snapshot, incidents, agents, checkpoints."""
     runtime: Path
-    """What ends with the login or the boot: the socket."""
+    """Data that ends with the login or the boot: the socket."""
     shared_tmp: bool = False
     """Whether the runtime directory lies where anybody could have put it before us."""
 
@@ -60,7 +60,7 @@ class StatePaths:
 
     @property
     def set_aside(self) -> Path:
-        """Where folders of agents go whose name is used again and of which the journal knows nothing."""
+        """The folder for agents' folders whose name is used again and that the journal does not know."""
         return self.state / "set-aside"
 
     @property
@@ -89,22 +89,26 @@ def places(environ: Mapping[str, str], uid: int) -> StatePaths:
 
 
 def sockets_to_try(environ: Mapping[str, str], uid: int, user: str) -> tuple[Path, ...]:
-    """Return where a daemon of this user may listen: its own service's socket, then that of the system service for the user."""
+    """Return the sockets on which a daemon of this user may listen.
+
+    First its own service's socket, then that of the system service for the user.
+    """
     return (places(environ, uid).socket, SYSTEM_RUNTIME / user / SOCKET_NAME)
 
 
 def hosts(socket: Path, uid: int) -> frozenset[int]:
-    """Return the users who may listen on a socket that this user speaks with: the user, root, and the owner of a folder of that user's.
+    """Return the users who may listen on a socket of this user's daemon: the user, root, and the owner of the folder.
 
-    Another's folder is believed only if not everybody could have made it: one below `/tmp` may be there because somebody
-    waits for what we would say.
+    Another user's folder is only believed if not every user could have made it: one below `/tmp` may be a trap for our
+    messages.
 
     Args:
         socket: Its path. Nothing needs to be there.
-        uid: Number of the user who is about to speak.
+        uid: Number of the user who is about to connect.
 
     Raises:
-        PlaceError: The folder is another's where everybody can make one, or lets others put a socket into it.
+        PlaceError: The folder is another user's in a place where every user can make one, or lets others put a socket
+            into it.
     """
     folder, ours = socket.parent, frozenset({uid, 0})
     try:
@@ -133,7 +137,8 @@ def prepare(where: StatePaths, uid: int) -> None:
     """Make both directories, 0700, and check those that exist.
 
     Raises:
-        PlaceError: Where one cannot be made or written, belongs to somebody else, or is open to others; or where the socket's path is too long.
+        PlaceError: One cannot be made or written, belongs to another user, or is open to others; or the socket's path
+            is too long.
     """
     if len(os.fsencode(where.socket)) > LONGEST_SOCKET_PATH:
         raise PlaceError(
@@ -214,7 +219,7 @@ def config_home(environ: Mapping[str, str]) -> Path:
 
 
 def data_home(environ: Mapping[str, str]) -> Path:
-    """Where a user's data are kept."""
+    """Return the folder of a user's data."""
     return _xdg(environ, "XDG_DATA_HOME", ".local/share")
 
 
@@ -224,7 +229,10 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def first_of(text: str | None) -> Path | None:
-    """Return the first absolute path of a list with colons, as systemd writes STATE_DIRECTORY; None if there is none."""
+    """Return the first absolute path of a list with colons; None if there is none.
+
+    systemd writes STATE_DIRECTORY like that.
+    """
     return absolute((text or "").partition(":")[0])
 
 

@@ -22,8 +22,8 @@ class CustomPatternSection(Section):
     description: Annotated[str, Field(min_length=1)]
     """One sentence for people and for the agent."""
     match: Expression
-    """Regular expression that is searched in each tool call (its tool and the values of its input) and its result, and in
-    each line that the CLI prints on its error output (behind a line `CLI`)."""
+    """Regular expression that is searched in each tool call (its tool and the values of its input) and its result, and
+    in each line that the CLI prints on its error output (behind a line `CLI`)."""
     threshold: Count = 3
     """How many matches in the window make an issue."""
     window: Count = 20

@@ -1,4 +1,4 @@
-"""What is wrong with a value, as a sentence: what was expected, what was found, and the nearest right name."""
+"""Faults of values, as sentences: the expected value, the value found, and the nearest right name."""
 
 import difflib
 import re
@@ -13,7 +13,8 @@ from supervisor.config.base import Section
 SECRET_NAMES = re.compile(
     r"key|token|secret|passw|passphrase|credential|cookie|auth|environment|headers", re.IGNORECASE
 )
-"""A value at or below a key with such a name is never shown. `environment` is in it because its values are anybody's."""
+"""A value at or below a key with such a name is never shown. `environment` is among them because its values may be
+anything."""
 
 LONGEST_SHOWN = 60
 """Characters of a wrong value that are shown; enough to find it again."""
@@ -37,7 +38,7 @@ EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "less_than": lambda ctx: f"less than {ctx['lt']}",
     "less_than_equal": lambda ctx: f"{ctx['le']} or less",
 }
-"""What was expected, by pydantic's name of the error. Names that are not here keep pydantic's own sentence."""
+"""The expected value, by pydantic's name of the error. Names that are not here keep pydantic's own sentence."""
 
 
 def explain(error: ErrorDetails, root: type[Section]) -> str:

@@ -1,10 +1,10 @@
-"""How what a repository's settings bring is let count in an agent's CLI, or is kept from it. Pure.
+"""How a repository's settings are let into an agent's CLI, or kept out of it. Pure.
 
-The CLI cannot be told to leave a project's settings out and its CLAUDE.md, skills and subagents in: `--setting-sources user`
-drops all of these (2.1.329). So each thing is taken back by settings on the command line, which win: a variable gets the
-value that it would have without the project's, a helper is emptied, a plugin switched off, hooks and servers are switched off
-as a whole. Where that cannot be done, because a file cannot be read or a secret of the person's own would have to stand on the
-command line, the project's settings are left out as a whole, and its CLAUDE.md with them.
+The CLI cannot leave out a project's settings and keep its CLAUDE.md, skills and subagents: `--setting-sources user`
+drops all of these (2.1.329). So each setting is taken back by settings on the command line, which win: a variable gets
+the value that it would have without the project's, a helper is emptied, a plugin switched off, hooks and servers are
+switched off as a whole. If that cannot be done, because a file cannot be read or a secret of the person's own would
+have to appear on the command line, the project's settings are left out as a whole, and its CLAUDE.md with them.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ HARMLESS = (
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What the person has without the repository's settings."""
+    """The person's own values, without the repository's settings."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     """The agent's."""
@@ -57,7 +57,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredValue:
-    """What the configuration says."""
+    """Values of the configuration."""
 
     hooks: bool = False
     """`agent.settings_hooks`."""
@@ -74,9 +74,10 @@ class Guard:
     arguments: tuple[str, ...]
     """Behind all others."""
     off: tuple[RepositorySetting, ...] = ()
-    """What the settings bring and what does not count."""
+    """Settings of the repository that are ignored."""
     left_out: str = ""
-    """Why the project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them; empty if they are not."""
+    """Reason why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if
+    they are not."""
 
 
 def guard(found: Found, own: Own, wanted: ConfiguredValue, *, trusted: bool) -> Guard:

@@ -1,12 +1,12 @@
 """YAML to plain values that know the line and column they came from.
 
-What is refused beside broken YAML: a key written twice (the second would silently win), a value that contains itself,
-and nesting beyond what any configuration has. Anchors, aliases and `<<` work.
+Refused, beside broken YAML, are a key written twice (the second would silently win), a value that contains itself, and
+nesting beyond that of any configuration. Anchors, aliases and `<<` work.
 
-Scalars are those of YAML 1.2's core schema: `on`, `off`, `yes`, `no`, dates and `12:30` are text. YAML 1.1 reads them as
-truth values, dates and numbers in base 60, so that a key `no` would be the key `false`. Where a key of the configuration
-is true or false, `supervisor.config.base` still takes these words. Of YAML 1.1, `0600` (octal) and `1_000` are kept, and
-a number with an exponent needs its dot: `123e456` may be a commit.
+Scalars are those of YAML 1.2's core schema: `on`, `off`, `yes`, `no`, dates and `12:30` are text. YAML 1.1 reads them
+as truth values, dates and numbers in base 60, so that a key `no` would be the key `false`. If a key of the
+configuration is true or false, `supervisor.config.base` still takes these words. Of YAML 1.1, `0600` (octal) and
+`1_000` are kept, and a number with an exponent needs its dot: `123e456` may be a commit.
 """
 
 import re
@@ -50,7 +50,10 @@ class Document:
     root: yaml.Node | None
 
     def place(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
-        """Return line and column, from 1, of the value at a path, or of its key; of the nearest thing around it where there is none."""
+        """Return line and column, from 1, of the value at a path, or of its key.
+
+        If there is none, those of the nearest value around it.
+        """
         node, mark = self.root, self.root.start_mark if self.root else None
         for step in path:
             key, node = _child(node, step)
@@ -75,7 +78,8 @@ _SCALARS = (
     ),
     ("merge", "<<", "<"),
 )
-"""Which plain scalars are no text: the name of the tag, the pattern of the whole scalar, and how it may begin. The first match counts."""
+"""Plain scalars that are no text: the name of the tag, the pattern of the whole scalar, and its first characters.
+The first match counts."""
 
 _Loader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _firsts in _SCALARS:
@@ -112,7 +116,10 @@ def parse(text: str) -> Document:
 
 
 def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
-    """Key node and value node of one step down; for a key that came by `<<` too, whose pairs stand before the own ones."""
+    """Return key node and value node of one step down.
+
+    A key may come by `<<` too, whose pairs stand before the own ones.
+    """
     if isinstance(node, yaml.MappingNode):
         for key, value in reversed(node.value):
             if isinstance(key, yaml.ScalarNode) and key.value == str(step):
@@ -123,7 +130,10 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, y
 
 
 def _flaws(node: yaml.Node, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[YamlProblem]:
-    """Every key written twice, and what cannot be walked. Shared parts are walked once: aliases of aliases grow without bound."""
+    """Yield every key written twice, and nodes that cannot be walked.
+
+    Shared parts are walked once, since aliases of aliases grow without bound.
+    """
     if node in above:
         yield _flaw_at(node, "an alias to something that contains it")
     elif len(above) >= MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""What happened, compared with what a scenario expects. Pure: the runner fills in the outcome."""
+"""The outcome of a rehearsal, compared with a scenario's expectations. Pure: the runner fills in the outcome."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from supervisor.rehearsal.told import Request, all_that_the_model_was_told, what
 
 @dataclass(frozen=True, slots=True)
 class RehearsalOutcome:
-    """What a rehearsal led to."""
+    """The outcome of a rehearsal."""
 
     reviews: Mapping[str, Review]
     """The gate's answers, by the id of the tool call (`Scenario.calls` says which step each belongs to)."""
     requests: Sequence[Request]
-    """What the scripted model was asked, in order."""
+    """Requests to the scripted model, in order."""
     files: Mapping[str, bytes | None]
     """The files that the scenario expects something of, by their path as it says it; None if there is none."""
     incidents: Sequence[Incident]
@@ -39,7 +39,7 @@ class CheckFinding:
     place: str
     """The expectation. Example: `expect.decisions[2]`."""
     says: str
-    """What was expected and what happened, in a sentence."""
+    """The expectation and the event, in a sentence."""
     fails: bool = True
 
 
@@ -94,7 +94,7 @@ def _when(expected: ToldExpected) -> str:
 
 
 def _text_told(scenario: Scenario, outcome: RehearsalOutcome, expected: ToldExpected) -> str | None:
-    """What was told where the expectation looks; None if the model was not asked there."""
+    """Return the text that the model got at the expected place; None if it had no request there."""
     places = {name: (script, number) for name, script, number, _ in scenario.named_steps()}
     if expected.at:
         script, step = places[expected.at]

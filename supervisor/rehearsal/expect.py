@@ -1,4 +1,4 @@
-"""What a scenario may expect: the part of its file below `expect`."""
+"""Expectations of a scenario: the part of its file below `expect`."""
 
 from typing import Annotated, Any
 
@@ -25,15 +25,15 @@ class DecisionExpected(Section):
     step: str
     """The step."""
     call: int | None = Field(default=None, ge=1)
-    """Which of the step's parallel calls, from 1; left out means each of them."""
+    """Number of the step's parallel call, from 1; left out, each of them."""
     decision: Annotated[Decision, Field(strict=False)]
-    """What was decided."""
+    """The decision."""
     rule: str | None = None
     """The rule that decided; left out means any."""
 
 
 class ToldExpected(Section):
-    """What the model was told, beyond its own words."""
+    """Text that the model got, beyond its own words."""
 
     at: str | None = None
     """Step: what the model was told in answer to it."""
@@ -90,12 +90,12 @@ class InterventionExpected(Section):
 
 
 class Expect(Section):
-    """What should have happened. What is left out is not checked; an empty list means that there was none."""
+    """Expected events. A field that is left out is not checked; an empty list means that there was none."""
 
     decisions: Annotated[tuple[DecisionExpected, ...], Field(strict=False)] = ()
     """The gate's answers."""
     told: Annotated[tuple[ToldExpected, ...], Field(strict=False)] = ()
-    """What the model was told."""
+    """Texts that the model got."""
     files: Annotated[tuple[FileExpected, ...], Field(strict=False)] = ()
     """Files when the run has ended."""
     incidents: Annotated[tuple[IncidentExpected, ...] | None, Field(strict=False)] = None

@@ -1,12 +1,12 @@
-"""The scripted model: a Messages API on loopback that plays scripts to real CLIs and keeps what it was told.
+"""The scripted model: a Messages API on loopback that plays scripts to real CLIs and keeps their requests.
 
     async with ScriptedModel(Script((Step((Use("Bash", {"command": "ls"}),)),))) as model:
         ...  # run a CLI with ANTHROPIC_BASE_URL=model.url and any key
         model.requests
 
-A request after a failed one, or one that repeats the messages of the one before, is the CLI's retry: it gets the same step
-again, after the step's failures. Any other request moves its script on by one. So a retry never uses up a step, even
-where the CLI changes its request for it (as it does after a 400), and an interrupted step is not replayed.
+A request after a failed one, or one that repeats the messages of the one before, is the CLI's retry: it gets the same
+step again, after the step's failures. Any other request moves its script on by one. So a retry never uses up a step,
+even if the CLI changes its request for it (as it does after a 400), and an interrupted step is not replayed.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from supervisor.rehearsal.told import Request, joined_text
 
 @dataclass(slots=True)
 class _Conversation:
-    """Where one script is."""
+    """The position in one script."""
 
     index: int
     script: ModelScript
@@ -67,8 +67,8 @@ class ScriptedModel:
     """Serves scripts on a free port of 127.0.0.1 for as long as its `async with` lasts.
 
     Args:
-        scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit it;
-            one that asks for neither comes after all that do.
+        scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit
+            it; one that asks for neither comes after all that do.
     """
 
     def __init__(self, scripts: ModelScript | Iterable[ModelScript]) -> None:
@@ -81,7 +81,7 @@ class ScriptedModel:
 
     @property
     def url(self) -> str:
-        """What `ANTHROPIC_BASE_URL` is set to."""
+        """The value of `ANTHROPIC_BASE_URL`."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
@@ -183,7 +183,7 @@ class ScriptedModel:
 
 
 def _digest(body: Mapping[str, Any]) -> bytes:
-    """What makes two requests the same: their messages, without the marks that say what to cache."""
+    """Return the identity of a request: its messages, without the marks for caching."""
     messages = orjson.dumps(_without_cache_marks(body.get("messages")))
     return hashlib.blake2b(messages, digest_size=16).digest()
 

@@ -1,4 +1,4 @@
-"""What a person does in a rehearsal, while a step's tool calls run or wait."""
+"""Acts of a person in a rehearsal, while a step's tool calls run or wait."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -16,7 +16,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services import rollbacks
 
 NAME = "rehearsal"
-"""Who the person is, in the journal."""
+"""The person's name in the journal."""
 
 
 class Person:

@@ -1,4 +1,4 @@
-"""A rehearsal: the real CLI in a scratch repository, a scripted model, the daemon as it always is, and the comparison."""
+"""A rehearsal: the real CLI in a scratch repository, a scripted model, the usual daemon, and the comparison."""
 
 import os
 from collections.abc import Callable
@@ -31,7 +31,8 @@ from supervisor.runtime.service import Setup, run_daemon
 AGENT = "rehearsal"
 
 LONGEST_SECONDS = 300.0
-"""How long a rehearsal may take: a four-step run takes two seconds, and the longest scenarios wait for retries of the CLI."""
+"""Longest time of a rehearsal. A four-step run takes two seconds, and the longest scenarios wait for retries of the
+CLI."""
 
 
 class RehearsalError(ChaperonError):
@@ -40,7 +41,7 @@ class RehearsalError(ChaperonError):
 
 @dataclass(slots=True)
 class Seen:
-    """What the journal of a rehearsal said."""
+    """The findings in the journal of a rehearsal."""
 
     reviews: dict[str, Review] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
@@ -49,7 +50,7 @@ class Seen:
     state: AgentState = AgentState.STARTING
     exit_code: int | None = None
     notes: list[CheckFinding] = field(default_factory=list)
-    """What a person was to do and could not."""
+    """Acts of the person that failed."""
 
     def take(self, event: object) -> None:
         """Take in one event."""

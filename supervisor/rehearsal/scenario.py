@@ -23,7 +23,7 @@ from supervisor.rehearsal.expect import Expect, Texts, one_or_many
 
 @dataclass(frozen=True, slots=True)
 class ScenarioPaths:
-    """What the placeholders stand for, absolute."""
+    """Values of the placeholders, absolute."""
 
     workspace: str
     home: str
@@ -32,14 +32,14 @@ class ScenarioPaths:
 
 
 class TaskGiven(Section):
-    """What the agent is asked."""
+    """The agent's task."""
 
     prompt: str = Field(min_length=1)
     """The task."""
     goals: Texts = ()
     """When it is done, most important first."""
     constraints: Texts = ()
-    """What the agent must keep to."""
+    """Constraints of the agent."""
     expected_paths: Texts = ()
     """Globs of what the task should touch."""
     permission_mode: PermissionMode = "default"
@@ -58,7 +58,7 @@ class File(Section):
     path: Annotated[str, AfterValidator(_inside)]
     """Relative: to the repository, or to HOME for those under `home`."""
     content: str = ""
-    """What is in it."""
+    """Its content."""
     committed: bool = True
     """Whether the repository's first commit has it; means nothing under `home`."""
 
@@ -67,7 +67,7 @@ class ScratchRepository(Section):
     """The scratch repository."""
 
     files: Annotated[tuple[File, ...], Field(strict=False)] = ()
-    """What is in it when the run begins."""
+    """Its files at the beginning of the run."""
     remote: bool = False
     """Whether it has a bare `origin` beside it, to which its branch `main` was pushed."""
 
@@ -89,7 +89,7 @@ def _short_fail(value: Any) -> Any:
 
 
 class Fail(Section):
-    """What a request gets in the place of the step. Written as `529`, as `broken`, or in full."""
+    """The answer to a request in the place of the step. Written as `529`, as `broken`, or in full."""
 
     status: int | None = Field(default=None, ge=400, le=599)
     """An HTTP error of the API: 400, 401, 404, 429 (rate limit), 500, 529 (overload)."""
@@ -98,7 +98,7 @@ class Fail(Section):
     retry_after: Pause | None = None
     """Seconds that the API asks the CLI to wait."""
     stream: Literal["broken", "garbage", "endless", "error"] | None = None
-    """What happens to the stream in its middle."""
+    """The fault in the middle of the stream."""
     times: int = Field(default=1, ge=1, le=100)
     """How many requests get it."""
 
@@ -121,7 +121,7 @@ class Fail(Section):
 
 
 class ScenarioTokens(Section):
-    """What a step says it cost."""
+    """The usage that a step reports."""
 
     input: int = Field(default=100, ge=0)
     """Fresh ones that the model was given."""
@@ -137,21 +137,21 @@ class ScenarioStep(Section):
     """One answer of the model: text, tool calls, or both, and what goes wrong before it."""
 
     name: str = ""
-    """What expectations call it; left out, its number from 1 does."""
+    """Its name in expectations; left out, its number from 1."""
     say: Texts = ()
-    """What the model writes: a text, or several."""
+    """Text of the model: one, or several."""
     use: Annotated[tuple[ScenarioCall, ...], Field(strict=False), BeforeValidator(one_or_many)] = ()
     """One call, or several that run in parallel."""
     fail: Annotated[
         tuple[Annotated[Fail, BeforeValidator(_short_fail)], ...], Field(strict=False), BeforeValidator(one_or_many)
     ] = ()
-    """What the first requests for this step get; the CLI's retry after them gets the step."""
+    """Answers to the first requests for this step; the CLI's retry after them gets the step."""
     wait: Pause = 0
     """Seconds before the answer begins."""
     wait_between: Pause = 0
     """Seconds before each further event of the stream."""
     tokens: ScenarioTokens = ScenarioTokens()
-    """What it says that it cost."""
+    """The usage that it reports."""
 
     def played(self) -> scripts.ScriptStep:
         """The same for the model."""
@@ -170,12 +170,12 @@ Steps = Annotated[tuple[ScenarioStep, ...], Field(strict=False)]
 
 
 class Subagent(Section):
-    """What a subagent's model answers."""
+    """The answers of a subagent's model."""
 
     when: str = Field(min_length=1)
     """Text in the prompt that the `Agent` call gives it; tells it apart from the agent and from other subagents."""
     steps: Steps = ()
-    """What it answers, one after another."""
+    """Its answers, one after another."""
 
 
 class Allow(Section):
@@ -216,10 +216,11 @@ Note = Annotated[str | None, BeforeValidator(_note)]
 
 
 class Interjection(Section):
-    """What a person does while a step's tool calls run, or wait for a person: one of the keys beside `at`."""
+    """An act of a person while a step's tool calls run, or wait for a person: one of the keys beside `at`."""
 
     at: str
-    """The step. It is done once the model was asked for it; what must be there before its calls is done at a step before."""
+    """The step. The act follows the model's request for it; an act that must precede its calls belongs to a step
+    before."""
     say: str | None = None
     """Something said to the agent."""
     redirect: str | None = None
@@ -233,7 +234,7 @@ class Interjection(Section):
     deny: Note = None
     """Turn them down; the text is a note for the model, and `yes` is none."""
     call: int | None = Field(default=None, ge=1)
-    """Which of the step's parallel calls `approve` and `deny` are about, from 1; left out means each of them."""
+    """Number of the step's parallel call for `approve` and `deny`, from 1; left out, each of them."""
     allow: Allow | None = None
     """Let something pass that the reviewer would block."""
     checkpoint: str | None = None
@@ -255,11 +256,11 @@ class Scenario(Section):
     """A rehearsal, as its file says it."""
 
     name: str
-    """What messages call it."""
+    """Its name in messages."""
     description: str = ""
-    """What it shows."""
+    """Its purpose."""
     task: TaskGiven
-    """What the agent is asked."""
+    """The agent's task."""
     repository: ScratchRepository = ScratchRepository()
     """The scratch repository in which it works."""
     home: Annotated[tuple[File, ...], Field(strict=False)] = ()
@@ -267,20 +268,20 @@ class Scenario(Section):
     policy: dict[str, Any] = Field(default_factory=dict)
     """A part of chaperon.yaml, under which the rehearsal runs. Relative paths are below the scenario's directory."""
     steps: Steps = ()
-    """What the model answers, one after another."""
+    """The model's answers, one after another."""
     subagents: Annotated[tuple[Subagent, ...], Field(strict=False)] = ()
-    """What the models of subagents answer."""
+    """The answers of subagents' models."""
     interjections: Annotated[tuple[Interjection, ...], Field(strict=False)] = ()
-    """What a person does meanwhile."""
+    """Acts of a person meanwhile."""
     expect: Expect = Expect()
-    """What should have come of it."""
+    """The expected outcome."""
 
     def conversations(self) -> Sequence[Sequence[ScenarioStep]]:
         """The steps of each script: the agent's own first, then those of the subagents, in order."""
         return (self.steps, *(subagent.steps for subagent in self.subagents))
 
     def scripts(self) -> tuple[scripts.ModelScript, ...]:
-        """What the model plays; the places are those of `conversations`."""
+        """Return the scripts of the model; the places are those of `conversations`."""
         when = ("", *(subagent.when for subagent in self.subagents))
         played = (tuple(step.played() for step in steps) for steps in self.conversations())
         return tuple(scripts.ModelScript(steps, text) for steps, text in zip(played, when, strict=True))
@@ -381,11 +382,11 @@ def read(text: str, source: str = "scenario", directory: str = "") -> Scenario:
 
 
 _SOMEWHERE = ScenarioPaths("/workspace", "/home/agent", "/state")
-"""What placeholders stand for while a policy is checked that no run has places for yet."""
+"""Values of placeholders while a policy is checked, before any run."""
 
 
 def _policy(document: Document, scenario: Scenario, directory: str) -> Iterator[tuple[int, int, str]]:
-    """What is wrong with the policy, by line and column."""
+    """Yield the faults of the policy, by line and column."""
     try:
         policy_of(scenario, _SOMEWHERE, directory or "/")
     except ValidationError as error:

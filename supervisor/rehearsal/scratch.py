@@ -20,7 +20,7 @@ IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "comm
 
 
 SECONDS = 60.0
-"""How long one step of making the repository may take: each takes milliseconds, on a busy machine tenths of a second."""
+"""Longest time of one step of making the repository. Each takes milliseconds, on a busy machine tenths of a second."""
 
 
 class ScratchError(ChaperonError):
@@ -49,7 +49,10 @@ def environment(home: Path, model_url: str, path: str) -> dict[str, str]:
 
 @contextmanager
 def socket_directory(base: Path) -> Iterator[Path]:
-    """Where the rehearsal's socket goes: below `base`, or where that is too long for a socket's path, in a short place."""
+    """Yield the directory of the rehearsal's socket.
+
+    It is below `base`, or, if that is too long for a socket's path, in a short place.
+    """
     inside = base / "run"
     if len(os.fsencode(inside / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
         yield inside

@@ -1,4 +1,4 @@
-"""What a scripted model will answer: conversations as lists of steps, with the faults an API has."""
+"""Scripts of a model: conversations as lists of steps, with the faults of an API."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -74,7 +74,7 @@ Failure = ApiError | ErrorEvent | BrokenStream | Garbage | EndlessStream
 
 @dataclass(frozen=True, slots=True)
 class ScriptTokens:
-    """What a step says it cost, as the API counts."""
+    """The usage that a step reports, by the API's count."""
 
     input: int = 100
     output: int = 20
@@ -88,7 +88,7 @@ class ScriptStep:
 
     blocks: tuple[Say | ToolUse, ...] = ()
     failures: tuple[Failure, ...] = ()
-    """What the first requests for this step get instead, one each: after them a retry of the CLI gets the step."""
+    """Answers to the first requests for this step, one each. A retry of the CLI after them gets the step."""
     first_byte_seconds: float = 0.0
     """Pause before the answer begins."""
     chunk_seconds: float = 0.0
@@ -108,9 +108,9 @@ class ModelScript:
     api_key: str = ""
     """The key that requests must bring; empty means any."""
     ending: ScriptStep = ScriptStep((Say("All done."),))
-    """What is answered when the steps are used up."""
+    """The answer when the steps are used up."""
     side_text: str = "A rehearsal"
-    """What calls beside the conversation (a title, a summary of no tools) are answered."""
+    """The answer to calls beside the conversation (a title, a summary of no tools)."""
 
 
 def call_id(script: int, call: int) -> str:

@@ -1,4 +1,4 @@
-"""What the model was told, read from a request: the proof that a result or a message arrived."""
+"""Texts that the model got, read from a request: the proof that a result or a message arrived."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ class Request:
     at: float
     """When it arrived, in seconds of the event loop's clock."""
     script: int | None
-    """Which script answered it, by its place; None for a call beside the conversation."""
+    """Index of the script that answered it; None for a call beside the conversation."""
     step: int | None
-    """Which step of the script answered it, from 0; past the last one it is the ending."""
+    """Index of the script's step that answered it, from 0; past the last one it is the ending."""
     attempt: int
     """0 for the first request for this step, then one more for each retry."""
     headers: Mapping[str, str] = field(repr=False)
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model was told of one tool call."""
+    """The model's text of one tool call's result."""
 
     tool_use_id: str
     text: str

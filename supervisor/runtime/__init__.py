@@ -8,16 +8,16 @@ exporters/      the audit record on its way to other systems
 incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
 processes/      the daemon's hands on an agent's processes
-reading/        reading for others, in a process of its own
-services/       what runs beside the agents, and what people ask of the daemon that takes a while
+reading/        long reads for clients, in a process of their own and not in the loop that answers the gate
+services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon
-socket/         who may speak on the daemon's socket, and what is told of those who may not
-start/          the way in
+socket/         access to the daemon's socket, and reports of refused peers
+start/          the entry point
 clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open
-doctor          what works on this machine, and how to mend the rest
-filesystem      what reviews ask of the file system and of git, looked up at the moment of asking
+doctor          checks of this machine, with the way to mend each fault
+filesystem      lookups of reviews in the file system and git, made at the moment of the request
 log             the daemon's own log
-preflight       the whole configuration tried out as the daemon would use it, before anything is started
+preflight       a trial of the whole configuration before anything is started
 service         the daemon as a whole
 """

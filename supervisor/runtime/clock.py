@@ -30,7 +30,10 @@ class Clock:
         return time.perf_counter_ns()
 
     def offset(self, zone: str) -> int:
-        """Return seconds east of UTC of a time zone now; of this machine's own for the empty name and for an unknown one."""
+        """Return seconds east of UTC of a time zone now.
+
+        For the empty name and for an unknown one they are this machine's own.
+        """
         try:
             there = datetime.now(ZoneInfo(zone) if zone else None).astimezone(ZoneInfo(zone) if zone else None)
         except (ZoneInfoNotFoundError, ValueError, OSError):

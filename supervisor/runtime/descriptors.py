@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ENOUGH = 65_536
-"""The soft limit that is asked for. An agent takes five at most (its shim, its poll set, a watch, two files that are being
-read or written), so this is room for 1,000 agents and all connections twelve times over. Not more, because programs that the
-daemon starts get it too, and some look at each number up to it: 65,536 take 10 ms, a billion an hour."""
+"""The soft limit that is requested. An agent takes five at most (its shim, its poll set, a watch, two files that are
+being read or written), so this is room for 1,000 agents and all connections twelve times over. Not more, because
+programs that the daemon starts get it too, and some try each number up to it: 65,536 take 10 ms, a billion an hour."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What works on this machine, and how to mend the rest: a list of small checks, each of one thing."""
+"""Checks of this machine, with the way to mend each fault: a list of small checks, each of one thing."""
 
 import os
 import platform
@@ -39,8 +39,8 @@ LEAST_FREE_BYTES = 1024**3
 """Free space below which a disk is called full: checkpoints of one large repository take some hundred megabytes."""
 
 LEAST_WATCHES = 65_536
-"""inotify watches of one user. One is needed for each directory of a workspace; a web project with its dependencies has some ten thousand.
-Kernels before 5.11 allow 8,192."""
+"""inotify watches of one user. One is needed for each directory of a workspace; a web project with its dependencies
+has some ten thousand. Kernels before 5.11 allow 8,192."""
 
 ANSWER_SECONDS = 10.0
 """How long a program that is asked may take."""
@@ -51,21 +51,21 @@ MOST_ANSWER = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """What one check found."""
+    """The finding of one check."""
 
     name: str
-    """What was looked at, in a word or two."""
+    """The subject of the check, in a word or two."""
     ok: bool | None
     """True: fine. False: chaperon does not work so. None: it works, with less."""
     says: str
-    """What was found, with values."""
+    """The finding, with values."""
     mend: str = ""
-    """What the reader can do; empty if nothing needs to be done."""
+    """The remedy for the reader; empty if none is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What checks may look at."""
+    """Inputs of checks."""
 
     environ: Mapping[str, str]
     """The process's environment."""
@@ -206,7 +206,7 @@ def daemon(around: DoctorContext) -> DoctorFinding:
 
 
 def _answering(path: Path) -> DoctorFinding:
-    """Which version it is of that answers."""
+    """Report the version of the daemon that answers."""
     version = version_at(path)
     if version == __version__:
         return DoctorFinding("daemon", True, f"one answers at {path}, of this version ({version})")
@@ -344,7 +344,10 @@ def as_json(findings: Sequence[DoctorFinding]) -> bytes:
 
 
 def foreign() -> str:
-    """What is wrong with the package `supervisor`, or nothing; asked of the way in, which an installed package has beside itself."""
+    """Return the fault of the package `supervisor`, or nothing.
+
+    The entry point knows, which an installed package has beside itself.
+    """
     within = "supervisor.runtime.start.chaperon"
     way_in = import_module(within if find_spec(within) else "chaperon")
     return str(way_in.foreign())

@@ -1,7 +1,7 @@
-"""What reviews ask of the file system and of git, looked up at the moment of asking.
+"""Lookups of reviews in the file system and git, made at the moment of the request.
 
-Bounded: a link is followed by the kernel's own rules, a file is read up to the limit asked for, and git's index and ignore
-rules are read by libgit2 without starting a process. What changes between the answer and the action is not seen; see
+Bounded: a link is followed by the kernel's own rules, a file is read up to the limit asked for, and git's index and
+ignore rules are read by libgit2 without starting a process. Changes between the lookup and the action are not seen; see
 `monitors.review.scene.lookups`.
 """
 
@@ -35,7 +35,7 @@ class FileFacts:
             return path
 
     def kind(self, path: str) -> Kind:
-        """What stands at the path, links followed."""
+        """The kind of file at the path, links followed."""
         try:
             mode = Path(path).stat().st_mode
         except FileNotFoundError:
@@ -68,7 +68,10 @@ class FileFacts:
             return None
 
     def stamp(self, path: str) -> str:
-        """What changes whenever the file at the path does; `missing` where there is none, and empty where nobody knows."""
+        """A stamp that changes whenever the file at the path does.
+
+        `missing` if there is none, and empty if it is not known.
+        """
         try:
             found = Path(path).stat()
         except FileNotFoundError:

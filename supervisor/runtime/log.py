@@ -11,7 +11,7 @@ class Plain(logging.Filter):
     """Makes records plain: names and texts of agents are in them, and the log is read in terminals."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let the record pass, with everything as an escape that acts instead of being shown, and lines after the first indented."""
+        """Let the record pass, with acting characters as escapes, and lines after the first indented."""
         record.msg, record.args = harmless(record.getMessage()).replace("\n", "\n  "), ()
         if record.exc_info and not record.exc_text:
             record.exc_text = harmless(logging.Formatter().formatException(record.exc_info))

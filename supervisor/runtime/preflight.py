@@ -1,6 +1,9 @@
-"""The whole configuration tried out as the daemon would use it, before anything is started: what keeps it from starting, and what will not work.
+"""A trial of the whole configuration before anything is started.
 
-`chaperon doctor` shows all of it; `chaperon serve` logs what will not work, and refuses the rest by itself as it begins.
+It finds faults that prevent the start, and parts that will fail.
+
+`chaperon doctor` shows all of it. `chaperon serve` logs the parts that will fail, and refuses the rest by itself at its
+start.
 """
 
 import os
@@ -31,9 +34,9 @@ class PreflightProblem:
     """Something that is wrong."""
 
     says: str
-    """What, with the key of the configuration and its value, as a sentence."""
+    """The problem, with the key of the configuration and its value, as a sentence."""
     mend: str = ""
-    """What the reader can do."""
+    """The remedy for the reader."""
     fatal: bool = False
     """Whether the daemon does not start with it."""
     harmless: bool = False
@@ -45,10 +48,12 @@ class PreflightProblem:
 
 
 def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[PreflightProblem]:
-    """Try all of the configuration out, and return what is wrong, the gravest first. Blocks: it looks at files, and runs plugins.
+    """Try all of the configuration, and return its problems, the gravest first.
+
+    Blocks: it reads files, and runs plugins.
 
     Args:
-        loaded: The configuration and where it comes from.
+        loaded: The configuration and its sources.
         environ: The daemon's environment.
     """
     made = [*_settings(loaded.config), *_plugins(loaded.config)]
@@ -58,7 +63,10 @@ def try_out(loaded: Loaded, environ: Mapping[str, str]) -> list[PreflightProblem
 
 
 def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[PreflightProblem]:
-    """Return what keeps the daemon from no start, and will not work or should be known. Blocks; arguments as for `try_out`."""
+    """Return the problems that prevent no start: parts that will fail, or facts to know.
+
+    Blocks; arguments as for `try_out`.
+    """
     config = loaded.config
     named = (*_programs(config), *_launcher(config, environ), *_channels(config))
     return [*named, *_passed_by(config), *_read_by_others(loaded)]
@@ -68,7 +76,7 @@ def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[Prefl
 
 
 def _settings(config: Config) -> Iterator[PreflightProblem]:
-    """What the reviewer, the detectors and the controller would refuse."""
+    """Yield the refusals of the reviewer, the detectors and the controller."""
     for make in (review_settings, detector_settings, controller_settings):
         yield from _refused(make, config)
 
@@ -188,7 +196,7 @@ def _read_by_others(loaded: Loaded) -> Iterator[PreflightProblem]:
 
 
 def _readers(path: Path) -> str:
-    """Who beside the owner can read a file, as far as modes say; empty if nobody can."""
+    """Name the users beside the owner who can read a file, by its modes; empty for none."""
     try:
         mode = path.stat().st_mode
         reached = [parent.stat().st_mode for parent in path.absolute().parents]

@@ -113,7 +113,7 @@ APPROVAL = TypeAdapter(ApprovalSettings)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a daemon is started with."""
+    """The start parameters of a daemon."""
 
     config: Config
     places: StatePaths
@@ -123,7 +123,7 @@ class Setup:
     """A socket that the service manager opened; None: one is made."""
     clock: Clock = field(default_factory=Clock)
     disk: Disk = REAL_DISK
-    """What the journal and the incident log are written through; another, in tests."""
+    """The disk of the journal and the incident log; another, in tests."""
     last: bool = False
     """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
 

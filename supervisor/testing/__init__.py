@@ -1,4 +1,4 @@
-"""What plugins must keep to, as checks that their authors' own tests can run. They come with the installed package.
+"""Checks of the rules for plugins, for their authors' own tests. They come with the installed package.
 
     from supervisor.testing import check_detector
     from mine import MyDetector
@@ -6,7 +6,7 @@
     def test_it_keeps_to_the_contract():
         check_detector(MyDetector)
 
-Each check raises an AssertionError that says what is not kept to; no test framework is needed. Chaperon's own parts pass
+Each check raises an AssertionError that names the broken rule; no test framework is needed. Chaperon's own parts pass
 the same checks.
 
 | check | given | of the kind |

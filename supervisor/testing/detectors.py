@@ -1,4 +1,4 @@
-"""What any detector must keep to, ours or a plugin's: ten checks, each a function that raises AssertionError.
+"""The rules for any detector, ours or a plugin's: ten checks, each a function that raises AssertionError.
 
  1  it has a name that can stand in a configuration
  2  it returns issues, and nothing else
@@ -40,7 +40,7 @@ from supervisor.testing.memory import held_by
 Make = Callable[[], Detector]
 
 MAX_BYTES = 1024 * 1024
-"""What one detector may hold after many events; all together must stay at 2 MB."""
+"""Bytes that one detector may hold after many events; all together must stay at 2 MB."""
 
 _WORDS = "total cart parser login token invoice error failed tests pass the of a src lib index".split()  # noqa: SIM905
 

@@ -1,7 +1,7 @@
-"""What any exporter of the audit record must keep to, ours or a plugin's.
+"""The rules for any exporter of the audit record, ours or a plugin's.
 
-It has a name that a position can be kept by, the same each time; it takes batches of every size, records of every size and
-text, and the same batch twice, which a crash can bring about; it changes no record, and returns nothing.
+It has a name that a position can be kept by, the same each time; it takes batches of every size, records of every size
+and text, and the same batch twice, which a crash can bring about; it changes no record, and returns nothing.
 """
 
 import copy
@@ -15,7 +15,7 @@ from supervisor.protocol.export import Exporter, ExportRecord
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 ODD_TEXTS = ("", "plain", "zw\u00f6lf \U0001f40d", 'quotes " and \\ slashes', "x" * 300_000, "\u2028\u202e\x7f")
-"""What agents write, as records may hold it."""
+"""Texts of agents, as records may hold them."""
 
 
 def check_exporter(make: Callable[[], Exporter]) -> None:

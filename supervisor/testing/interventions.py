@@ -1,4 +1,4 @@
-"""What every intervention and every strategy must keep to.
+"""The rules for every intervention and every strategy.
 
 An intervention: it has a name and a kind; the same case gives the same plan; the case is not changed; the plan is plain
 JSON, within the length, and has what its kind needs; no text of a case, however odd or long, makes it raise or takes it

@@ -1,4 +1,4 @@
-"""What an object holds, followed through containers, slots and attributes."""
+"""The memory of an object, followed through containers, slots and attributes."""
 
 import sys
 from collections import deque
@@ -8,7 +8,10 @@ _SHARED = (type, ModuleType, FunctionType)
 
 
 def held_by(*roots: object) -> int:
-    """Bytes of all that can be reached from here; what a program shares anyway (types, functions, modules) is left out."""
+    """Return the bytes of all objects that can be reached from here.
+
+    Shared ones (types, functions, modules) are left out.
+    """
     seen: set[int] = set()
     waiting: list[object] = list(roots)
     total = 0

@@ -1,4 +1,4 @@
-"""What any recovery must keep to: the same end gives the same plan, and one that can be carried out."""
+"""The rules for any recovery: the same end gives the same plan, and one that can be carried out."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""What any reviewer, any risk calculator and any rule must keep to.
+"""The rules for any reviewer, any risk calculator and any rule.
 
 A reviewer: the same action and context give the same review; the input is not changed; risk and rationality lie within
-0 and 1; it gives a reason; it has an input to run instead exactly where it modifies; it stops only what it blocks. No
+0 and 1; it gives a reason; it has an input to run instead exactly if it modifies; it stops only what it blocks. No
 tool, input or context, however odd, makes it raise. A risk calculator: the same, for any findings.
 """
 

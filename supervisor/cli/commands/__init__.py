@@ -16,7 +16,6 @@ rollback     the command that goes back to a checkpoint, once what it loses was 
 run          the command that submits a task and follows it, with the daemon that is there or one of its own for that
              long
 serve        the command that is the daemon
-trust        the command by which a person looks at what a repository's settings bring, and the question that `run`
-             asks about it
-view         from events of the journal to what a person reads
+trust        the command to examine a repository's settings, and the question of `run` about them
+view         events of the journal as lines for people
 """

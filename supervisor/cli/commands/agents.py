@@ -62,7 +62,7 @@ def show(agent: str, why: bool, as_json: bool) -> None:
 
 
 def changes_of(daemon: Client, agent: str) -> Any:
-    """What changed in an agent's workspace; None if it has no checkpoints to say it by."""
+    """Return the changes in an agent's workspace; None if it has no checkpoints to compare with."""
     with suppress(RefusedError):
         return daemon.get(f"{common.agent_path(agent)}/changes")
     return None
@@ -108,7 +108,10 @@ def resume(agent: str, as_json: bool) -> None:
 @click.option("--reason", default="", help="What the journal says about why.")
 @common.json_option
 def stop(agent: str, force: bool, reason: str, as_json: bool) -> None:
-    """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has. This returns when the stop has begun."""
+    """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
+
+    This returns when the stop has begun.
+    """
     _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)}, as_json=as_json)
 
 
@@ -124,5 +127,8 @@ def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_jso
 
 
 def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts under their contracted names: `task` is the prompt, and all that is known of the task stands beside it."""
+    """Return the facts under their contracted names.
+
+    `task` is the prompt, and `task_details` has all facts about the task.
+    """
     return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}

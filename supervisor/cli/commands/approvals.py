@@ -81,7 +81,7 @@ def recover(incident: str, option: str | None, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalSelection:
-    """Which of the waiting actions a person answers."""
+    """The selection of waiting actions for a reply."""
 
     agent: str | None
     request: str | None

@@ -145,7 +145,10 @@ def forget(name: str, agent: str, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common.json_option
 def delete(project: Path, yes: bool, as_json: bool) -> None:
-    """Delete all checkpoints of PROJECT, the folder of its main worktree. No workspace is touched; nothing brings them back."""
+    """Delete all checkpoints of PROJECT, the folder of its main worktree.
+
+    No workspace is touched, and the checkpoints cannot be brought back.
+    """
     folder = str(project.absolute())
 
     def work() -> None:
@@ -181,7 +184,7 @@ def checkpoint(name: str, agent: str, note: str, as_json: bool) -> None:
 
 
 def checkpoint_path(name: str) -> str:
-    """Where the API has a checkpoint; raises like `common.path_part`."""
+    """Return the API's path of a checkpoint; raises like `common.path_part`."""
     return f"/v1/checkpoints/{common.path_part(name, 'chaperon checkpoints')}"
 
 

@@ -11,8 +11,8 @@ from supervisor.cli import common, terminal
 def dashboard() -> None:
     """Print a dashboard for Grafana that draws chaperon's metrics.
 
-    To use it: `chaperon dashboard > chaperon.json`, and import the file in Grafana, whose data source is a Prometheus that
-    reads `metrics.listen`, such as 127.0.0.1:9464.
+    To use it: `chaperon dashboard > chaperon.json`, and import the file in Grafana, whose data source is a Prometheus
+    that reads `metrics.listen`, such as 127.0.0.1:9464.
     """
     text = importlib.resources.files("supervisor.runtime").joinpath("dashboards/chaperon.json").read_text("utf-8")
     common.run(lambda: terminal.echo(text.rstrip("\n")))

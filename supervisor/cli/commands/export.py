@@ -18,7 +18,7 @@ JOURNAL = ("n", "time", "agent", "kind", "facts")
 INCIDENTS = ("time", "severity", "agent", "type", "summary", "way_out", "issue", "report", "id", "seq")
 
 _SEALS = frozenset({"p", "c", "at", "mono"})
-"""What an event's line has for checking it, and what its columns say already."""
+"""Fields of an event's line that only serve to check it, or that its columns have already."""
 
 
 class Export:
@@ -33,7 +33,7 @@ class Export:
         self._columns, self._form = columns, form
 
     def head(self) -> list[str]:
-        """What stands before all records."""
+        """Return the lines before all records."""
         return [_row(self._columns)] if self._form == "csv" else []
 
     def lines(self, one: StreamLine) -> list[str]:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 )
 @common.json_option
 def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> None:
-    """List the channels by which people are told of incidents and of actions that wait; with --test, send a message through them.
+    """List the channels that notify people; with --test, send a message through them.
 
-    The configuration is read anew for that, as a daemon would read it that is started now; no daemon is needed. The exit code
-    is 1 if a channel did not take its message.
+    They report incidents, and actions that wait for a person.
+
+    The configuration is read anew for that, as a daemon would read it that is started now; no daemon is needed. The
+    exit code is 1 if a channel did not take its message.
     """
     # Here and not above: what sends takes long to import, which `--help` should not pay for.
     from supervisor.runtime.assembly.settings import channels
@@ -50,7 +52,7 @@ def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> None:
 
 
 def _described(channel: "ChannelSettings") -> dict[str, Any]:
-    """What a channel tells of; its address, which may hold a password, is never shown."""
+    """Return the description of a channel; its address, which may hold a password, is never shown."""
     return {
         "channel": channel.name,
         "min_severity": str(channel.min_severity),

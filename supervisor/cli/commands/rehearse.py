@@ -85,14 +85,17 @@ async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -
 
 
 def _scratch_directory() -> Path:
-    """A new directory among the user's data: in /tmp or a cache deleting is nobody's loss, and so is reviewed as such."""
+    """Make a new directory among the user's data.
+
+    Deletions in /tmp or a cache would be reviewed as harmless.
+    """
     parent = data_home(environ) / "chaperon"
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
 
 
 def _shower() -> Callable[[bytes], None]:
-    """What prints lines of the journal for people."""
+    """Return a function that prints lines of the journal for people."""
     view = View(width=terminal.width())
 
     def show(line: bytes) -> None:

@@ -56,13 +56,14 @@ COLUMNS = (
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
 def replay_command(paths: tuple[Path, ...], timeline: bool, here: bool, show_all: bool, as_json: bool) -> None:
-    """Run recorded sessions through reviewer and detectors, and report what would have been seen and done.
+    """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
     directory, every .jsonl file below it. With --json, one object a session and a last one with the totals.
 
-    Calls are reviewed as they stand: where links lead, and what a file held, is not known any more, unless --here has them looked up
-    as they are now. What is lacking is named, and so is each call of a journal that would be decided otherwise than it was.
+    Calls are reviewed as they stand: targets of links and contents of files at the time are not known, unless --here
+    has them looked up as they are now. Missing facts are named, and so is each call of a journal whose decision would
+    differ now.
     """
 
     def work() -> int:
@@ -134,7 +135,10 @@ class _Replayer:
         """Recordings that could not be read."""
 
     def sessions(self, recording: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
-        """Replay a recording; the contract's object of each session in it. One that cannot be read is told and counted."""
+        """Replay a recording, and yield the contract's object of each session in it.
+
+        A recording that cannot be read is reported and counted.
+        """
         began = self._clock.mono()
         try:
             found = self._of_journal(recording) if _is_journal(recording[0]) else [self._of_transcript(recording[0])]
@@ -178,7 +182,7 @@ class _Replayer:
         return [_Session(f"{place}#{run.agent}", run.task, run.result, notes[run.agent]) for run in runs]
 
     def _answer(self, task: Task, issue: Issue) -> str | None:
-        """What the controller would choose for the issue alone, with nothing tried before."""
+        """Return the controller's choice for the issue alone, with no earlier attempts."""
         plugins, strategy = self._brought.answers(task), self._brought.strategy(task)
         controller = Controller(self._settings, task, None, plugins, strategy)
         controller.issue_seen(Stamp(seq=1, at=0.0, mono=0.0), issue)
@@ -247,7 +251,7 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
 
 
 def _of_reviews(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Which calls would be decided otherwise than they were, and what reviews lacked."""
+    """Yield the calls whose decision would differ now, and the facts that reviews lacked."""
     changed = [(one["path"], each) for one in results for each in one["changed"]]
     if changed:
         first = "; ".join(

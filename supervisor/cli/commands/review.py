@@ -27,7 +27,7 @@ from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_r
 from supervisor.runtime.clock import Clock
 
 OF_A_RUN = "the task, what ran before, open issues, limits, and what a person allowed"
-"""What a review in a run leans on besides, which is not known here."""
+"""Facts that a review in a run uses besides, and that are not known here."""
 
 
 def about(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,7 +51,7 @@ def about(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where an action is judged."""
+    """The surroundings by which an action is judged."""
 
     context: ReviewContext
     workspace: str = ""
@@ -59,7 +59,7 @@ class Where:
 
 
 def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
-    """What the gate would know of an agent's places; nothing under the strict profile."""
+    """Return the facts about an agent's places as the gate has them; none under the strict profile."""
     if profile == "strict":
         return Where(ReviewContext())
     at_home = home_.absolute() if home_ else home(os.environ)
@@ -78,8 +78,8 @@ def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path
 def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: bool) -> None:
     """Review actions from standard input: a shell command a line, or with --jsonl an object a line.
 
-    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in order. They are
-    those of the gate for an agent that has done nothing yet: what a run adds is not known here.
+    An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in
+    order. They are those of the gate for an agent that has done nothing yet: facts of a run are not known here.
     """
 
     def work() -> None:
@@ -128,7 +128,7 @@ def explain_command(command: str, profile: Profile, workspace: Path | None, home
 
 
 def _judged(where: Where, lacks: list[str]) -> str:
-    """Where an action was judged, and which facts of a run were lacking."""
+    """Name the surroundings by which an action was judged, and the missing facts of a run."""
     place = f"in the workspace {where.workspace}" if where.workspace else "in no workspace"
     return f"Judged {place}. Not known here: {'; '.join(lacks)}."
 

@@ -100,7 +100,7 @@ def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:
 
 
 def _told(plan: Mapping[str, Any], *, files_only: bool, fresh: bool) -> list[str]:
-    """What somebody should know before it is done."""
+    """Return the facts that a person should know before the rollback."""
     target = plan["target"]
     lost = [one for one in plan["lost"] if one["change"] != "deleted"]
     back = [one for one in plan["lost"] if one["change"] == "deleted"]

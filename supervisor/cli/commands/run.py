@@ -34,7 +34,8 @@ GIVE_UP_SECONDS = 1.0
 and only setting a workspace up takes longer."""
 
 AWAY_SECONDS = 30.0
-"""How long a run waits for a daemon that went away: a restart takes seconds, with a million events in the journal 15."""
+"""Time that a run waits for a daemon that went away. A restart takes seconds, and 15 s with a million events in the
+journal."""
 
 STARTING_SECONDS = 60.0
 """How long a run waits for a daemon that has just been started, and so has the state directory and no socket yet."""
@@ -78,9 +79,9 @@ Wanted = dict[str, Any]
 def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: Any) -> None:
     """Have PROMPT done in a repository by a new agent, and follow it; `-` reads the prompt from standard input.
 
-    With no daemon about, it serves itself for as long as the run lasts. Ctrl+C stops the agent, step by step; a second
-    one ends all its processes at once. Actions that wait for a person are asked about here, if this is a terminal. The exit code
-    is 0 if the agent ended well, and 1 if not or if an action was not run because nobody answered in time.
+    If no daemon runs, it serves itself for as long as the run lasts. Ctrl+C stops the agent, step by step; a second one
+    ends all its processes at once. Actions that wait for a person are shown here as questions, if this is a terminal.
+    The exit code is 0 if the agent ended well, and 1 if not or if an action was not run for lack of a reply in time.
     """
     if prompt == "-":
         prompt = sys.stdin.buffer.read().decode(errors="replace")

@@ -85,7 +85,10 @@ async def _settle(answering: anyio.Event) -> None:
 
 
 async def _ask_for_time(notifier: "Notifier", starting: anyio.CancelScope) -> None:
-    """Tell the service manager that the start goes on: a long journal, or much that agents said meanwhile, takes its time."""
+    """Extend the service manager's start timeout while the start goes on.
+
+    A long journal, or much output of agents meanwhile, takes time.
+    """
     with starting:
         while True:
             notifier.extend(3 * ASK_SECONDS * 1_000_000)

@@ -1,4 +1,4 @@
-"""The command by which a person looks at what a repository's settings bring, and the question that `run` asks about it."""
+"""The command to examine a repository's settings, and the question of `run` about them."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from supervisor.cli.settings_words import WORDS, summed
 from supervisor.cli.words import clean
 
 Shown = dict[str, Any]
-"""What the daemon says of a repository's settings."""
+"""The daemon's report on a repository's settings."""
 
 
 @click.command()
@@ -24,9 +24,10 @@ Shown = dict[str, Any]
 def trust(directory: Path, accept: bool, revoke: bool, as_json: bool) -> None:
     """Show what the settings of the repository at DIRECTORY bring into the CLIs of agents, and whether it counts.
 
-    The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without asking.
-    For agents they are off until a person has looked at them and said --accept. That holds for what is listed as it is: when it
-    changes, or a script of the repository that it names, it is off again. Agents that run keep what they were started with.
+    The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without
+    asking. For agents they are off until a person has looked at them and said --accept. That holds for the list as it
+    is: if it changes, or a script of the repository that it names, it is off again. Agents that run keep their settings
+    of the start.
     """
     if accept and revoke:
         raise click.UsageError("Say --accept or --revoke.")
@@ -72,12 +73,13 @@ def _by_ourselves(look: Callable[[Client], None]) -> None:
 
 
 def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | None = None) -> bool:
-    """Before a task is submitted: ask once about settings that nobody was asked about, or say that they are off.
+    """Before a task is submitted, ask once about settings without a decision, or report that they are off.
 
     Args:
-        daemon: Which knows what was said.
-        directory: In the repository.
-        wait: Waits for a descriptor or a signal, and says whether it was a signal; None leaves signals to whoever has them.
+        daemon: The daemon, which has the decisions.
+        directory: A directory in the repository.
+        wait: Waits for a descriptor or a signal, and says whether it was a signal; None leaves signals to their present
+            handlers.
 
     Returns:
         Whether to go on: not after a signal.
@@ -108,7 +110,7 @@ def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | N
 
 
 def told(shown: Shown) -> Iterator[str]:
-    """What the settings bring, for a person."""
+    """Yield the settings of a repository in sentences for a person."""
     things = shown["things"]
     if not things:
         yield f"The settings of {clean(shown['repository'])} bring nothing that the CLI would run or that would steer it."

@@ -1,8 +1,8 @@
-"""From events of the journal to what a person reads: one line a fact, coloured in a terminal, plain in a pipe.
+"""Events of the journal as lines for people: one line a fact, coloured in a terminal, plain in a pipe.
 
-Pure: records in, lines out. A view remembers what it has shown of each agent, so that no sentence is told twice and what
-several events say together is one line: an emergency stop is what was seen, that it is stopped, and what came of it.
-Arithmetic and ids are for `chaperon show --why` and for the incident.
+Pure: records in, lines out. A view remembers the lines it has shown of each agent, so that no sentence is shown twice
+and several events of one fact are one line: an emergency stop is the issue, the stop, and its outcome. Arithmetic and
+ids are for `chaperon show --why` and for the incident.
 """
 
 import textwrap
@@ -62,7 +62,7 @@ Lines = Iterator[ViewLine]
 
 @dataclass(slots=True)
 class _Seen:
-    """What was shown of one agent, and what of it waits to be told together with what follows."""
+    """Lines shown of one agent, and lines that are held back until the events that follow."""
 
     told: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     held: list[ViewLine] = field(default_factory=list)
@@ -79,13 +79,13 @@ class _Seen:
     """When the last record was."""
 
     def flush(self) -> list[ViewLine]:
-        """What was held, to be shown as it is."""
+        """Return the lines that were held back, to be shown as they are."""
         held, self.held = self.held, []
         return held
 
 
 class View:
-    """What a person is shown of a stream of records, in its order.
+    """The view of a stream of records, in its order.
 
     Args:
         names: Whether lines begin with the agent's name, for views of several.
@@ -98,9 +98,9 @@ class View:
         self._name_width = len("daemon")
 
     def lines(self, record: Record) -> list[str]:
-        """What a record says; often nothing, since much of the journal is for machines.
+        """Return the lines of a record; often none, since much of the journal is for machines.
 
-        One that has another shape than its kind has here is a line that says so.
+        A record whose shape does not fit its kind becomes a line that reports it.
         """
         try:
             made = list(self._of(record))
@@ -111,7 +111,7 @@ class View:
             return list(self._drawn({"agent": "", "at": 0.0}, told))
 
     def rest(self) -> list[str]:
-        """What waits for a record that never came; to be asked for at the end."""
+        """Return the lines that wait for a record that never came. Call it at the end."""
         return [
             shown
             for agent, seen in self._seen.items()
@@ -333,7 +333,7 @@ def _incident(record: Record, seen: _Seen) -> Lines:
 
 
 def _stop(incident: Mapping[str, Any], seen: _Seen) -> ViewLine:
-    """What is stopped at once, why, and how to go on."""
+    """Return the line of an emergency stop: its reason, and the command to go on."""
     held = seen.flush()
     why = held[0].text if held and held[0].mark == "issue" else _fresh(seen, incident["summary"], SENTENCE)
     seen.stop_told = True
@@ -425,7 +425,7 @@ FOUND = {
     "launched": "it was being started",
     "silent": "its shim does not answer yet",
 }
-"""What a daemon found of an agent that it took over."""
+"""A daemon's findings about an agent that it took over."""
 
 
 def _adopted(record: Record, _: _Seen) -> Lines:

@@ -12,7 +12,6 @@ outcomes     the routes of the socket's API that are about what became of issues
 recovery     the routes of the socket's API that are about ways back from an incident
 server       serving the API on a Unix socket, to those whom `supervisor.runtime.socket.admission` lets in
 together     one run of some work for all who asked for it before it began
-trust        the routes by which a person sees what a repository's settings bring into the CLIs of agents there, and
-             lets it count
-turnstile    how many questions are answered in a second
+trust        the routes by which a person examines a repository's settings and lets them count
+turnstile    the rate of requests
 """

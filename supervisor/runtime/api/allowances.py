@@ -17,7 +17,7 @@ MOST_SECONDS = 30 * 86_400.0
 
 
 class ToAllow(SubmissionRequest):
-    """What is to pass; one of `rule` and `text` at least."""
+    """The calls to allow; at least one of `rule` and `text`."""
 
     rule: str = Field("", max_length=200)
     tool: str = Field("", max_length=200)
@@ -28,7 +28,7 @@ class ToAllow(SubmissionRequest):
 
 
 class Allowed(BaseModel):
-    """What one agent is allowed."""
+    """An allowance of one agent."""
 
     agent: str
     id: str
@@ -47,7 +47,7 @@ def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.get("/v1/allowances")
     async def allowances() -> list[Allowed]:
-        """What agents are allowed at this moment."""
+        """Return the allowances of agents in force at this moment."""
         now = daemon.mono()
         return [
             _allowed(session.summary.agent, one, now)

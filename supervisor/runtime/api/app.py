@@ -34,11 +34,11 @@ from supervisor.runtime.socket.peer import By
 T = TypeVar("T")
 
 CATCH_UP_SECONDS = 2.0
-"""How long a stream that does not follow waits for what has just happened to be written: a write takes milliseconds, and a
-full disk must not keep anybody from reading what there is."""
+"""Time that a stream which does not follow waits for the latest events to be written. A write takes milliseconds,
+and a full disk must not keep readers from the rest."""
 
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {LINES: {}}}}
-"""What is described of routes that answer with lines."""
+"""Description of routes that answer with lines."""
 
 
 class Said(SubmissionRequest):
@@ -56,11 +56,11 @@ class StopBody(SubmissionRequest):
 
 
 class ApprovalReply(SubmissionRequest):
-    """What a person says to an action that waits."""
+    """A person's reply to an action that waits."""
 
     granted: bool
     note: str = ""
-    """What the model is told with the answer."""
+    """The text for the model beside the reply."""
 
 
 class Waiting(BaseModel):
@@ -73,7 +73,7 @@ class Waiting(BaseModel):
     why: str
     risk: float
     reasoning: str
-    """What the review says of it."""
+    """The reasoning of the review."""
     asked_at: float
     """Unix time, in seconds."""
     deadline_seconds: float
@@ -103,7 +103,7 @@ class HealthResponse(BaseModel):
 
 
 class CostsResponse(BaseModel):
-    """What all agents have spent, live and ended."""
+    """Spending of all agents, live and ended."""
 
     total_usd: float
     """In US dollars, as the CLI says it, with an estimate of what it has not counted yet."""
@@ -158,7 +158,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
 
     @api.get("/v1/costs")
     async def costs() -> CostsResponse:
-        """What all agents have spent, in all and by day."""
+        """Return the spending of all agents, in total and by day."""
         spent = daemon.board.costs
         today = int(daemon.wall() // DAY)
         by_day = {
@@ -171,7 +171,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
 
     @api.post("/v1/review", response_class=Response, responses={200: {"model": Review}})
     async def review(wanted: ToReview) -> Response:
-        """What the gate would answer to an action that nobody takes; nothing is noted."""
+        """Return the gate's answer to an action that no agent takes; nothing is noted."""
         return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
 
 
@@ -183,7 +183,11 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:
-        """Submit a task; its agent is launched at once, or once its workspace is set up. Whoever hangs up before that takes it back."""
+        """Submit a task.
+
+        Its agent is launched at once, or once its workspace is set up. A client that hangs up before that takes it
+        back.
+        """
         return await _unless_gone(request, lambda: daemon.submit(wanted, by=by))
 
     @api.get("/v1/agents/{agent}")

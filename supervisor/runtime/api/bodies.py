@@ -12,12 +12,12 @@ import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
-"""Longest body of a request, in bytes. The longest prompt has 1 MiB (`MAX_PROMPT_BYTES`), and JSON may write each of its
-bytes with six characters; 2 MiB are left for the rest."""
+"""Longest body of a request, in bytes. The longest prompt has 1 MiB (`MAX_PROMPT_BYTES`), and JSON may write each of
+its bytes with six characters; 2 MiB are left for the rest."""
 
 DRAINED_BYTES = 4 * MAX_BODY_BYTES
-"""Most bytes of a refused body that are taken and thrown away, so that a client that sends first and reads then gets the
-answer and not a broken pipe. A longer one finds the connection closed."""
+"""Most bytes of a refused body that are read and thrown away, so that a client that sends first and reads then gets
+the answer and not a broken pipe. After a longer one it finds the connection closed."""
 
 DRAIN_SECONDS = 5.0
 """How long that may take: what a client has ready arrives within milliseconds."""

@@ -31,7 +31,7 @@ class CheckpointBody(SubmissionRequest):
 
 
 class Whose(SubmissionRequest):
-    """Whose checkpoint is meant, where several have its name."""
+    """The agent of the checkpoint, if several have its name."""
 
     agent: str = ""
 
@@ -50,7 +50,7 @@ class Project(SubmissionRequest):
 
 
 class AgentChanges(BaseModel):
-    """What changed in an agent's workspace since it started, by whatever did it."""
+    """The changes in an agent's workspace since its start, by any process."""
 
     counts: dict[str, int]
     """How many paths, by how each changed."""
@@ -94,12 +94,12 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
 
     @api.get("/v1/checkpoints/{name}/diff")
     async def diff(name: str, other: str = "", agent: str = "") -> list[Difference]:
-        """What changed from a checkpoint to another one, or to the present."""
+        """Return the changes from a checkpoint to another one, or to the present."""
         return list(await rollbacks.difference(daemon, name, other, agent))
 
     @api.post("/v1/checkpoints/{name}/plan")
     async def plan(name: str, how: PlanBody | None = None) -> dict[str, Any]:
-        """What going back would do. Nothing is changed."""
+        """Return the plan of a rollback. Nothing is changed."""
         how = how or PlanBody()
         found = await rollbacks.preview(daemon, name, how.agent, with_branch=how.with_branch)
         facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
@@ -112,7 +112,7 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
 
     @api.get("/v1/agents/{agent}/changes")
     async def changes(agent: str) -> AgentChanges:
-        """What changed since the agent started, until now or until its last turn ended."""
+        """Return the changes since the agent started, until now or until its last turn ended."""
         known = daemon.board.summary(agent)
         live = not known.state.ended
         found = await daemon.checkpoint_manager.changes(known.workspace, agent, known.started_at, now=live)

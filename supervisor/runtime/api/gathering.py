@@ -18,7 +18,10 @@ AGENTS_AT_A_TIME = 20
 
 
 async def gather(daemon: Daemon) -> bytes:
-    """What the daemon knows, as bytes for `exposition`. Sessions are looked at in the loop, which changes them, a few at a time."""
+    """Return the daemon's state as bytes for `exposition`.
+
+    Sessions are read in the loop, which changes them, a few at a time.
+    """
     for seconds in daemon.journal.take_sync_seconds():
         daemon.metrics.observe("chaperon_journal_sync_seconds", seconds)
     samples = list(_of_daemon(daemon))

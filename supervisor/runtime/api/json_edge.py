@@ -1,4 +1,4 @@
-"""JSON at the API's edge: bodies are read strictly, answers can be read by everybody, and every failure is an object."""
+"""JSON at the API's edge: strict bodies, legible answers, and an object for every failure."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -48,7 +48,7 @@ class LegibleResponse(JSONResponse):
 
 
 class StrictRequest(Request):
-    """A request whose body is JSON in UTF-8: no half characters, which nothing that it leads to could repeat, no NaN."""
+    """A request whose body is JSON in UTF-8: no half characters, which could not be written again, no NaN."""
 
     async def json(self) -> Any:
         """Read the body.
@@ -73,7 +73,10 @@ class StrictRoute(APIRoute):
 
 
 def speak_json(api: FastAPI) -> None:
-    """Have the application read bodies strictly, and answer every failure with a `ErrorResponse`. Call it before routes are added."""
+    """Have the application read bodies strictly, and answer every failure with an `ErrorResponse`.
+
+    Call it before routes are added.
+    """
     api.router.route_class = StrictRoute
     api.router.default_response_class = LegibleResponse
 

@@ -17,8 +17,8 @@ from supervisor.runtime.reading.jobs import MetricsText
 from supervisor.runtime.reading.reader import ReadingService
 
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
-"""What a request to this machine alone may call it. A page of the web can have a browser here ask for a name of its own that it
-lets point to 127.0.0.1, and so read what the port serves (DNS rebinding); the name is in the request."""
+"""Names by which a request may address this machine. A page of the web can have a browser here ask for a name of its
+own that it points to 127.0.0.1, and so read what the port serves (DNS rebinding); the name is in the request."""
 
 EVERY_SECONDS = 0.25
 """Between two times that they are gathered, which takes the loop some milliseconds with a thousand agents."""

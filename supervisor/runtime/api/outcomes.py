@@ -17,7 +17,7 @@ from supervisor.runtime.socket.peer import By
 
 
 class Became(SubmissionRequest):
-    """What a person says of an issue."""
+    """A person's outcome for an issue."""
 
     pattern: str
     """The issue's type."""
@@ -26,11 +26,11 @@ class Became(SubmissionRequest):
 
 
 class Lesson(BaseModel):
-    """What was learned of one pattern."""
+    """The learned state of one pattern."""
 
     pattern: str
     factor: float
-    """What its thresholds are multiplied with in tasks that are submitted now, if learning is enabled."""
+    """Factor of its thresholds in tasks that are submitted now, if learning is enabled."""
     confirmed: int
     false_alarms: int
     missed: int
@@ -50,7 +50,7 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
 
     @api.get("/v1/outcomes")
     async def outcomes() -> list[Lesson]:
-        """What was learned of each pattern that anything was said of."""
+        """Return the learned state of each pattern with an outcome."""
         return [_lesson(name, tally) for name, tally in sorted(daemon.board.lessons.learned.patterns.items())]
 
     @api.post("/v1/agents/{agent}/outcomes")
@@ -81,7 +81,10 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
 
 
 def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) -> None:
-    """Refuse what cannot be true: nothing is confirmed that was not raised, and nothing missed that is not looked for."""
+    """Refuse an impossible outcome.
+
+    Only raised issues can be confirmed, and only known patterns can be missed.
+    """
     missed = became.outcome is IssueOutcome.MISSED
     known = patterns if missed else agent.issues
     if became.pattern in known:
@@ -95,7 +98,7 @@ def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) ->
 
 
 def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
-    """What was said before of the same pattern; refuses to count the same twice."""
+    """Return the earlier outcome of the same pattern; refuses to count the same twice."""
     earlier = agent.said.get(became.pattern)
     if earlier == became.outcome:
         raise UsageError(

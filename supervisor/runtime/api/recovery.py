@@ -10,7 +10,7 @@ from supervisor.runtime.socket.peer import By
 
 
 class RecoveryBody(SubmissionRequest):
-    """Which way back is wanted."""
+    """The recovery option to carry out."""
 
     option: str
     """An option's name, with dashes or underscores. Example: `resume-with-limits`."""
@@ -26,7 +26,10 @@ def recovery_routes(api: FastAPI, recovering: Recovering) -> None:
 
     @api.get("/v1/incidents/{incident}/recovery")
     async def options(incident: str) -> list[dict[str, str]]:
-        """The ways back from an incident; one without a command is not possible, and one that was taken says by whom."""
+        """Return the recovery options of an incident.
+
+        One without a command is not possible, and one that was taken names the person.
+        """
         return await recovering.options(incident)
 
     @api.post("/v1/incidents/{incident}/recovery")

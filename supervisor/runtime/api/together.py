@@ -12,7 +12,7 @@ class _Run(Generic[T]):
     def __init__(self) -> None:
         self.done = anyio.Event()
         self.result: list[T] = []
-        """What came of it; empty if it was given up or failed, and whoever waits asks again."""
+        """The result; empty if it was given up or failed, and each waiter asks again."""
 
 
 class Together(Generic[T]):

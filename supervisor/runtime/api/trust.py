@@ -1,4 +1,4 @@
-"""The routes by which a person sees what a repository's settings bring into the CLIs of agents there, and lets it count."""
+"""The routes by which a person examines a repository's settings and lets them count."""
 
 from fastapi import FastAPI, Query
 from pydantic import BaseModel, Field
@@ -25,7 +25,7 @@ class Thing(BaseModel):
 
 
 class RepositorySettings(BaseModel):
-    """What the settings of a repository bring."""
+    """The settings of a repository."""
 
     repository: str
     """The top of its main checkout; what is trusted is trusted there."""
@@ -33,14 +33,15 @@ class RepositorySettings(BaseModel):
     digest: str
     """Of what is asked about; empty if there is nothing to ask."""
     said: Trust | None
-    """What a person said of these very settings; null where nobody did."""
+    """A person's decision about these very settings; null if there is none."""
     things: list[Thing]
     left_out: str
-    """Why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if they are not."""
+    """Reason why the project's settings are left out as a whole, with its CLAUDE.md, skills and subagents; empty if
+    they are not."""
 
 
 class Decided(SubmissionRequest):
-    """What a person says of a repository's settings."""
+    """A person's decision about a repository's settings."""
 
     directory: str
     digest: str = Field(max_length=64)
@@ -53,7 +54,7 @@ def trust_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.get("/v1/trust")
     async def shown(directory: str = Query(description="A directory in the repository.")) -> RepositorySettings:
-        """What the settings of a repository bring, and what of it counts."""
+        """Return the settings of a repository, and which of them count."""
         workspace = await _workspace(directory)
         return _shown(daemon, workspace, await daemon.brings(workspace))
 

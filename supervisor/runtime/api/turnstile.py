@@ -1,6 +1,7 @@
-"""How many questions are answered in a second: those that only ask wait their turn, and those that want something done do not.
+"""The rate of requests: those that only read wait their turn, and those that act do not.
 
-A client that asks in a loop gets as many answers as there are, and each takes the loop that answers the gate a millisecond.
+A client that reads in a loop gets as many answers as there are, and each takes the loop that answers the gate a
+millisecond.
 """
 
 from collections.abc import Callable

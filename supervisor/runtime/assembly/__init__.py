@@ -3,8 +3,8 @@
 detectors        the detectors of a session as the configuration wants them
 interventions    interventions, strategies and recoveries of plugins, as the daemon runs them
 plugins          parts from elsewhere
-review_settings  from the configuration to what the reviewer takes
+review_settings  from the configuration to the reviewer's settings
 reviewer         the reviewer as the daemon runs it
 settings         from the configuration, which is what a user writes, to the settings that the pure parts take
-workspace_facts  what agents are told of their workspace
+workspace_facts  facts about a workspace for agents
 """

@@ -106,7 +106,7 @@ class WatchedAnswer:
         self._patience = patience
 
     def plan(self, case: Case) -> Plan | Unfit:
-        """What the plugin plans; what it raises comes through."""
+        """Return the plugin's plan; its exceptions pass through."""
         with self._patience.of(self.name):
             return self._answer.plan(case)
 
@@ -145,7 +145,7 @@ class WatchedRecovery:
 
 
 class PluginInterventions:
-    """What plugins bring to answering.
+    """Interventions, strategy and recoveries of plugins.
 
     Args:
         config: Names the plugins.
@@ -199,7 +199,10 @@ def _watched(plugin: Plugin[Answer], task: Task, patience: Patience) -> Answer:
 
 
 class _Unmade:
-    """In place of a part that could not be made for this task alone: says so when it is asked, which makes an incident."""
+    """Takes the place of a part that could not be made for this task alone.
+
+    Each call raises, which makes an incident.
+    """
 
     kind = InterventionKind.SOFT_CORRECTION
     types: tuple[str, ...] = ()

@@ -59,9 +59,9 @@ class PluginKind(Generic[Part]):
     name: str
     """As the configuration's section `plugins` calls it."""
     function: str
-    """What a plugin's file must define."""
+    """The function that a plugin's file must define."""
     wrong: Callable[[Any], str]
-    """What is wrong with a part that was made, as a clause; empty if nothing is."""
+    """Returns the fault of a part that was made, as a clause; empty for none."""
 
     @property
     def group(self) -> str:

@@ -1,4 +1,7 @@
-"""From the configuration to what the reviewer takes: apart from the other settings, which take longer to import than a review."""
+"""From the configuration to the reviewer's settings.
+
+They are apart from the other settings, which take longer to import than a review.
+"""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ from supervisor.config.paths import StatePaths, config_home
 
 
 def review_settings(config: Config) -> ReviewSettings:
-    """What the reviewer needs to know.
+    """Return the reviewer's settings.
 
     Raises:
         UsageError: A rule, a program or a launcher cannot be used, or does not do what its examples say.
@@ -34,10 +37,13 @@ def review_settings(config: Config) -> ReviewSettings:
 
 
 def protected_paths(config: Config, places: StatePaths, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What no agent may touch: chaperon's own state, socket and configuration, the user's code that it runs, and what the user named.
+    """Return the paths that no agent may touch.
 
-    Each is named as it is given and, where links lead elsewhere, by where it is: an agent may come by either way. A program
-    that is a link into /usr is named as given only, for what it leads to may be the shell or busybox. Blocks.
+    They are chaperon's own, the user's programs that it runs, and the configured ones.
+
+    Chaperon's own are state, socket and configuration. Each is listed as given and, if it is a link, with its target:
+    an agent may use either path. A program that is a link into /usr is listed as given only, since its target may be
+    the shell or busybox. Blocks.
     """
     own = (places.state, places.runtime, config_home(environ) / "chaperon")
     programs = (*config.hooks.programs().values(), *filter(None, [config.workspaces.set_up]))

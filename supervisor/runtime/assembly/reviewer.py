@@ -54,15 +54,15 @@ DEADLINE_SECONDS = 2.0
 
 
 LONGEST_SECONDS = 10.0
-"""Seconds on the wall a review may take: nothing else happens in the daemon meanwhile, so it is less than the 20 s and more that
-service managers wait for a heartbeat."""
+"""Seconds on the wall that a review may take. The daemon does nothing else meanwhile, so it is less than the 20 s
+and more that service managers wait for a heartbeat."""
 
 AGAIN_SECONDS = 0.1
 """A reviewer that catches the end of its time, as `except Exception` does, is told again and again."""
 
 
 NOBODY = (0.0, 0.0)
-"""What a timer gives that nobody has set."""
+"""The value of a timer that is not set."""
 
 
 class ReviewDeadlineError(ChaperonError):
@@ -191,7 +191,10 @@ class _Timer:
             signal.signal(number, handler)
 
     def _take(self) -> dict[int, Any]:
-        """Have the signals come here. Where nobody has set the clock they stay here: to change that takes 30 microseconds."""
+        """Install the signal handlers.
+
+        While no other code has set the clock they stay: to change them takes 30 microseconds.
+        """
         if self._ours and self._others == NOBODY:
             return {}
         before: dict[int, Any] = {n: signal.signal(n, self._expired) for n in (signal.SIGVTALRM, signal.SIGALRM)}

@@ -35,7 +35,7 @@ from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, Cha
 
 
 def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
-    """What a session needs to know."""
+    """Return the settings of a session."""
     stop = {**config.stop.model_dump(), "hard_stop": config.interventions.hard_stop}
     return SessionSettings(
         stop_sequence=settings_from(StopSequence, stop),
@@ -64,7 +64,7 @@ def capture_rules(config: Config) -> CaptureRules:
 
 
 def retention(config: Config) -> RetentionPolicy:
-    """Which checkpoints stay."""
+    """Return the rules for keeping checkpoints."""
     kept = config.checkpoints
     return RetentionPolicy(
         max_count=kept.max_count,
@@ -75,10 +75,10 @@ def retention(config: Config) -> RetentionPolicy:
 
 
 def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) -> WorktreeRules:
-    """Where the workspaces of agents are made, and what becomes of them.
+    """Return the rules for the workspaces of agents.
 
-    Not below the state directory, which no agent may touch; and each daemon's apart, since what no agent of its own works
-    in is removed.
+    Their folder is not below the state directory, which no agent may touch. Each daemon has its own, since a workspace
+    without an agent of the daemon is removed.
     """
     wanted = config.workspaces
     folder = Path(wanted.folder) if wanted.folder else data_home(environ) / "chaperon" / "workspaces"
@@ -93,7 +93,10 @@ def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:
-    """What no workspace may be or hold: the user's home directory, and what chaperon itself has, by path and by where that is. Blocks."""
+    """Return the paths that no workspace may be or hold, each as given and with its target, with a reason. Blocks.
+
+    They are the user's home directory, and chaperon's own paths.
+    """
     given = {
         str(home(environ)): "your home directory",
         str(places.state): "chaperon's own state",
@@ -121,7 +124,7 @@ def channels(config: Config) -> list[ChannelSettings]:
 
 
 def controller_settings(config: Config) -> InterventionSettings:
-    """What the controller of interventions needs to know: the section's keys are its fields.
+    """Return the settings of the controller of interventions: the section's keys are its fields.
 
     Raises:
         UsageError: The file of custom prompts cannot be read, or its texts cannot be used.
@@ -154,10 +157,10 @@ def custom_prompts(path: str, types: Sequence[str] | None) -> dict[str, tuple[st
 
 
 def detector_settings(config: Config) -> DetectorSettings:
-    """What the detectors need to know.
+    """Return the settings of the detectors.
 
     Raises:
-        UsageError: A pattern is enabled that there is none of.
+        UsageError: A pattern is enabled that does not exist.
     """
     wanted = config.patterns
     own = wanted.model_dump(exclude={"enabled_patterns", "custom_patterns"})

@@ -1,7 +1,7 @@
-"""What agents are told of their workspace: names alike, moves and changes by git, owners and modes, what is installed.
+"""Facts about a workspace for agents: similar names, moves and changes by git, owners and modes, installed packages.
 
-Asked when an intervention is being chosen, in the event loop, so each question is bounded: a few thousand directory
-entries, a few hundred commits. What lies beyond the bounds is not found, and the agent is told nothing of it.
+They are looked up during the choice of an intervention, in the event loop, so each lookup is bounded: a few thousand
+directory entries, a few hundred commits. Facts beyond the bounds are not found, and the agent gets nothing about them.
 """
 
 import difflib
@@ -44,7 +44,7 @@ PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv",
 """Directories in which nobody means a file of theirs, and which hold most of the entries of a workspace."""
 
 ENVIRONMENTS = (".venv", "venv", "env")
-"""Where projects keep their Python environment."""
+"""Folders in which projects keep their Python environment."""
 
 
 class Lookups:
@@ -68,7 +68,7 @@ class Lookups:
         return tuple(found for _, found in best[:MOST_SIMILAR])
 
     def moved_to(self, path: str) -> str:
-        """Where the path went: by git's index, or by the commit that moved it; the empty string where neither says so."""
+        """Return the path's new place by git's index, or by the commit that moved it; empty if neither has it."""
         wanted = self._relative(path)
         repository = open_worktree(self._root)
         if repository is None or not wanted:
@@ -87,13 +87,19 @@ class Lookups:
         return f"{_user(known.st_uid)}:{_group(known.st_gid)} {stat.filemode(known.st_mode)}"
 
     def installed(self, module: str) -> str:
-        """What brings the module, or something named much like it, in the project's own environment, with its version."""
+        """Return the package of the module in the project's own environment, with its version.
+
+        A package of a similar name counts as well.
+        """
         if "/" in module and not module.startswith("@"):
             return ""
         return self._python(module.partition(".")[0]) or self._node(module)
 
     def changed_files(self) -> Sequence[str] | None:
-        """What differs from the last commit, new files and folders too; None without git, and in too large a workspace."""
+        """Return the paths that differ from the last commit, with new files and folders.
+
+        None without git, and in too large a workspace.
+        """
         repository = open_worktree(self._root)
         if repository is None:
             return None
@@ -165,7 +171,7 @@ class Lookups:
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
-    """What a directory holds, by name; nothing if it cannot be read."""
+    """Return the entries of a directory, by name; none if it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -198,7 +204,7 @@ def _folded(name: str) -> str:
 
 
 def _staged_move(repository: pygit2.Repository, path: str) -> str:
-    """Where the index has what the last commit has at the path."""
+    """Return the path at which the index has the content that the last commit has at the path."""
     head = repository.head.peel(pygit2.Commit).tree
     if path not in head:
         return ""
@@ -207,7 +213,7 @@ def _staged_move(repository: pygit2.Repository, path: str) -> str:
 
 
 def _committed_move(repository: pygit2.Repository, path: str) -> str:
-    """Where the last commit that took the path away put it."""
+    """Return the path to which the last commit that removed the path moved it."""
     walker = repository.walk(repository.head.target)
     for commit, _ in zip(walker, range(MOST_COMMITS), strict=False):
         parent = commit.parents[0] if commit.parents else None

@@ -1,9 +1,9 @@
 """The daemon's side of checkpoints: one manager, one store a project, captures as commands.
 
-captures     checkpoints that sessions ask for
-manager      the checkpoint manager
+captures     captures and restores for sessions
 keyed_locks  a lock for each of many things that come and go, so that work on one does not wait for work on another
-milestones   after every so many tasks that were done in a workspace, a checkpoint
+manager      the manager of checkpoints
+milestones   milestones: a checkpoint after every so many tasks done in a workspace
 stores       the stores of all projects
-worktrees    the workspaces of agents that do not work in place
+worktrees    workspaces of agents that do not work in place
 """

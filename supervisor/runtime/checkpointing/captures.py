@@ -1,4 +1,4 @@
-"""Checkpoints that sessions ask for: made and gone back to beside all that the agents do, and what came of it is told."""
+"""Captures and restores for sessions: performed beside the agents' work, each with its outcome as an event."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,13 +21,15 @@ from supervisor.runtime.log import log
 
 
 class Checkpointing:
-    """Performs captures and restores. Neither holds up an agent's other commands: a stop goes through while a disk hangs.
+    """Performs captures and restores.
+
+    Neither holds up an agent's other commands: a stop goes through while a disk hangs.
 
     Args:
         manager: Does the work.
-        clock: Tells the time that events carry.
+        clock: Gives the time of events.
         tasks: Where the work lives.
-        happened: Is told each outcome.
+        happened: Receives each outcome.
         fault: Notes an incident: the agent, the incident's type, a sentence, how severe, and the way out.
         beside: The other live agents that work in an agent's workspace: their files must not be set back under them.
     """
@@ -57,13 +59,16 @@ class Checkpointing:
         self._tasks.start_soon(self.make, agent, wanted, name=f"capture {wanted.key} of {agent}")
 
     def restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
-        """Have a checkpoint's files restored; `CheckpointRestored` or `RestoreFailed` follows, once where it is asked again meanwhile."""
+        """Have a checkpoint's files restored; `CheckpointRestored` or `RestoreFailed` follows.
+
+        It follows once, even if the command is repeated meanwhile.
+        """
         if wanted.intervention not in self._restoring:
             self._restoring.add(wanted.intervention)
             self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
 
     def look(self, agent: str, wanted: LookAtChanges) -> None:
-        """Look what changed: at once for a call that is about to run; beside all else, and told of, for one that has."""
+        """Look for changes: at once before a call; in the background, with a report, after one."""
         if wanted.review is None:
             self._manager.pass_over_changes(wanted.workspace)
         else:
@@ -128,7 +133,10 @@ class Checkpointing:
             self._fault(agent, "capture_failed", what, Severity.HIGH, way_out)
 
     def _look_whether_watched(self, agent: str, workspace: str) -> None:
-        """Tell a person that captures are slow, and why: once for all workspaces of which that is so, for they have one cause."""
+        """Report that captures are slow, and why.
+
+        It is reported once for all such workspaces, since they have one cause.
+        """
         problem = self._manager.unwatched(workspace)
         if not problem or workspace in self._unwatched:
             return

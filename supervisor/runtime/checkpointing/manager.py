@@ -49,12 +49,12 @@ from supervisor.runtime.clock import Clock
 T = TypeVar("T")
 
 CAPTURE_SECONDS = 300.0
-"""How long a capture may take before the actions that wait for it go on without: a first look at 500,000 files on a disk
-that others kept busy took 128 s, so what takes longer hangs on it."""
+"""Longest capture, after which the actions that wait for it go on without. A first scan of 500,000 files on a busy
+disk took 128 s, so a longer one hangs on its disk."""
 
 CLOSE_SECONDS = 30.0
-"""How long the end waits for a capture or a restore that is under way: a restore of thousands of files takes seconds, and
-one that a hung disk keeps from ending is completed by the next start."""
+"""Time that the end waits for a capture or a restore that is under way. A restore of thousands of files takes
+seconds, and one that a hung disk blocks is completed by the next start."""
 
 CLOSE_LOOK_SECONDS = 0.02
 """Between two looks whether it has ended."""
@@ -69,7 +69,7 @@ class NeedlessError(ChaperonError):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What going back came to."""
+    """The result of a restore."""
 
     target: Checkpoint
     undo: str
@@ -93,7 +93,7 @@ class WatchedWorkspace:
 
     @property
     def store(self) -> Store:
-        """Where its checkpoints are."""
+        """The store of its checkpoints."""
         return self.capturer.store
 
     @contextmanager
@@ -223,13 +223,14 @@ class CheckpointManager:
         return [f"{each.path} ({each.change})" for each in await self.changes(workspace, agent, since, now=True)]
 
     async def changes(self, workspace: str, agent: str, since: float, *, now: bool) -> tuple[Difference, ...]:
-        """Return what changed since the first checkpoint of an agent; arguments and errors as for `changed_since_start`.
+        """Return the changes since the first checkpoint of an agent; arguments and errors as for `changed_since_start`.
 
         Args:
-            workspace: Where the agent worked.
-            agent: Whose checkpoints.
-            since: When it started.
-            now: Whether up to the present; otherwise up to the agent's last checkpoint, which the end of each turn makes.
+            workspace: The agent's workspace.
+            agent: The agent.
+            since: Its start.
+            now: Whether up to the present; otherwise up to the agent's last checkpoint, which the end of each turn
+                makes.
         """
         place = await self.place(workspace)
 
@@ -308,16 +309,19 @@ class CheckpointManager:
         await self.stores.delete(project)
 
     def pass_over_changes(self, workspace: str) -> None:
-        """Have `changed` tell of what changes from now on.
+        """Have `changed` report changes from now on.
 
-        An answer to the CLI waits for it, so it is done in the loop: some 20 microseconds, where another thread takes half a
-        millisecond. However much other workspaces change, it is bounded.
+        An answer to the CLI waits for it, so it is done in the loop: some 20 microseconds, against half a millisecond
+        in another thread. It is bounded however much other workspaces change.
         """
         if place := self.places.get(workspace):
             place.capturer.watcher.pass_over()
 
     async def changed(self, workspace: str) -> list[str]:
-        """Return the files of a watched workspace that changed since the last call and are there now, at most `MOST_CHANGED`."""
+        """Return the files of a watched workspace that changed since the last call, at most `MOST_CHANGED`.
+
+        Only files that exist now are among them.
+        """
         place = self.places.get(workspace)
         if place is None:
             return []
@@ -423,7 +427,10 @@ def _made_before(capturer: Capturer, facts: CaptureContext) -> Checkpoint | None
 
 
 def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: CaptureContext) -> Restored:
-    """Plan and restore. Where an earlier attempt was cut off behind its end, nothing is left to do, and its undo counts."""
+    """Plan and restore.
+
+    If an earlier attempt was cut off after its end, nothing is left to do, and its undo counts.
+    """
     restorer, store = Restorer(capturer), capturer.store
     restorer.recover()
     target, earlier = store.find(wanted.checkpoint), store.ledger.get(facts.name)
@@ -451,6 +458,6 @@ def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
 
 
 def _changed_files(watcher: Watcher, workspace: str) -> list[str]:
-    """What is still a file: an editor's temporary ones and folders that had to be made say nothing."""
+    """Return the changed paths that are files. Temporary files of editors and new folders are left out."""
     paths = sorted(Path(workspace, os.fsdecode(path)) for path in watcher.look())
     return [str(path) for path in paths if path.is_file()][:MOST_CHANGED]

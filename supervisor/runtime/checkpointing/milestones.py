@@ -1,4 +1,7 @@
-"""After every so many tasks that were done in a workspace, a checkpoint. Pure: what is known of all agents in, a capture out."""
+"""Milestones: a checkpoint after every so many tasks done in a workspace.
+
+Pure: takes the facts about all agents, returns a capture.
+"""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The stores of all projects: opened when they are needed, listed, compared, examined, and deleted when a person says so."""
+"""The stores of all projects: opened on demand, listed, compared, examined, and deleted at a person's request."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -24,8 +24,8 @@ from supervisor.runtime.log import log
 T = TypeVar("T")
 
 THREADS = 8
-"""Stores and workspaces that are worked on at once. The work is to wait for the disk, whose syncs go together: eight threads
-made 280 new stores a second where four made 160, and more did not make it quicker."""
+"""Stores and workspaces in work at once. The work is to wait for the disk, whose syncs go together: eight threads
+made 280 new stores a second, four made 160, and more were no faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ class Stores:
             self._replayed = True
 
     async def close(self, store: Store) -> None:
-        """Write everything to its own place and let go; where the disk takes nothing more, what was written ahead answers for it."""
+        """Write everything to its own place and close the store.
+
+        If the disk takes nothing more, the write-ahead log holds the rest.
+        """
         self.opened.pop(store.folder, None)
         try:
             await self.in_thread(store.close)
@@ -132,7 +135,7 @@ class Stores:
         return next(store for store in self.opened.values() if checkpoint in store.checkpoints)
 
     async def difference(self, one: Checkpoint, other: Checkpoint) -> tuple[Difference, ...]:
-        """What changed from one checkpoint to another of the same project.
+        """Return the changes from one checkpoint to another of the same project.
 
         Raises:
             UsageError: They are of different projects.

@@ -1,7 +1,9 @@
-"""The workspaces of agents that do not work in place: made for a task, found again after a crash, closed by rule at its end.
+"""Workspaces of agents that do not work in place.
 
-One that its agent ended well in goes, where nothing would be lost; any other is kept for a person to look at. Blocking
-work is done in threads, one at a time: libgit2 and the records want one owner.
+They are made for a task, found again after a crash, and closed by rule at its end.
+
+A workspace whose agent ended well is removed if nothing would be lost; any other is kept for a person to examine.
+Blocking work is done in threads, one at a time: libgit2 and the records need one owner.
 """
 
 import os
@@ -33,10 +35,10 @@ class SetUpError(ChaperonError):
 
 @dataclass(frozen=True, slots=True)
 class WorktreeRules:
-    """What the user decided about workspaces."""
+    """Settings of workspaces."""
 
     folder: Path
-    """Where they are made: a folder for each project, in it one for each workspace."""
+    """Their folder: in it one for each project, in that one for each workspace."""
     set_up: str | None = None
     """A program that is run in each new one."""
     set_up_seconds: float = 600.0
@@ -44,12 +46,12 @@ class WorktreeRules:
     remove_stopped: bool = False
     """Whether those of agents that were stopped go as those of agents that ended well."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What set-up programs get, beside AGENT, WORKSPACE and REPOSITORY."""
+    """Environment of set-up programs, beside AGENT, WORKSPACE and REPOSITORY."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What became of a workspace at the end of its agent."""
+    """The fate of a workspace at the end of its agent."""
 
     workspace: Workspace
     removed: bool
@@ -109,9 +111,11 @@ class Worktrees:
         return await self._do(lambda: self._close(path, kept_because))
 
     async def give_up(self, path: str) -> str:
-        """Remove the workspace of a task that a person gives up, where nothing would be lost; why it was left, where it was.
+        """Remove the workspace of a task that a person gives up, if nothing would be lost.
 
-        By libgit2, as at an agent's end: whoever is stopped may have told git to run a program of theirs.
+        Returns why it was left, if it was.
+
+        It uses libgit2, as at an agent's end: a stopped agent may have configured git to run a program of its own.
 
         Raises:
             ChaperonError: It could not be dealt with.

@@ -1,7 +1,7 @@
 """The daemon, and the runner that performs what the core of one agent commands.
 
-aftermath     what an agent that was stopped left behind
-daemon        the daemon
+aftermath     the remains of a stopped agent
+daemon        the daemon: every event goes through it once, and all that people ask of agents
 exposition    the metrics as text, with what files say
 hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
 metric_table  the names of all metrics
@@ -9,5 +9,6 @@ metrics       what the daemon counts, as Prometheus reads it
 outcomes      waits for what comes of a request, by the request's id
 runner        one agent's hands
 submission    a task as somebody hands it in, and whether it can be taken
-timers        named timers
+timers        named timers: `fire` is called with the name once the time has come, unless it was started again or
+              stopped
 """

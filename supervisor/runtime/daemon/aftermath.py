@@ -1,8 +1,8 @@
-"""What an agent that was stopped left behind: looked for once its processes had gone, and added to the report of the stop.
+"""The remains of a stopped agent: looked up once its processes had ended, and added to the report of the stop.
 
-The files of its workspace come from the checkpoints, so those that the shell wrote are among them. Branches, stashes, pushes,
-tags and worktrees come from the repository's own notes, processes from the marks of the agent's, files elsewhere from the
-reviews of its calls. Nothing is cleared away: what is named comes with the way to do it.
+The files of its workspace come from the checkpoints, so those that the shell wrote are among them. Branches, stashes,
+pushes, tags and worktrees come from the repository's own notes, processes from the marks of the agent's, files
+elsewhere from the reviews of its calls. Nothing is cleared away: what is named comes with the way to do it.
 """
 
 import os
@@ -35,8 +35,8 @@ from supervisor.runtime.processes.leftovers import find_leftovers, survivors
 from supervisor.runtime.shim import process_tree
 
 OWN_FOLDERS = re.compile(r"[^A-Za-z0-9]")
-"""What the CLI replaces in a workspace's path to name its own folder below `claude-UID` in the folder for temporary files:
-measured with version 2.1.329."""
+"""Characters that the CLI replaces in a workspace's path to name its own folder below `claude-UID` in the folder for
+temporary files: measured with version 2.1.329."""
 
 
 class Aftermaths:
@@ -71,7 +71,10 @@ class Aftermaths:
         self._directory = directory
 
     async def look(self, agent: str) -> None:
-        """Look what an agent left that was stopped and has ended, unless that was done: it is then in report and journal."""
+        """Look up the remains of an agent that was stopped and has ended.
+
+        If that was done before, they are in report and journal.
+        """
         summary = self._board.summary(agent)
         incident = summary.aftermath_due
         if not incident or not summary.state.ended:

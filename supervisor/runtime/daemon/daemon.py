@@ -60,8 +60,8 @@ REPORT_SECONDS = 5.0
 """How long the end may wait for an incident to be written: a line takes milliseconds."""
 
 PUT_DOWN_SECONDS = 15.0
-"""How long an agent that is put down may take to be gone: freezing and ending take a quarter of a second, and a launch that
-is under way comes first."""
+"""Longest time until an agent that is ended by force is gone. Freezing and ending take a quarter of a second, and a
+launch that is under way comes first."""
 
 STRANGER_SECONDS = 0.05
 """Between two looks whether an agent that nobody knows has gone: its shim writes down the end within milliseconds."""
@@ -116,7 +116,7 @@ class Daemon:
         self.answering = anyio.Event()
         """Set once the socket is answered, which is the last thing that a start makes."""
         self.exporting: list[Exporting] = []
-        """What sends the journal to other systems, for looking only."""
+        """The exporters of the journal to other systems, for reading only."""
         self.checkpoint_manager = manager
         self.worktrees = worktrees
         self._defaults = defaults or Defaults()
@@ -191,7 +191,10 @@ class Daemon:
         self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
 
     async def _report(self, incident: Incident) -> None:
-        """Write an incident, also while the daemon ends; one that the disk does not take by then is written at the next start."""
+        """Write an incident, also while the daemon ends.
+
+        One that the disk does not take by then is written at the next start.
+        """
         with anyio.move_on_after(REPORT_SECONDS, shield=True):
             await self.incidents.report(incident, None)
 
@@ -231,7 +234,7 @@ class Daemon:
         return self._clock.wall()
 
     def boot_id(self) -> str:
-        """What names this boot of the machine; `mono` compares only within one."""
+        """Id of this boot of the machine; `mono` compares only within one."""
         return self._clock.boot_id()
 
     def stamp(self, agent: str) -> events.EventStamp:
@@ -239,7 +242,7 @@ class Daemon:
         return self._clock.stamp(agent)
 
     async def brings(self, workspace: str) -> Brings:
-        """What the settings of the repository bring into a CLI that is started in a workspace, and how it would be started."""
+        """Return the settings of the repository for a CLI in a workspace, and how it would be started."""
         return await anyio.to_thread.run_sync(self._launcher.brings, "", workspace)
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
@@ -248,7 +251,8 @@ class Daemon:
         """Take a task; its agent is launched once the journal has it.
 
         Raises:
-            UsageError: The task cannot be: see `Submission.check`; or the name is taken, or no session can be made for it.
+            UsageError: The task is impossible: see `Submission.check`; or the name is taken, or no session can be made
+                for it.
             CheckpointError, SetUpError: No workspace could be made for it, or set up.
             UnavailableError: The daemon is ending, or the disk is full.
         """
@@ -301,7 +305,10 @@ class Daemon:
         return self.board.summary(name)
 
     def _tell_of_company(self, name: str, workspace: str) -> None:
-        """Warn of agents that work in the same files: what one changes is counted for all, and going back is refused."""
+        """Warn of agents that work in the same files.
+
+        Changes of one are counted for all, and rollbacks are refused.
+        """
         if others := ", ".join(sorted(self.beside(name))):
             what = f"Agent {name} works in {workspace}, and so does {others}: each sees, and may undo, what the other changes."
             way_out = (
@@ -366,7 +373,10 @@ class Daemon:
         return self.board.summary(agent)
 
     async def _stop_unmade(self, stop: events.StopRequested) -> Summary:
-        """End an agent without a session at once, since nobody could ask it first; it is in the journal when this returns."""
+        """End an agent without a session at once, since it cannot be stopped step by step.
+
+        It is in the journal when this returns.
+        """
         agent, why = stop.agent, asked(stop)
         known = self.board.summary(agent)
         self._note(stop)
@@ -422,7 +432,10 @@ class Daemon:
             await self.checkpointing.make(agent, wanted)
 
     async def close_workspace(self, agent: str) -> None:
-        """Look what an agent that was stopped left, and remove or keep the workspace that was made for it; tell both."""
+        """Look up the remains of a stopped agent, and remove or keep the workspace that was made for it.
+
+        Both are reported.
+        """
         await self._aftermaths.look(agent)
         summary = self.board.summary(agent)
         if not summary.branch or summary.workspace_closed:
@@ -446,7 +459,10 @@ class Daemon:
         return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
     def whose(self, lineage: Collection[int], mark: int) -> str:
-        """Whose agent's a process is: one whose shim is above it, or whose mark it carries; empty if it is none's."""
+        """Return the agent of a process; empty if it is none's.
+
+        Its shim is above the process, or the process carries its mark.
+        """
         for session in self.board.live():
             known = session.identity
             if session.launched and (session.summary.shim_pid in lineage or (known and mark and known.mark == mark)):
@@ -616,7 +632,7 @@ def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.R
 
 
 def _waits(seq: int, asked: events.ApprovalAsked) -> Incident:
-    """What people are told of an action that waits for them."""
+    """Return the notice to people about an action that waits for them."""
     what = f"{asked.action.tool} `{subject_of(asked.action)}` waits for a person ({asked.why})"
     return Incident(
         _id_of_waiting(asked),

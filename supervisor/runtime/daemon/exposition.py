@@ -11,11 +11,11 @@ from supervisor.runtime.daemon.metrics import Metrics, Sample
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the daemon knows at one moment."""
+    """The state of the daemon at one moment."""
 
     metrics: Metrics
     now: tuple[Sample, ...]
-    """What gauges show."""
+    """Values of gauges."""
     pid: int
     """The daemon's."""
 

@@ -1,7 +1,4 @@
-"""The names of all metrics: what the Prometheus endpoint serves, what the dashboard draws, and what the documentation lists.
-
-A name, once released, never changes its meaning. Units are Prometheus's base units: seconds, bytes, ratios from 0 to 1.
-"""
+"""The names of all metrics: served by the Prometheus endpoint, drawn by the dashboard, listed in the documentation."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +11,7 @@ class Metric:
     name: str
     kind: Literal["counter", "gauge", "histogram"]
     help: str
-    """What it counts or shows, as a sentence; the endpoint's HELP line."""
+    """Meaning of the metric, as a sentence; the endpoint's HELP line."""
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
     """Upper bounds of a histogram, without the infinite one."""

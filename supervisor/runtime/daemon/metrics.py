@@ -1,4 +1,4 @@
-"""What the daemon counts, as Prometheus reads it: text, at `GET /metrics`.
+"""The daemon's counters, as Prometheus reads them: text, at `GET /metrics`.
 
 Counters outlive the daemon: they are kept with the snapshot, and a start counts the events behind it. Of what is no event,
 such as messages that were sent, what came after the last snapshot is lost if the daemon is killed. Gauges are read off when

@@ -57,18 +57,18 @@ from supervisor.runtime.processes.limits import Enforcer
 from supervisor.runtime.shim import wire
 
 FREEZE_ID = "session"
-"""The id of every freeze that the session asked for: its answer is news, other than that to a freeze which keeps a limit."""
+"""The id of every freeze by the session: its answer is an event, unlike that to a freeze which keeps a limit."""
 
 SILENT_ATTEMPTS = 5
-"""After how many a shim that does not answer is an incident: one that was killed is still there for a moment after its socket
-has closed, on a busy machine for more than a second."""
+"""Attempts after which a shim that does not answer is an incident. One that was killed still exists for a moment
+after its socket closed, on a busy machine for more than a second."""
 
 FIND_AGAIN_SECONDS = 1.0
 """Pause before a living shim that does not answer is asked again; nothing of the agent is lost meanwhile."""
 
 SHIM_ENDS_SECONDS = 10.0
-"""How long a shim may take to end its tree before that is done without it: it waits 5 s at most for processes that the kernel
-holds, and some milliseconds usually."""
+"""Longest time for a shim to end its tree, after which it is ended without it. The shim waits 5 s at most for
+processes that the kernel holds, and some milliseconds usually."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
@@ -90,7 +90,10 @@ class Launcher(Protocol):
         ...
 
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
-        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        """Set a ceiling on an agent's control group.
+
+        Returns the names of files that could not be set, all if there is no group.
+        """
         ...
 
     def clear(self, containment: str) -> None:
@@ -100,7 +103,7 @@ class Launcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What runners share."""
+    """Shared parts of runners."""
 
     journal: Journal
     incidents: IncidentFeed
@@ -117,7 +120,8 @@ class Tools:
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome told; returns at once."""
     fault: Callable[..., object]
-    """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its severity."""
+    """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its
+    severity."""
     answers_due: Callable[[str], bool]
     """Whether the CLI of the agent waits for something from us."""
     reattached: Callable[[str], object]
@@ -131,7 +135,7 @@ class CommandBatch:
     after: int
     commands: Sequence[Command]
     failure: Exception | None = None
-    """What went wrong where the commands should have come from; raised in the runner, which ends its agent."""
+    """The error that took the place of commands; raised in the runner, which ends its agent."""
 
 
 class Runner:
@@ -376,7 +380,10 @@ class Runner:
             self._shim = None
 
     async def _find_again(self, directory: Path) -> shim_client.ShimClient | str:
-        """The shim, if it lives although it closed the connection; else why it cannot be reached, empty if it has gone."""
+        """Return the shim, if it lives although it closed the connection.
+
+        Otherwise the reason why it cannot be reached, empty if it has gone.
+        """
         attempts = 0
         while True:
             try:
@@ -452,7 +459,7 @@ class Runner:
         self._tools.happened(events.LineReceived(**self._stamp(), end=line.end, frame=frame, text=text))
 
     async def _survivors(self) -> set[int]:
-        """Who lives of a tree that the shim says has ended, by our own look."""
+        """Return the survivors of a tree that the shim reports as ended, by a look of our own."""
         return set() if self._identity is None else await anyio.to_thread.run_sync(survivors, self._identity)
 
     async def _end_the_rest(self, directory: Path) -> None:
@@ -548,7 +555,7 @@ class Runner:
 
 
 def _done(cleared: Cleared | None) -> str:
-    """What ending an agent's processes came to; that nothing is known if it was not known whom to look for."""
+    """Describe the end of an agent's processes, or that nothing is known of them."""
     return (
         "nobody knows who its processes were, so whether some are left is not known"
         if cleared is None

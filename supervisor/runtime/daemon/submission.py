@@ -19,7 +19,7 @@ from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-"""What an agent may be called: it names a directory and a control group."""
+"""Permitted names of agents: each names a directory and a control group."""
 
 Where = Literal["in-place", "new"]
 """In which worktree an agent works: the one that was named, or one of its own."""
@@ -27,7 +27,7 @@ Where = Literal["in-place", "new"]
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What holds for a task that does not say otherwise, from the configuration."""
+    """Values for a task that does not have its own, from the configuration."""
 
     permission_mode: PermissionMode = "default"
     limits: Limits = field(default_factory=Limits)
@@ -65,21 +65,21 @@ class SubmissionRequest(BaseModel):
 
 
 class Submission(SubmissionRequest):
-    """What is wanted; only the prompt and the repository must be given."""
+    """A task; only the prompt and the repository must be given."""
 
     prompt: str
-    """What the agent is asked."""
+    """The prompt for the agent."""
     repository: str
     """A directory in a git worktree."""
     name: str | None = None
-    """What the agent is called; none: the next of a1, a2 and so on."""
+    """The agent's name; none: the next of a1, a2 and so on."""
     expected_paths: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     limits: Limits | None = None
-    """What the task may use; none: as configured under `resources`."""
+    """Limits of the task; none: as configured under `resources`."""
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
-    """What it may cost, in US dollars; none: as its limits say."""
+    """Most that it may cost, in US dollars; none: by its limits."""
     model: str | None = None
     permission_mode: PermissionMode | None = None
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
@@ -88,11 +88,11 @@ class Submission(SubmissionRequest):
     resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
     keep_open: bool = False
     workspace: Where | None = None
-    """Where the agent works; none: as configured by `workspaces.mode`."""
+    """The agent's workspace; none: as configured by `workspaces.mode`."""
     base: str | None = None
     """The commit that a new workspace starts from; none: as configured by `workspaces.base`."""
     approval: ApprovalSettings | None = None
-    """Which of its actions wait for a person; None: those of the configuration."""
+    """Rules for its actions that wait for a person; None: those of the configuration."""
 
     async def check(self) -> str:
         """Look whether it can be done; returns the workspace: the top of the git worktree.

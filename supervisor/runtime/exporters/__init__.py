@@ -1,6 +1,6 @@
 """The audit record on its way to other systems.
 
-delivery  sending the journal to other systems as it is written
+delivery  delivery of the journal to other systems as it is written
 http      records to an HTTP server, as lines of JSON
 otlp      records to an OpenTelemetry collector
 syslog    records to syslog

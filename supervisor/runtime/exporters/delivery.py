@@ -1,8 +1,8 @@
-"""Sending the journal to other systems as it is written: at least once, in order, and from where it was after any end.
+"""Delivery of the journal to other systems as it is written: at least once, in order, and resumed after any end.
 
-An exporter's position is the number of the last record that it has, and that record's hash: a journal that was lost or put
-back is told from the one that was sent. It is written durably behind each delivery. A delivery that fails is tried again for
-ever, at growing intervals; what waits meanwhile waits in the journal's files and not in memory.
+An exporter's position is the number of the last record that it has, and that record's hash, so a journal that was lost
+or put back is recognised. It is written durably after each delivery. A delivery that fails is tried again for ever, at
+growing intervals. Records that wait meanwhile are in the journal's files and not in memory.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from supervisor.runtime.journal.reader import Cursor, JournalDamagedError, Store
 from supervisor.runtime.log import log
 
 FILE_NAME = "exported.json"
-"""Where positions are kept, in the state directory: an object from an exporter's name to its position."""
+"""The file of positions, in the state directory: an object from an exporter's name to its position."""
 
 GATHER_SECONDS = 0.5
 """How long records gather into a batch: each delivery costs a round trip and a sync of the position."""
@@ -107,12 +107,13 @@ class Exporting:
     """Feeds one exporter for as long as its task lives.
 
     Args:
-        exporter: Where records go.
-        journal: Where they come from.
-        positions: Keeps how far it came.
+        exporter: The destination of records.
+        journal: Their source.
+        positions: Keeps its position.
         fault: Notes an incident.
         count: Counts records by exporter and result: `sent`, `refused`, `failed`.
-        known_to: The number of the journal's last record as the daemon started: where a new exporter begins that begins now.
+        known_to: The number of the journal's last record as the daemon started: the start of a new exporter that begins
+            at the present.
     """
 
     def __init__(
@@ -142,7 +143,10 @@ class Exporting:
         self._told_of_refusal = False
 
     async def run(self) -> None:
-        """Send until cancelled; a failure that is not the other system's is an incident and ends this exporter alone."""
+        """Send until cancelled.
+
+        A failure that is not the other system's is an incident and ends this exporter alone.
+        """
         try:
             cursor = await anyio.to_thread.run_sync(self._begin)
             await self._send_on(cursor)
@@ -304,7 +308,10 @@ class Exporting:
             self._fault("", f"export_failing-{self.name}", what, Severity.MEDIUM, way_out)
 
     async def _note(self, position: ExportPosition) -> None:
-        """Keep the position, also while the daemon ends; if the disk does not take it, records come twice after a crash."""
+        """Keep the position, also while the daemon ends.
+
+        If the disk does not take it, records come twice after a crash.
+        """
         try:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._positions.note, self.name, position)

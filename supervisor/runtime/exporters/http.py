@@ -11,9 +11,9 @@ from supervisor.config.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 
 REFUSALS = frozenset({400, 413, 422})
-"""Statuses that speak of the body (RFC 9110, 15.5): the same body gets the same answer for ever. All others speak of the
-address, the credentials or the moment, which somebody can mend or time does: passing records over for a token that ran out
-would lose them."""
+"""Statuses about the body (RFC 9110, 15.5): the same body gets the same answer for ever. All others concern the
+address, the credentials or the moment, which a person or time mends: to pass records over for an expired token would
+lose them."""
 
 MOST_OF_AN_ANSWER = 300
 """Characters of an answer that an error quotes."""

@@ -28,19 +28,19 @@ LEVELS = {
 """Informational for what is no incident; from notice to critical for incidents."""
 
 MOST_BYTES = {"udp": 2_048, "unix": 65_536, "tcp": 1_048_576, "tls": 1_048_576}
-"""Longest message, by transport: what every receiver of UDP should take (RFC 5424, 6.1); what a Unix socket's default buffer
-holds three times over; and for streams, of which receivers take less as a rule, what one line of a journal seldom passes.
-A longer record goes without what makes it long, and says so."""
+"""Longest message, by transport: the size that every receiver of UDP should take (RFC 5424, 6.1); a third of a Unix
+socket's default buffer; and for streams, of which receivers take less as a rule, a size that one line of a journal
+seldom passes. A longer record is sent without its long parts, and says so."""
 
 PORTS = {"udp": 514, "tcp": 601, "tls": 6514}
-"""Where a service listens if its address does not say (RFC 5426, RFC 6587, RFC 5425)."""
+"""Port of a service if its address has none (RFC 5426, RFC 6587, RFC 5425)."""
 
 
 class SyslogExporter:
     """Sends each record as one message, its line of JSON as the text.
 
-    Nothing of syslog confirms a message: what UDP or a full socket loses is lost. TCP and TLS lose at most what was under way
-    as the other side went.
+    Nothing of syslog confirms a message, so a message dropped by UDP or a full socket is lost. TCP and TLS lose at most
+    the messages under way as the other side went.
     """
 
     def __init__(self, settings: ExporterSettings) -> None:

@@ -3,5 +3,5 @@
 delivered      up to which incident each channel has told of all, on disk
 feed           the incident log as the daemon uses it
 log            the incident log
-notifications  telling people of incidents, and of actions that wait for them, through channels
+notifications  notification of people about incidents and waiting actions
 """

@@ -50,7 +50,10 @@ class IncidentFeed:
         self.on_growth()
 
     async def complete(self, incident: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
-        """Write the report of an incident anew; where that fails, it is logged, and the journal has what was to be added."""
+        """Write the report of an incident anew.
+
+        If that fails, it is logged, and the journal has the addition.
+        """
         async with self._one_at_a_time:
             try:
                 await anyio.to_thread.run_sync(self._written.complete, incident, change)

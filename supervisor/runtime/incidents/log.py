@@ -27,7 +27,7 @@ LOG_NAME = "incidents.jsonl"
 REPORTS_NAME = "incidents"
 
 TAIL_BYTES = 4 * 1024 * 1024
-"""How much of the log's end is read for known ids, in bytes: some 10,000 incidents, far more than a start asks again."""
+"""Part of the log's end that is read for known ids, in bytes: some 10,000 incidents, far more than a start repeats."""
 
 PRESERVE_DAYS = 30
 """How long full reports are kept, in days, unless configured: a month, so that a person back from leave finds them."""
@@ -36,7 +36,7 @@ MOST_CHARACTERS = 4_000
 """Of a sentence in a line: what a person reads. Text from outside may be in it, and of any length."""
 
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-"""What an incident's id looks like: it may name a file."""
+"""Form of an incident's id: it may name a file."""
 
 
 class IncidentLogError(ChaperonError):
@@ -44,7 +44,8 @@ class IncidentLogError(ChaperonError):
 
 
 _Known = tuple[str, float]
-"""An incident's id, and when it was. The id alone has a number of the journal in it, which counts anew where that was lost."""
+"""An incident's id, and its time. The id alone has a number of the journal in it, which counts anew if the journal
+was lost."""
 
 
 class IncidentLog:

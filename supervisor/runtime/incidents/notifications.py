@@ -1,8 +1,8 @@
-"""Telling people of incidents, and of actions that wait for them, through channels: mail, chat and the rest by apprise, and the journal of systemd.
+"""Notification of people about incidents and waiting actions: by mail, chat and the rest, and systemd's journal.
 
-Nothing here is waited for. An incident is put into a channel's queue; the channel gathers what comes within a short time
-into one message, so that a storm is one, and tries again where sending fails. A channel that stays broken is an incident
-itself, told by all other channels. What was not sent when the daemon ended is sent by the next one.
+Nothing here is waited for. An incident is put into a channel's queue. The channel gathers the incidents of a short time
+into one message, so that a storm is one, and tries again if sending fails. A channel that stays broken is an incident
+itself, sent by all other channels. Incidents that were not sent when the daemon ended are sent by the next one.
 """
 
 import socket
@@ -31,7 +31,8 @@ FAILED = "notification_failed"
 STOP = "emergency_stop"
 
 WAITS = "approval_waits"
-"""The type under which an action is told of that waits for a person; no incident, since its answer is one event of many."""
+"""The type of the notice about an action that waits for a person. It is no incident, since its reply is one event of
+many."""
 
 KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warning", Severity.CRITICAL: "failure"}
 """apprise's types of messages, by which services choose icon and colour."""
@@ -142,10 +143,10 @@ class Notifications:
         self._told: DeliveryMarks | None = None
 
     def catch_up(self, told: DeliveryMarks, incidents: Sequence[Incident], last: int) -> None:
-        """Have each channel tell of what it had not told when the daemon before ended; a new channel begins here. Blocks.
+        """Send each channel's incidents that the daemon before had not sent; a new channel begins here. Blocks.
 
         Args:
-            told: How far each channel came; kept from here on.
+            told: The position of each channel; kept from here on.
             incidents: The latest of the log, oldest first.
             last: Sequence number of the journal's last event.
         """
@@ -186,7 +187,10 @@ class Notifications:
                 await self._send(channel, incidents, more)
 
     async def _send(self, channel: _Channel, incidents: list[Incident], more: int) -> None:
-        """Send one message, again and again where it is not taken; then an incident says so, once until it works again."""
+        """Send one message, again if it is not taken.
+
+        In the end an incident reports the failure, once until it works again.
+        """
         settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, self._about)
         problem = ""
         for pause in (*settings.backoff_seconds, None):

@@ -2,13 +2,13 @@
 
 errors          why the journal takes no more
 index           an index of a journal's file
-journal         the journal
+journal         the journal: every event, in order, once, on disk before anything follows from it
 lock            one daemon for one state directory
 past_agents     agents whose end a journal has
 reader          the journal's files, read
-recovery        what a start finds in the journal
-segment_writer  the journal's files, written
-snapshots       the snapshot
+recovery        the check of the journal at a start
+segment_writer  writing of the journal's files
+snapshots       the snapshot: the state at one moment, so that a start need not fold the whole journal
 sync_thread     the thread that syncs the journal's file, so that no write waits for a sync
 waiters         coroutines of one event loop that wait for what a thread does
 writer          the thread that writes the journal

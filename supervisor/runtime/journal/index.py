@@ -35,7 +35,7 @@ _HASH_BYTES = 32
 
 
 class Span(NamedTuple):
-    """Where a line is."""
+    """The place of a line."""
 
     offset: int
     length: int
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class FileIndex:
-    """What is known of one file of the journal, or of its beginning."""
+    """The index of one file of the journal, or of its beginning."""
 
     first: int
     """Number of its first record."""
@@ -74,7 +74,7 @@ class FileIndex:
                 self.marks.append(Mark(line.n, end, records.line_hash(line.data)))
 
     def spans(self, agent: str) -> Iterator[Span]:
-        """Where the lines of an agent are, in order."""
+        """Yield the places of an agent's lines, in order."""
         words = self.words.get(agent, ())
         return (Span(words[at], words[at + 1]) for at in range(0, len(words), 2))
 
@@ -89,7 +89,7 @@ class FileIndex:
 
 
 def index_path(segment: Path) -> Path:
-    """Where the index of a file of the journal is."""
+    """Return the path of a journal file's index."""
     return segment.with_suffix(SUFFIX)
 
 
@@ -198,7 +198,7 @@ def _little(words: "array[int]") -> "array[int]":
 
 
 class JournalIndexes:
-    """The indexes of all files of a journal, each made when it is needed, and the one of the file that is written kept up.
+    """The indexes of a journal's files, each made on demand; that of the file being written is extended.
 
     Used by one thread at a time.
 

@@ -178,7 +178,7 @@ class Journal:
 
     @property
     def state(self) -> JournalState:
-        """What it can do now."""
+        """The journal's present state."""
         return self._writer.state
 
     @property
@@ -231,7 +231,7 @@ class Journal:
                 yield line
 
     async def follow_chunks(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[list[StoredLine], None]:
-        """Yield the lines behind `after`, from the files, at the reader's own pace, as many at a time as one read gives.
+        """Yield the lines after `after`, from the files, at the reader's own pace, one read's lines at a time.
 
         A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls nobody.
 

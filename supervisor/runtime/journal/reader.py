@@ -84,7 +84,7 @@ class Mark(NamedTuple):
     n: int
     """Number of the line before."""
     offset: int
-    """Where the next line begins, in bytes."""
+    """Position of the next line, in bytes."""
     hash: str = ""
     """Hash of the line before, which the next one names; empty if it is not known."""
 
@@ -119,9 +119,9 @@ class Cursor:
         self.path: Path | None = None
         """The file in which it is; None before the journal has one."""
         self.offset = 0
-        """Where the next line begins, in bytes."""
+        """Position of the next line, in bytes."""
         self.line = 1
-        """Which line that is, from 1."""
+        """Number of that line, from 1."""
         self.n = 0
         """The number of the last line passed."""
         self.hash = records.ORIGIN

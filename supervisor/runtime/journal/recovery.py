@@ -1,9 +1,9 @@
-"""What a start finds in the journal: all whole records, and perhaps a tail that a crash tore.
+"""The check of the journal at a start: all whole records, and perhaps a tail that a crash tore.
 
-A torn tail is what stands after the last intact record, in the last file: half a line of a process that was killed, or
-blocks that never reached the disk when the machine went down. It was never acknowledged as synced. It is set aside in
-a file of its own and the journal goes on before it. Anything wrong with an intact record behind it is no tail: it is
-damage, and the start stops, because going on would mean to guess.
+A torn tail follows the last intact record, in the last file: half a line of a process that was killed, or blocks that
+never reached the disk when the machine went down. It was never acknowledged as synced. It is set aside in a file of its
+own and the journal goes on before it. A fault with an intact record behind it is no tail: it is damage, and the start
+stops, because going on would mean to guess.
 """
 
 import os
@@ -23,7 +23,7 @@ class TornTail:
     """Bytes that were set aside."""
 
     path: Path
-    """Where they are now; the name tells the file and the byte they came from."""
+    """The file that has them now; its name has the file and the byte that they came from."""
     size: int
     """How many, in bytes."""
     segment: Path
@@ -34,7 +34,7 @@ class TornTail:
 
 @dataclass(frozen=True, slots=True)
 class JournalRecovery:
-    """What a start found."""
+    """The findings of a start."""
 
     records: int
     """How many records were checked: all, or those in the files from the trusted one on."""

@@ -1,4 +1,6 @@
-"""The journal's files, written: where the next lines go, and when a new file begins. Blocks; the writer's thread has it.
+"""Writing of the journal's files: the end of the last file, and the start of a new one.
+
+Blocks; owned by the writer's thread.
 
 A failed write for lack of room leaves the file as it was and may be tried again. A failed sync, or half a write that
 cannot be taken off again, may not: that is a `JournalPoisonedError`.
@@ -19,7 +21,8 @@ from supervisor.runtime.journal.recovery import JournalRecovery
 from supervisor.runtime.journal.sync_thread import SyncJob
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-"""Size at which a new file is begun: 64 MiB is checked at start in half a second, and is 130,000 events of 500 bytes."""
+"""Size at which a new file is begun: 64 MiB are checked at start in half a second, and are 130,000 events of 500
+bytes."""
 
 BATCH_BYTES = 4 * 1024 * 1024
 """Most that is written in one call, so that what waits is held in memory once and not twice."""

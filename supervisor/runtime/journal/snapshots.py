@@ -39,7 +39,7 @@ class NoSnapshot:
     """There is none to use."""
 
     problem: str = ""
-    """What is wrong with the one there, in a sentence; empty if there is none."""
+    """The fault of the present snapshot, in a sentence; empty if there is none."""
 
 
 def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: Disk = REAL_DISK) -> str:
@@ -101,7 +101,9 @@ def unless_ahead(snapshot: Snapshot | NoSnapshot, last_n: int) -> Snapshot | NoS
 
 
 def discard_snapshot(directory: Path, disk: Disk = REAL_DISK) -> None:
-    """Remove a snapshot of a journal that has gone: once the new journal is as long, its number would seem to fit. Blocks.
+    """Remove a snapshot of a journal that has gone; else its number would fit the new journal once that is as long.
+
+    Blocks.
 
     Raises:
         OSError: It could not be removed.

@@ -13,18 +13,18 @@ from supervisor.runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class SyncJob:
-    """What is to be on the disk once a sync has ended."""
+    """Records that are on the disk once a sync has ended."""
 
     fd: int
     n: int
     """Number of the last record that was written before."""
     written_bytes: int
-    """What was written before, in bytes since the start."""
+    """Bytes written before, since the start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of it."""
+    """The result of a sync."""
 
     job: SyncJob
     seconds: float
@@ -58,7 +58,10 @@ class SyncThread:
         self._jobs.put(job)
 
     def take(self, *, wait: bool = False) -> Done | None:
-        """Return what came of the sync that was begun, once; None if there is none, or if it has not ended and none waits."""
+        """Return the result of the sync that was begun, once.
+
+        None if there is none, or if it has not ended and `wait` is off.
+        """
         if not self.busy or not (wait or self._ended.is_set()):
             return None
         self._ended.wait()

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 
 class Wakeups:
-    """Where they wait. The thread changes something and calls `notify`; each waiter looks whether it is what it awaits.
+    """Wakes waiters. The thread changes something and calls `notify`; each waiter checks its own condition.
 
-    However much the thread does, the loop is woken once for all that happened until it runs. Looking costs a fraction
-    of a microsecond a waiter, and there is about one for each agent.
+    However much the thread does, the loop is woken once for all changes until it runs. A check costs a fraction of a
+    microsecond, and there is about one waiter for each agent.
 
     Args:
-        failure: Says why nothing will ever change any more; None while something may.
+        failure: Returns the reason why nothing will change any more; None while something may.
     """
 
     def __init__(self, failure: Callable[[], Exception | None]) -> None:

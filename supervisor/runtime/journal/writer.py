@@ -1,9 +1,9 @@
-"""The thread that writes the journal. All that blocks happens here and in the sync thread, and nowhere else in the journal.
+"""The thread that writes the journal. All blocking work of the journal is done here and in the sync thread.
 
-It takes what queued up, writes it in one call, says so, and has it synced now and then for all at once, while it goes on
-to write. A failure ends it for good (poison), except for a full disk: then the half-written batch is cut off again, a
-reserve of room is given up, and what waits is tried again until it fits. The order in the file is the order in which
-events were put, always.
+It takes the queued lines, writes them in one call, reports them, and has them synced now and then for all at once,
+while it goes on writing. A failure ends it for good (poison), except for a full disk: then the half-written batch is
+cut off again, a reserve of room is given up, and the waiting lines are tried again until they fit. The order in the
+file is always the order in which events were put.
 """
 
 import contextlib
@@ -27,23 +27,24 @@ from supervisor.runtime.journal.segment_writer import BATCH_BYTES, SegmentFile
 from supervisor.runtime.journal.sync_thread import SyncThread
 
 SYNC_SECONDS = 0.010
-"""How long after the first unsynced record a sync begins, at most. One fdatasync costs some 400 µs on ext4 whether it carries
-one record or a hundred (6 µs each then), so 100 a second cost 4 % of one disk's time. What is written while one is under
-way goes with the next, which begins when that ends: a power cut takes 10 ms at most, and what two syncs take."""
+"""Longest time from the first unsynced record to a sync. One fdatasync costs some 400 µs on ext4 whether it carries
+one record or a hundred (6 µs each then), so 100 a second cost 4 % of one disk's time. Lines written while one is under
+way go with the next, which begins when that ends: a power cut takes 10 ms at most, and the time of two syncs."""
 
 SYNC_BYTES = 256 * 1024
 """Unsynced bytes from which on a sync begins at once; beyond it one costs more by what it carries than by being one."""
 
 MOST_UNSYNCED_BYTES = 4 * 1024 * 1024
-"""Unsynced bytes with which no more is written until a sync has ended: a disk that syncs for seconds bounds what a power cut
-can take."""
+"""Unsynced bytes with which no more is written until a sync has ended. With a disk that syncs for seconds, they
+bound the loss by a power cut."""
 
 RETRY_SECONDS = 1.0
-"""How often a full disk is tried again: a person who made room sees the daemon go on at once, and the tries cost nothing."""
+"""Interval at which a full disk is tried again. After a person made room the daemon goes on at once, and the tries
+cost nothing."""
 
 
 class JournalState(StrEnum):
-    """What the journal can do."""
+    """The states of the journal."""
 
     OPEN = "open"
     """It takes events and writes them."""
@@ -67,7 +68,8 @@ Item = tuple[int, bytes] | StopWriting | Poke
 """A record's number and body, or a word to the thread."""
 
 MOST_SYNCS = 6_000
-"""Syncs whose times are kept for the metrics: a minute of a journal that is written to all the time, the usual scrape."""
+"""Syncs whose times are kept for the metrics: a minute of a journal that is written to all the time, the usual
+scrape."""
 
 
 class JournalWriter:

@@ -4,14 +4,14 @@ adoption        taking over the agents that a daemon before this one left
 cgroups         choose and make the cgroup v2 group in which an agent's processes are born
 earlier_life    agents of an earlier life of the state directory
 error_output    the CLI's error output on its way into the journal
-find_cli        finding the Claude CLI, and its version
-identity        who an agent's processes are
+find_cli        the search for the Claude CLI, and its version
+identity        the identity of an agent's processes
 launcher        starting an agent
-leftovers       ending what a shim does not end
+leftovers       the end of processes that a shim does not end
 limits          limits put in force on an agent's real processes
-priorities      lower priorities and bounds for a tree's processes, where no control group keeps limits
-resources       what an agent's process tree holds and has used
-settings_files  the files by which a repository brings settings into the CLI, read from the disk
+priorities      lower priorities and bounds for a tree's processes, if no control group keeps limits
+resources       usage of an agent's process tree
+settings_files  the files of a repository that bring settings into the CLI, read from the disk
 shim_client     the daemon's side of the shims
-user_program    a program of the user's, which prepares a workspace or is told of an event
+user_program    a program of the user, which prepares a workspace or handles an event
 """

@@ -20,7 +20,7 @@ WORDS = {
     "launched": "are started now",
     "silent": "do not answer yet",
 }
-"""What became of agents, by the name of the count."""
+"""Fates of agents, by the name of the count."""
 
 BIRTH_SECONDS = 5.0
 """How long a shim that was started as the daemon died may take until it can be found: it takes 40 ms."""
@@ -28,7 +28,7 @@ BIRTH_SECONDS = 5.0
 
 @dataclass(slots=True)
 class Adopted:
-    """What became of the agents that were live when the daemon before this one ended."""
+    """Fates of the agents that were live when the daemon before this one ended."""
 
     found: int = 0
     """How many there were; the sum of the others."""
@@ -62,7 +62,7 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionFinding:
-    """What was found of one agent."""
+    """The finding about one agent."""
 
     outcome: Found
     shim: shim_client.ShimClient | None = None

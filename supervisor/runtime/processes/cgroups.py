@@ -20,11 +20,11 @@ from monitors.contract.errors import ChaperonError
 from supervisor.runtime.shim import process_tree
 
 DAEMON_GROUP = "daemon"
-"""The leaf that holds the daemon. The service unit says `DelegateSubgroup=daemon` (systemd 254), so that a restart finds
-its place although agents of the last run hold groups beside it."""
+"""The leaf that holds the daemon. The service unit has `DelegateSubgroup=daemon` (systemd 254), so that a restart
+finds its place although agents of the last run hold groups beside it."""
 
 CONTROLLERS = ("cpu", "memory", "pids")
-"""What limits need."""
+"""Controllers that limits need."""
 
 CPU_PERIOD_MICROS = 100_000
 """The kernel's own default period of `cpu.max`."""
@@ -45,7 +45,7 @@ class ContainmentError(ChaperonError):
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What the kernel lets an agent's group use. None means no limit of that kind."""
+    """Limits of the kernel on an agent's group. None means no limit of that kind."""
 
     memory_high_bytes: int | None = None
     """Above this the kernel takes memory back and slows the group down."""
@@ -75,7 +75,7 @@ class Uncontained:
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """Where agents' groups are made."""
+    """The place of agents' groups."""
 
     agents: Path
     """The group above them all."""
@@ -154,7 +154,10 @@ class Containment:
 
 
 def remove(group: Path) -> bool:
-    """End whoever is in a group and remove it with those below it; whether it is gone. Blocks for milliseconds, at most 3 s."""
+    """End the processes of a group and remove it with those below it.
+
+    Returns whether it is gone. Blocks for milliseconds, at most 3 s.
+    """
     process_tree.Tree(None, str(group)).end()
     deadline = process_tree.now() + 1.0  # the kernel lets go of a dead process's group a moment after its end
     while not _remove_empty(group) and process_tree.now() < deadline:

@@ -72,7 +72,10 @@ def set_aside(folder: Path, aside: Path) -> Path | None:
 
 
 def _identity(launch: Path) -> Identity | None:
-    """Return who ran there; None if nobody did or the file is damaged, for damage must not keep a daemon from starting."""
+    """Return the identity of the launch's processes.
+
+    None if there was none or the file is damaged: damage must not keep a daemon from starting.
+    """
     try:
         return read_identity(launch)
     except (OSError, ValueError, TypeError):

@@ -15,8 +15,8 @@ BURST_LINES = 50
 """Lines that are taken at once: a stack trace, or what a start prints. The CLI prints a few lines a run there."""
 
 LINES_A_SECOND = 0.5
-"""How many more are taken in the long run: 1,800 an hour, so that a CLI that floods costs the journal a megabyte a day's
-work and not its 16 MiB of `err.log` within seconds."""
+"""Rate of lines in the long run: 1,800 an hour, so that a CLI that floods costs the journal a megabyte a day's work
+and not its 16 MiB of `err.log` within seconds."""
 
 
 @dataclass(frozen=True, slots=True)

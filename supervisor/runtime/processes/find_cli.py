@@ -1,7 +1,8 @@
-"""Finding the Claude CLI, and its version.
+"""The search for the Claude CLI, and its version.
 
-First `agent.command`, then `claude` on PATH, then the one that the `[claude]` extra brought. The first that is there is taken: one
-that does not work is told and never passed over for another, since the reader believes that it runs.
+First `agent.command`, then `claude` on PATH, then the one that the `[claude]` extra brought. The first that exists is
+taken. If it does not work, that is reported, and it is never passed over for another, since the reader believes that it
+runs.
 """
 
 import functools
@@ -21,8 +22,9 @@ from monitors.contract.errors import ChaperonError
 Version = tuple[int, int, int]
 
 OLDEST: Version = (2, 1, 9)
-"""Oldest version supported: from it on a PreToolUse hook's `additionalContext` reaches the model, which is how a warned agent learns
-why. Changing a call's input needs 2.0.10, the control protocol 2.0.0 (the agent SDK's own least version)."""
+"""Oldest version supported: from it on a PreToolUse hook's `additionalContext` reaches the model, by which a warned
+agent learns the reason. Changing a call's input needs 2.0.10, the control protocol 2.0.0 (the agent SDK's own least
+version)."""
 
 MEASURED: Version = (2, 1, 329)
 """The version that all tests run against."""
@@ -100,7 +102,7 @@ def locate(command: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def bundled_cli() -> str | None:
-    """Return the path of the CLI that claude-agent-sdk brings, without importing that package; None if there is none."""
+    """Return the path of the CLI in claude-agent-sdk, without importing that package; None if there is none."""
     spec = importlib.util.find_spec("claude_agent_sdk")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(place) / "_bundled" / "claude"

@@ -1,7 +1,7 @@
-"""Who an agent's processes are: as the journal has it, as its shim wrote it down, and whether they live.
+"""The identity of an agent's processes: from the journal, or as its shim wrote it down, and whether they live.
 
-The journal is to be believed first. The file lies where programs of the agent can write: it serves where a daemon was
-killed before it could journal the launch.
+The journal is believed first. The file lies where programs of the agent can write: it is used if a daemon was killed
+before it could journal the launch.
 """
 
 import json
@@ -25,7 +25,10 @@ MOST_BYTES = 65_536
 
 
 def read_identity(directory: Path) -> Identity | None:
-    """Who runs, or ran, in this directory, as its shim wrote it down; None where nobody was started there, or it is not to be read."""
+    """Return the identity of a launch's processes, as its shim wrote it down.
+
+    None if it is missing or cannot be read.
+    """
     try:
         with (directory / "agent.json").open("rb") as file:
             facts = json.loads(file.read(MOST_BYTES))

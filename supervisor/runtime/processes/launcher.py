@@ -21,7 +21,7 @@ WIRE = (
     "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--permission-prompt-tool", "stdio",
 )  # fmt: skip
-"""What makes the CLI speak the wire, with both gates."""
+"""Arguments that make the CLI use the wire, with both gates."""
 
 
 Trusted = Callable[[str, str], bool]
@@ -35,7 +35,7 @@ def nobody_asked(_repository: str, digest: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Brings:
-    """What the settings of a repository bring into a CLI that is about to be started there, and how it is started for that."""
+    """A repository's settings for a CLI that is about to be started there, and how it is started for that."""
 
     repository: settings_files.LocalSettings
     trusted: bool
@@ -92,11 +92,11 @@ class ProcessLauncher:
         self._ends_with_daemon = ends_with_daemon
 
     def directory(self, agent: str, number: int = 1) -> Path:
-        """Where the shim of an agent's launch keeps its files: a directory serves one launch."""
+        """Return the directory of the shim of an agent's launch: a directory serves one launch."""
         return self._agents / agent if number == 1 else self._agents / agent / f"launch-{number}"
 
     def set_aside(self, agent: str) -> Path | None:
-        """Make room for an agent that nothing in the journal goes by the name of; blocks and raises like `earlier_life`."""
+        """Make room for an agent whose name the journal does not have; blocks and raises like `earlier_life`."""
         return earlier_life.set_aside(self.directory(agent), self._aside)
 
     def brings(self, agent: str, workspace: str) -> Brings:
@@ -131,7 +131,10 @@ class ProcessLauncher:
             raise
 
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
-        """Set a ceiling on an agent's control group; the names of files that could not be set, all where there is none."""
+        """Set a ceiling on an agent's control group.
+
+        Returns the names of files that could not be set, all if there is no group.
+        """
         group = group_in(containment)
         if group is None or not isinstance(self._containment, Containment):
             return tuple(ceiling.settings())
@@ -145,7 +148,7 @@ class ProcessLauncher:
 
     @property
     def groups(self) -> str:
-        """What the path of an agent's control group has in it, and no other has; empty without such groups."""
+        """Return the part of the path by which agents' control groups are recognised; empty without such groups."""
         if isinstance(self._containment, Uncontained):
             return ""
         return f"/{self._containment.agents.parent.name}/{self._containment.agents.name}/"
@@ -200,7 +203,10 @@ def arguments(command: Launch) -> list[str]:
 
 
 def _session(command: Launch) -> list[str]:
-    """Which session: after a rollback a fork of the one before, after a crash the same, or one that begins anew."""
+    """Return the arguments for the session.
+
+    After a rollback it is a fork of the one before, after a crash the same, or a new one.
+    """
     own = f"--session-id={command.session_id}"
     if command.resume_at:
         return [f"--resume={command.resume_session}", f"--resume-session-at={command.resume_at}", "--fork-session", own]

@@ -1,8 +1,8 @@
-"""Ending what a shim does not end: because it was killed, stopped, or another answers in its place.
+"""The end of processes that a shim does not end: because it was killed, stopped, or replaced by another.
 
 The kernel kills the CLI with its shim; the tools live on as children of init. A cgroup still holds those that did not
-leave it. All carry the mark of their agent, which none can take off (`supervisor.runtime.shim.marks`), and those that did not clear
-their environment its nonce; the descendants of these belong to them.
+leave it. All carry the mark of their agent, which none can remove (`supervisor.runtime.shim.marks`), and those that did
+not clear their environment its nonce; the descendants of these belong to them.
 """
 
 import os
@@ -32,15 +32,15 @@ SHIM_PROGRAM = "/supervisor/runtime/shim.py\0"
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What ending an agent's processes came to."""
+    """The result of ending an agent's processes."""
 
     ended: tuple[str, ...]
-    """Who was found, as `PID NAME`."""
+    """The processes found, as `PID NAME`."""
     left: int
     """How many could not be ended."""
     strays: tuple[str, ...] = ()
-    """Who may be this agent's or another's: each carries the mark of some agent, a lower one than this agent's, and no shim
-    watches over it. A process can lower its mark, and so hide whose it is. These are left alone."""
+    """Processes that may be this agent's or another's: each carries the mark of some agent, a lower one than this
+    agent's, and no shim is above it. A process can lower its mark, and so hide its agent. These are left alone."""
 
     @property
     def found(self) -> bool:
@@ -48,7 +48,7 @@ class Cleared:
         return bool(self.ended or self.left)
 
     def __str__(self) -> str:
-        """What was done, as a part of a sentence."""
+        """Describe the result, as a part of a sentence."""
         what = (
             f"of the processes it left {len(self.ended)} were ended and {self.left} could not be"
             if self.found
@@ -79,10 +79,10 @@ def end_leftovers(identity: Identity) -> Cleared:
 
 
 def end_everything(identity: Identity) -> Cleared:
-    """End an agent whose shim does not do it: the tree below the shim, the shim, and what is left then. Blocks, at most 7 s.
+    """End an agent whose shim does not do it: the tree below the shim, the shim, and the rest. Blocks, at most 7 s.
 
-    The tree comes first: below a living shim no process gets away by having its parent end. A shim that stands still is
-    one as well as any other.
+    The tree comes first: below a living shim no process escapes by the end of its parent. That holds for a frozen shim
+    as well.
     """
     named: dict[int, str] = {}
     if is_running(identity):
@@ -97,10 +97,10 @@ def end_everything(identity: Identity) -> Cleared:
 
 
 def survivors(identity: Identity) -> set[int]:
-    """Whoever lives of a tree that is said to have been ended, by a look of our own that takes a fraction of a millisecond.
+    """Return the living processes of a tree that is reported as ended. The look takes a fraction of a millisecond.
 
-    It asks after the CLI itself, its process group, and the control group. What left all of these is found by walking
-    from the shim, which did so, or by `find_leftovers` once the shim has gone.
+    It checks the CLI itself, its process group, and the control group. Processes that left all of these are found by
+    walking from the shim, which did so, or by `find_leftovers` once the shim has gone.
     """
     if not is_this_boot(identity):
         return set()
@@ -126,7 +126,10 @@ def nobody_left(directory: Path, known: Identity | None = None) -> bool:
 
 
 async def end_by_hand(known: Identity | None, directory: Path) -> Cleared | None:
-    """End everything of a launch without its shim; None if nobody knows who its processes are. Arguments as for `nobody_left`."""
+    """End everything of a launch without its shim; None if its processes are not known.
+
+    Arguments as for `nobody_left`.
+    """
     identity = known or await anyio.to_thread.run_sync(read_identity, directory)
     return None if identity is None else await anyio.to_thread.run_sync(end_everything, identity)
 
@@ -193,7 +196,10 @@ def _strays(identity: Identity) -> tuple[str, ...]:
 
 
 def _is_watched(pid: int) -> bool:
-    """Whether a shim is above a process, which no process of an agent can be; if nobody can say, it counts as watched."""
+    """Whether a shim is above a process, which no process of an agent can be.
+
+    If that is not known, it counts as watched.
+    """
     line = process_tree.lineage(pid)
     return line is None or any(
         SHIM_PROGRAM in process_tree.read(f"/proc/{each}/cmdline") and not marks.is_marked(each) for each in line[1:]

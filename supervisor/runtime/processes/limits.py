@@ -26,7 +26,7 @@ RENEW_SECONDS = 2.0
 """How soon a process that was born under limits gets them too, where they do not go from parent to child."""
 
 NO_LIMIT_BYTES = 1 << 60
-"""What is written where a memory limit ends: more than any machine has."""
+"""The value written when a memory limit ends: more than any machine has."""
 
 
 FREEZE_ID = "limits"
@@ -34,7 +34,7 @@ FREEZE_ID = "limits"
 
 
 class Stoppable(Protocol):
-    """What is asked of a shim."""
+    """The interface of a shim that is used here."""
 
     pid: int
     cli_pid: int
@@ -63,9 +63,9 @@ class Enforcer:
     """Keeps one agent's tree within limits.
 
     Args:
-        shim: Whose tree it is.
+        shim: The tree's shim.
         limit: Sets a ceiling on the tree's control group and returns the names of files that could not be set.
-        answers_due: Whether the CLI waits for something from us: then it does nothing, and is never made to stand still.
+        answers_due: Whether the CLI waits for something from us: then it does nothing, and is never frozen.
     """
 
     def __init__(

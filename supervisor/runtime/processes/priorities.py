@@ -1,8 +1,8 @@
-"""Lower priorities and bounds for a tree's processes, where no control group keeps limits; each can be taken back.
+"""Lower priorities and bounds for a tree's processes, if no control group keeps limits; each can be taken back.
 
-nice and the I/O class decide who goes first where there is not enough for all; the OOM score decides whom the kernel ends
-first; RLIMIT_DATA bounds what one process may allocate. The CLI itself gets no bound: one that cannot allocate dies, and
-the run with it. Its tools get an error that they can tell the model of.
+nice and the I/O class decide the order if there is not enough for all; the OOM score decides which process the kernel
+ends first; RLIMIT_DATA bounds the memory of one process. The CLI itself gets no bound: a CLI that cannot allocate dies,
+and the run with it. Its tools get an error that they can report to the model.
 """
 
 import os
@@ -16,18 +16,19 @@ import psutil
 from supervisor.runtime.shim.process_tree import Tree
 
 LEAST_NICE, MOST_NICE = 1, 19
-"""What shares of nearly one and of nearly nothing become."""
+"""Values of nice for shares of nearly one and of nearly nothing."""
 
 IO_CLASS, IO_LEVEL = psutil.IOPRIO_CLASS_BE, 7
 """Last among the ordinary; the idle class could starve for good beside a busy neighbour."""
 
 OOM_SCORE = 500
-"""Half of all memory is added to what a process holds when the kernel looks for whom to end: before the daemon and the shim."""
+"""Added to a process's score when the kernel looks for one to end: half of all memory, before the daemon and the
+shim."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What a process had."""
+    """The earlier values of a process."""
 
     nice: int
     io: tuple[int, int]

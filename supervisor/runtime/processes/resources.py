@@ -1,7 +1,7 @@
-"""What an agent's process tree holds and has used: one look, by psutil, or by the cgroup's own files where there is one.
+"""Usage of an agent's process tree: one sample, by psutil, or by the cgroup's own files if there are any.
 
-Processes come and go while they are looked at. One that is gone between two questions counts for what it had told, and
-what a process used before it ended stays in the sum: used processor time and bytes never fall.
+Processes come and go during a sample. One that ends meanwhile counts with the values read so far, and the usage of
+ended processes stays in the sum: used processor time and bytes never fall.
 """
 
 import os
@@ -14,7 +14,8 @@ import psutil
 MIB = 1024 * 1024
 
 MAX_FILES = 200_000
-"""Files of a workspace that are weighed; a larger one is reported as what that many hold, so that a look stays short."""
+"""Most files of a workspace that are measured. A larger workspace is reported with the size of that many, so that a
+sample stays short."""
 
 SKIPPED = frozenset({".git"})
 """Directories that are not the agent's work."""
@@ -34,7 +35,7 @@ class Figures:
 
 @dataclass(slots=True)
 class _Used:
-    """What one process has used, at the last look."""
+    """Usage of one process, at the last sample."""
 
     cpu_seconds: float = 0.0
     io_bytes: int = 0
@@ -42,7 +43,7 @@ class _Used:
 
 @dataclass(slots=True)
 class _Look:
-    """What is being added up."""
+    """Sums of a sample."""
 
     memory: int = 0
     processes: int = 0
@@ -165,7 +166,10 @@ def _cpu_of_group(cgroup: Path | None) -> float | None:
 
 
 def size_of(directory: Path) -> int:
-    """Bytes that the files below a directory hold, links not followed, git's own left out; what vanishes is not counted."""
+    """Return the bytes of the files below a directory.
+
+    Links are not followed, git's own files are left out, and vanished files are not counted.
+    """
     total = files = 0
     waiting = [str(directory)]
     while waiting and files < MAX_FILES:

@@ -1,7 +1,7 @@
-"""The files by which a repository brings settings into the CLI, read from the disk. Blocks.
+"""The files of a repository that bring settings into the CLI, read from the disk. Blocks.
 
-They come from whoever wrote the repository: they are read whole or not at all, what is no regular file is not opened for
-long, and folders are walked so far and no further.
+They are written by strangers: they are read whole or not at all, a special file is not opened for long, and the walk
+over folders is bounded.
 """
 
 import os
@@ -29,7 +29,7 @@ DEFINITIONS = ("agents", "commands", "skills")
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """What settings bring where an agent works."""
+    """The settings at an agent's workspace."""
 
     root: str
     """The top of the repository, which is what a person trusts: of a worktree, that of its main checkout."""
@@ -37,7 +37,7 @@ class LocalSettings:
 
 
 def look(workspace: Path) -> LocalSettings:
-    """What settings bring into a CLI that is started in a workspace."""
+    """Return the settings for a CLI that is started in a workspace."""
     root, hashes = main_checkout(workspace), _Hashes(workspace)
     files = list(_files(workspace, root))
     brought = found(files, hashes.of)
@@ -66,7 +66,7 @@ def main_checkout(workspace: Path) -> Path:
 
 
 def _real(path: Path) -> Path:
-    """Where a path leads by its links; one that leads in a circle is left as it is."""
+    """Return the target of a path's links; a path that leads in a circle is returned as it is."""
     return Path(os.path.realpath(path))
 
 
@@ -148,7 +148,7 @@ class _Hashes:
         self._top = _real(workspace)
         self._left = MAX_HASHED
         self.problem: tuple[str, str] | None = None
-        """What could not be hashed, and why: what nobody has seen whole nobody can trust."""
+        """The file that could not be hashed, and why. A file that was not seen whole cannot be trusted."""
 
     def of(self, word: str) -> str:
         """A hash of what a word names, where that lies in the repository; empty if it names nothing there."""

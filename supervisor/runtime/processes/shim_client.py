@@ -68,12 +68,12 @@ class ShimSilentError(ChaperonError):
 
 @dataclass(frozen=True, slots=True)
 class ShimSpec:
-    """What to start, and where."""
+    """The program to start, and its directory."""
 
     agent: str
     """The agent's name, for the exit record and messages."""
     directory: Path
-    """Where the shim keeps its files; made where it does not exist. One directory serves one launch."""
+    """The folder of the shim's files; made if it does not exist. One directory serves one launch."""
     argv: Sequence[str]
     """The CLI and its arguments; a name without a slash is looked up on the PATH of `env`."""
     cwd: Path
@@ -92,7 +92,7 @@ class ShimSpec:
 
 @dataclass(frozen=True, slots=True)
 class CliOutput:
-    """What the CLI printed at this offset. Offsets follow on one another without gap or overlap."""
+    """Output of the CLI at this offset. Offsets follow on one another without gap or overlap."""
 
     offset: int
     data: bytes
@@ -100,7 +100,7 @@ class CliOutput:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """What the CLI printed on its error output at this offset of `err.log`."""
+    """Error output of the CLI at this offset of `err.log`."""
 
     offset: int
     data: bytes
@@ -212,7 +212,7 @@ class ShimClient:
         self.containment = ""
         """`cgroup:PATH` or `subreaper`."""
         self.identity: Identity | None = None
-        """Who its processes are; None for a shim of an older chaperon."""
+        """Identity of its processes; None for a shim of an older chaperon."""
         self._connection = connection
         self._frames = wire.Frames()
         self._received: deque[tuple[int, bytes]] = deque()
@@ -248,20 +248,20 @@ class ShimClient:
     async def attach(
         cls, directory: Path, offset: int, errors: int | None = None, known: Identity | None = None
     ) -> Self:
-        """Find a living shim again, and go on reading behind the last byte that was dealt with.
+        """Find a living shim again, and continue reading after the last byte that was handled.
 
         Args:
             directory: The launch's.
-            offset: Where its output is read on.
-            errors: Where its error output is; None: it is not wanted.
-            known: Who its processes are, as the journal has it; what the directory says is believed if this is left out.
+            offset: Position at which its output is continued.
+            errors: The same of its error output; None: it is not wanted.
+            known: Identity of its processes, from the journal; left out, that in the directory is used.
 
         Raises:
-            ShimGoneError: Nobody listens. `read_exit_record` says how the agent ended, if it did; without a record it
-                was lost, and `leftovers.end_leftovers` clears up.
+            ShimGoneError: No process listens. `read_exit_record` says how the agent ended, if it did; without a record
+                it was lost, and `leftovers.end_leftovers` clears up.
             ShimSilentError: The shim lives and does not answer. The agent is not lost: ask again.
-            ShimReplacedError: The shim lives, and another process answers in its place, or nobody does: its socket was
-                taken away. `leftovers.end_everything` ends its agent, which nobody can watch any more.
+            ShimReplacedError: The shim lives, and another process answers in its place, or none does: its socket was
+                taken away. `leftovers.end_everything` ends its agent, which can no longer be watched.
         """
         identity = known or await anyio.to_thread.run_sync(read_identity, directory)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -280,7 +280,10 @@ class ShimClient:
         return shim
 
     def send_line(self, key: str, line: bytes) -> None:
-        """Pass a line, its newline included, to the CLI. `Accepted` follows; the same key again is not written again."""
+        """Pass a line, its newline included, to the CLI.
+
+        `Accepted` follows; a line of the same key is not written again.
+        """
         self._ask(op="line", key=key, line=base64.b64encode(line).decode())
 
     def close_input(self) -> None:
@@ -292,7 +295,7 @@ class ShimClient:
         self._ask(op="terminate")
 
     def freeze(self, id_: str) -> None:
-        """Make every process of the agent stand still. `Frozen` follows, or a fault of kind `NOT_FROZEN`, with this id."""
+        """Freeze every process of the agent. `Frozen` follows, or a fault of kind `NOT_FROZEN`, with this id."""
         self._ask(op="freeze", id=id_)
 
     def thaw(self) -> None:
@@ -304,10 +307,10 @@ class ShimClient:
         self._ask(op="end_tree")
 
     async def events(self) -> AsyncIterator[ShimEvent]:
-        """What the shim tells, in order; one reader at a time.
+        """Yield the shim's events, in order; one reader at a time.
 
-        Ends when the shim closes: after `Exited`, or without it where the shim was killed, another daemon attached, or
-        this one took nothing for long after the end. Then `read_exit_record` and `read_rest` have what is missing.
+        Ends when the shim closes: after `Exited`, or without it if the shim was killed, another daemon attached, or
+        this one took nothing for long after the end. Then `read_exit_record` and `read_rest` have the missing part.
         """
         while (received := await self._next()) is not None:
             event = _decode(*received)
@@ -382,7 +385,10 @@ class ShimClient:
 
 
 def _refuse_another(connection: socket.socket, directory: Path, identity: Identity | None) -> None:
-    """Refuse whoever listens there if it is not the shim: a program of the agent can rename the socket and bind its own."""
+    """Refuse a listener that is not the shim.
+
+    A program of the agent can rename the socket and bind its own.
+    """
     who = peer_of(connection)
     if who.uid != os.geteuid() or (identity is not None and who.pid != identity.shim_pid):
         name = process_tree.name(who.pid) or "which has ended"
@@ -515,7 +521,10 @@ def read_exit_record(directory: Path) -> ExitRecord | None:
 
 
 def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
-    """What the CLI printed from an offset on, in pieces; for agents whose shim has gone. Nothing if it never ran."""
+    """Yield the CLI's output from an offset on, in pieces; for agents whose shim has gone.
+
+    Nothing if the CLI never ran.
+    """
     try:
         with (directory / "out.log").open("rb") as file:
             file.seek(offset)
@@ -526,7 +535,10 @@ def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
 
 
 def read_errors(directory: Path, offset: int) -> bytes:
-    """What is in `err.log` from an offset on, for agents whose shim has gone; it has a cap. Nothing if it never ran."""
+    """Return `err.log` from an offset on, for agents whose shim has gone; it has a cap.
+
+    Empty if the CLI never ran.
+    """
     try:
         with (directory / "err.log").open("rb") as file:
             file.seek(offset)

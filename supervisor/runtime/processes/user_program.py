@@ -1,4 +1,7 @@
-"""A program of the user's, which prepares a workspace or is told of an event: run to its end, or ended with all that it started."""
+"""A program of the user, which prepares a workspace or handles an event.
+
+It is run to its end, or ended with all its children.
+"""
 
 import signal
 from collections.abc import Mapping

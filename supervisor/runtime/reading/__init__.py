@@ -1,4 +1,4 @@
-"""Reading for others, in a process of its own: what is long or costs much is not read in the loop that answers the gate.
+"""Long reads for clients, in a process of their own and not in the loop that answers the gate.
 
 The daemon takes a request, checks it, and hands the connection over with a job; the process answers it from files.
 
@@ -6,7 +6,7 @@ answers          HTTP as the reading process speaks it
 checkpoint_list  the list of checkpoints as readers ask for it
 handing_over     handing a connection over
 incident_lines   the incident log's lines as readers ask for them
-jobs             what the daemon has its reading process do, and how that goes there
+jobs             jobs of the daemon for its reading process
 journal_lines    the journal's lines as readers ask for them
 process          the reading process
 progress         how far the files have come, as the daemon tells it, and waiting for more of it

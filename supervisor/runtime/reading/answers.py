@@ -20,11 +20,11 @@ class GoneError(Exception):
 
 
 class ResponseStream:
-    """What is sent to one peer.
+    """The response to one peer.
 
     Args:
-        connection: To whom.
-        http_version: What the peer speaks; only 1.1 knows bodies in chunks, by which it is told that it has all of one.
+        connection: The peer's.
+        http_version: The peer's version; only 1.1 has bodies in chunks, whose end shows that they are complete.
     """
 
     def __init__(self, connection: socket.socket, http_version: str) -> None:

@@ -10,7 +10,7 @@ from monitors.contract import anyjson
 
 
 async def listed(folder: Path, agent: str) -> AsyncIterator[bytes]:
-    """Yield an object with `checkpoints`, those of each store oldest first with its project, and `problems`, store by store.
+    """Yield an object with `checkpoints`, oldest first with their project, and `problems`, store by store.
 
     Args:
         folder: The folder that has the stores.

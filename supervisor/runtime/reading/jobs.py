@@ -1,7 +1,7 @@
-"""What the daemon has its reading process do, and how that goes there: messages on a socket pair that nobody else has.
+"""Jobs of the daemon for its reading process: messages on a private socket pair.
 
-A message is a pickle, since both ends are this program at this version, and nothing that others sent is in it but text. It
-goes with the descriptors that belong to it. One that is long goes by a file in memory, whose descriptor comes instead.
+A message is a pickle, since both ends are this program at this version, and data of others in it is only text. It goes
+with the descriptors that belong to it. A long one goes by a file in memory, whose descriptor is sent instead.
 """
 
 import contextlib
@@ -22,13 +22,14 @@ LINES = "application/x-ndjson"
 JSON = "application/json"
 
 MESSAGE_BYTES = 32 * 1024
-"""Longest message that goes by the socket itself, in bytes: six of them fit into what the kernel holds for one by default."""
+"""Longest message that goes by the socket itself, in bytes. Six of them fit into the kernel's default buffer for
+one."""
 
 _WITHIN, _BESIDE = b"w", b"b"
 """The first byte of a message: it follows, or it is in the last of the descriptors."""
 
 FINISHED = b"f"
-"""What the process says when a job that followed has ended."""
+"""The process's message when a job that followed has ended."""
 
 _DESCRIPTOR = "i"
 """How the kernel writes a descriptor: as a C int."""
@@ -39,7 +40,7 @@ MOST_DESCRIPTORS = 2
 
 @dataclass(frozen=True, slots=True)
 class ReadPaths:
-    """What is read, and how that is said. The first message."""
+    """The files to read, and settings for it. The first message."""
 
     journal: Path
     """The journal's directory."""
@@ -48,8 +49,8 @@ class ReadPaths:
     checkpoints: Path
     """The folder that has the stores of checkpoints."""
     reviewer: bytes
-    """The configuration by which actions are reviewed, and what is known of the one who takes none: `Config` and `ReviewContext`,
-    pickled by themselves, for to read them takes a quarter of a second, which nobody pays who asks for no review."""
+    """The configuration of reviews, and the context of an action that no agent takes: `Config` and `ReviewContext`.
+    They are pickled by themselves: reading them takes a quarter of a second, which only a review should pay."""
     log_level: int
     """Of the daemon's own log."""
     connections: int
@@ -94,7 +95,7 @@ class MetricsText:
     """The metrics, as Prometheus reads them."""
 
     counted: bytes
-    """What the daemon knows; see `supervisor.runtime.daemon.exposition`."""
+    """The daemon's state; see `supervisor.runtime.daemon.exposition`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Checkpoints:
 
 @dataclass(frozen=True, slots=True)
 class Reviewing:
-    """What the gate would answer to an action that nobody takes."""
+    """The gate's answer to an action that no agent takes."""
 
     action: bytes
     """As JSON: a pickle does not hold what is nested deeply."""
@@ -124,7 +125,7 @@ class Reviewing:
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """What is to be answered on the connection that comes with it."""
+    """The request to answer on the connection that comes with it."""
 
     wanted: Any
     """One of the classes above that ask for something."""

@@ -16,7 +16,7 @@ READ_BYTES = 256 * 1024
 
 
 class IndexWrongError(Exception):
-    """What the index leads to is no line of the agent."""
+    """The index leads to a place that is no line of the agent."""
 
 
 class JournalLines:
@@ -73,7 +73,10 @@ class JournalLines:
                 yield from self._of_agent_in(segment, agent, after, upto)
 
     def _of_agent_in(self, segment: Segment, agent: str, after: int, upto: int) -> Iterator[list[bytes]]:
-        """The same of one file. An index that is wrong is made anew, once, and what was yielded is not yielded again."""
+        """Yield the same of one file.
+
+        A wrong index is made anew, once, and lines are not yielded twice.
+        """
         index = self._index(segment, upto)
         for again in (False, True):
             try:

@@ -56,11 +56,11 @@ INDEX_SECONDS = 30.0
 
 
 class Process:
-    """What is read, and for whom.
+    """The reading process.
 
     Args:
-        places: What is read.
-        channel: Where jobs come from.
+        places: The files to read.
+        channel: The source of jobs.
     """
 
     def __init__(self, places: ReadPaths, channel: socket.socket) -> None:
@@ -142,7 +142,7 @@ class Process:
                 raise TypeError(f"{unknown!r} is nothing that can be read")
 
     def _review(self, action: Action) -> Review:
-        """Review as the gate would: in this loop, for only a process's main thread can be told that its time is over."""
+        """Review as the gate would, in this loop: only a process's main thread can be interrupted at a time limit."""
         if self._reviewing is None:
             self._reviewing = reviewing(self._places.reviewer)
         return self._reviewing(action)

@@ -6,7 +6,7 @@ from supervisor.runtime.reading.jobs import FileProgress
 
 
 class Follower:
-    """What those wait on who follow. Used from one event loop."""
+    """The progress that followers wait for. Used from one event loop."""
 
     def __init__(self) -> None:
         self._now = FileProgress(0, 0)

@@ -1,4 +1,4 @@
-"""The daemon's side of reading: starts the process that reads, hands connections over to it, and tells it how far files are."""
+"""The daemon's side of reading: starts the process, hands connections over to it, and reports the files' progress."""
 
 import contextlib
 import json
@@ -18,11 +18,11 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from supervisor.runtime.reading.process import main; main()"
 )
-"""What the process runs: this program's modules, found as this process found them."""
+"""The program of the process: this program's modules, found as this process found them."""
 
 PROGRESS_SECONDS = 0.02
-"""Between two words on how far the files have come, while somebody follows: that is how late a follower sees what is written,
-and the loop has 50 things a second to say and not a thousand."""
+"""Time between two messages on the files' progress, while a client follows. It is the delay of a follower, and the
+loop sends 50 messages a second and not a thousand."""
 
 AGAIN_SECONDS = 1.0
 """Pause before a process that ended by itself is started again."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def pickled(config: "Config", nobody: ReviewContext) -> bytes:
-    """What `reviewing` needs, for another process."""
+    """Return the input of `reviewing`, for another process."""
     return pickle.dumps((config, nobody))
 
 

@@ -1,12 +1,13 @@
-"""What runs beside the agents, and what people ask of the daemon that takes a while.
+"""Work beside the agents, and longer requests of people.
 
-checkpoint_upkeep  looking after checkpoints when nothing else is to do
+checkpoint_upkeep  upkeep of checkpoints in idle moments
 heartbeat          the daemon's heartbeat for the service manager
-judging            asking a model whether an agent is stuck, where the configuration wants it
-recovery           the ways back from an incident, carried out
-retention          what is kept for a time only
-rollbacks          what people ask of checkpoints
+judging            questions to a model whether an agent is stuck, if the configuration enables them
+recovery           the ways back from an incident, carried out from its report alone, on another day and by another
+                   daemon
+retention          data that is kept for a time only
+rollbacks          requests of people about checkpoints
 sampling           looking at the process trees of all live agents, in one pass every few seconds, and telling their
                    sessions
-systemd            speaking with systemd
+systemd            the interface to systemd
 """

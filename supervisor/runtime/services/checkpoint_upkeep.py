@@ -1,4 +1,7 @@
-"""Looking after checkpoints when nothing else is to do: write-ahead logs emptied, files compared, old ones dropped, stores packed."""
+"""Upkeep of checkpoints in idle moments.
+
+Write-ahead logs are emptied, files compared, old checkpoints deleted, stores packed.
+"""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -26,7 +29,8 @@ IDLE_SECONDS = 10.0
 """How long a workspace must have been left alone: a turn's captures follow one another within seconds."""
 
 SCRUB_SECONDS = 900.0
-"""Between two comparisons of a whole workspace: reading 50,000 files takes a second or two of one core, 0.2 % of this time."""
+"""Time between two comparisons of a whole workspace. Reading 50,000 files takes a second or two of one core, 0.2 %
+of this time."""
 
 TIDY_SECONDS = 3_600.0
 """Between two looks for what has grown too old, in a store that nothing new came to."""

@@ -1,8 +1,8 @@
-"""Asking a model whether an agent is stuck, where the configuration wants it: one question at a time, in all.
+"""Questions to a model whether an agent is stuck, if the configuration enables them: one at a time, in all.
 
-Each question is a run of the CLI of its own, without tools, sessions or settings of the user, in an empty directory, with
-a deadline. What comes of it is an event of the agent, with its cost; a question that fails is one as well, so that the
-budget holds whatever happens.
+Each question is a run of the CLI of its own, without tools, sessions or settings of the user, in an empty directory,
+with a deadline. Its answer is an event of the agent, with its cost. A question that fails is one as well, so that the
+budget holds in any case.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +34,7 @@ ALONE = (
     "--print", "--output-format", "json", "--tools", "", "--no-session-persistence", "--setting-sources", "",
     "--strict-mcp-config", "--disable-slash-commands",
 )  # fmt: skip
-"""What makes the CLI answer once and do nothing else."""
+"""Arguments that make the CLI answer once and do nothing else."""
 
 MOST_OUTPUT = 1_048_576
 """Bytes of its output that are read. A result with its answer takes 2 to 5 kB."""
@@ -42,7 +42,7 @@ MOST_OUTPUT = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """What a question brought."""
+    """The result of a question."""
 
     text: str = ""
     cost_usd: float = 0.0
@@ -173,7 +173,7 @@ class CliJudge:
 
 
 def _read(printed: bytes) -> JudgeReply:
-    """What the CLI printed, as `--output-format json` has it."""
+    """Return the CLI's output, as `--output-format json` has it."""
     try:
         result = orjson.loads(printed)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""The ways back from an incident, carried out: from its report alone, on another day, and by another daemon than wrote it."""
+"""The ways back from an incident, carried out from its report alone, on another day and by another daemon."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ Restore = Callable[[str, str, str], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was done."""
+    """The recovery that was done."""
 
     option: str
     agent: str
@@ -205,7 +205,7 @@ def listed(report: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _to_clear(row: Mapping[str, Any]) -> list[str]:
-    """What an option's row says is left behind: a line each, with the way to clear it away, and what was not looked at."""
+    """Return the remains in an option's row: a line each, with the remedy, and the parts that were not looked at."""
     left, unseen = row.get("clean_up"), row.get("not_looked_at")
     found = [
         f"{each.get('what')}: {each.get('way_out')}"

@@ -1,4 +1,4 @@
-"""What is kept for a time only: reports of incidents, and what the shims of ended agents wrote down.
+"""Data that is kept for a time only: reports of incidents, and files of the shims of ended agents.
 
 The journal is not among it: it is the truth, each start may have to be rebuilt from it, and its records are chained.
 """

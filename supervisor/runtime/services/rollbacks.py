@@ -1,4 +1,4 @@
-"""What people ask of checkpoints: make one, look what going back would do, go back.
+"""Requests of people about checkpoints: make one, preview a rollback, go back.
 
 A live agent's session decides, as with every request; an ended one has no session, so its files are dealt with here.
 """
@@ -29,7 +29,7 @@ class NotDoneError(ChaperonError):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What going back would do, and to whom."""
+    """The plan of a rollback, and its agent."""
 
     agent: str
     live: bool
@@ -166,7 +166,10 @@ async def forget_project(daemon: Daemon, project: str) -> None:
 
 
 async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
-    """What changed from one checkpoint to another, or to the present where no other is named; raises like `preview`."""
+    """Return the changes from one checkpoint to another, or to the present if no other is named.
+
+    Raises like `preview`.
+    """
     one = await daemon.checkpoint_manager.stores.find(name, agent)
     if not other:
         return (await daemon.checkpoint_manager.preview(one.workspace, name)).lost
@@ -214,7 +217,7 @@ def _living(daemon: Daemon, workspace: str) -> set[str]:
 
 
 def _whose(target: Checkpoint, living: set[str]) -> str:
-    """Who goes back, where nobody is named: the one at work there, or whose checkpoint it is."""
+    """Return the agent that goes back, if none is named: the one at work there, or the checkpoint's."""
     if not living or target.facts.agent in living:
         return target.facts.agent
     return min(living)

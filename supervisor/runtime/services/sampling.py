@@ -21,8 +21,8 @@ from supervisor.runtime.processes.cgroups import group_in
 from supervisor.runtime.processes.resources import Figures, Sampler
 
 EVERY_SECONDS = 5.0
-"""Between two passes. Memory that doubles every 5 s reaches 4 GiB from 256 MiB in 20 s, so a spiral is seen while it can
-still be answered, and fifty agents of ten processes cost about a hundredth of one core."""
+"""Time between two passes. Memory that doubles every 5 s reaches 4 GiB from 256 MiB in 20 s, so a spiral is seen
+while it can still be answered, and fifty agents of ten processes cost about a hundredth of one core."""
 
 CHANGED = 0.1
 """Share by which a figure must differ from what was told last to be told at once: a detector of growth by the half sees
@@ -47,12 +47,12 @@ class Target:
     shim_pid: int
     cgroup: Path | None
     workspace: Path | None
-    """Where its size is wanted this time."""
+    """The workspace, if its size is wanted this time."""
 
 
 @dataclass(slots=True)
 class _Watched:
-    """What is known of one agent's looks."""
+    """The samples of one agent."""
 
     sampler: Sampler = field(default_factory=Sampler)
     told: Figures | None = None

@@ -1,4 +1,7 @@
-"""Speaking with systemd: sd_notify(3), the watchdog, and sockets that it opened for us. Nothing happens where it did not start us."""
+"""The interface to systemd: sd_notify(3), the watchdog, and sockets that it opened.
+
+Nothing happens if systemd did not start this process.
+"""
 
 import os
 import socket
@@ -98,12 +101,12 @@ class HandedSocket:
 
 
 def listen_sockets(environ: MutableMapping[str, str], pid: int) -> Sequence[HandedSocket]:
-    """Take over the sockets that were handed to this process: none where there are none, or where they are meant for another.
+    """Take over the sockets that were handed to this process; none if they are meant for another.
 
     They are made close-on-exec, and the variables are removed, so that no agent gets either.
 
     Raises:
-        ActivationError: Where a descriptor is no listening Unix stream socket, or the variables cannot be read.
+        ActivationError: A descriptor is no listening Unix stream socket, or the variables cannot be read.
     """
     count, meant, names = (environ.pop(name, "") for name in ("LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"))
     if not count or meant != str(pid):

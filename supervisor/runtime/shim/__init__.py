@@ -1,13 +1,14 @@
 """The process that holds one CLI and outlives the daemon. It imports the standard library alone.
 
-credentials   who is at the other end of a Unix socket, as the kernel noted it when the connection was made
+credentials   the peer of a Unix socket, as the kernel noted it when the connection was made
 daemon_link   a shim's end of the conversation with a daemon
 files         the small files of a shim, written from within its directory
-loop          what a shim does
+loop          the loop of a shim over the CLI's pipes, the daemon's socket and the ends of children
 marks         the mark of an agent's processes
-pipes         what a shim holds between the CLI's pipes and its files
-process_tree  process trees
-program       the shim
+pipes         the buffers of a shim between the CLI's pipes and its files
+process_tree  process trees: find, freeze and end every process of an agent, whatever session or group it made for
+              itself
+program       the shim: one small process per agent that outlives the daemon
 spawn         start the CLI
-wire          what a shim and its daemon say to each other, over a Unix stream socket
+wire          the protocol between a shim and its daemon, over a Unix stream socket
 """

@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, as the kernel noted it when the connection was made.
+"""The peer of a Unix socket, as the kernel noted it when the connection was made.
 
 Standard library only: the shim runs this with no packages on its path.
 """

@@ -24,7 +24,7 @@ class DaemonLink:
         self.output = output
         self.errors = errors
         self.offset: int | None = None
-        """Where the next output to send begins; None before it attached."""
+        """Position of the next output to send; None before it attached."""
         self.errors_offset: int | None = None
         """The same of the error output; None for a daemon that did not ask for it."""
         self.last_words: bytes | None = None

@@ -1,4 +1,4 @@
-"""What a shim does: one loop over the CLI's pipes, the daemon's socket and the ends of children.
+"""The loop of a shim over the CLI's pipes, the daemon's socket and the ends of children.
 
 Standard library only: the shim runs this with no packages on its path.
 """
@@ -19,8 +19,8 @@ from supervisor.runtime.shim.files import log, write_whole
 from supervisor.runtime.shim.pipes import ErrorLog, InputQueue, OutputLog
 
 DRAIN_SECONDS = 2.0
-"""How long after the CLI's end its pipes are read on where a process it left behind holds them open. What such a process
-still prints is at most the last words of a tool; the CLI's own output is in the pipe before it ends."""
+"""Time after the CLI's end for which its pipes are still read if a process that it left holds them open. Such a
+process prints at most the last words of a tool; the CLI's own output is in the pipe before it ends."""
 
 DELIVER_SECONDS = 30.0
 """How long the shim stays, once all is written down, for a daemon that takes nothing of what it is owed. The files say
@@ -53,12 +53,15 @@ class ShimLoop:
         self.recorded = False
         self.retry_at = 0.0
         self.identity: Json = {}
-        """Who runs, as `agent.json` has it: a program of the agent can change the file, and not this."""
+        """Identity of the processes, as in `agent.json`: a program of the agent can change the file, and not this."""
 
     # ── beginning ──
 
     def listen(self) -> None:
-        """Open the socket. Its path is relative to the directory, because a Unix socket's may have 107 bytes at most."""
+        """Open the socket.
+
+        Its path is relative to the directory, because a Unix socket's may have 107 bytes at most.
+        """
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind("shim.sock")
         os.chmod("shim.sock", 0o600)  # noqa: PTH101 - as in trees

@@ -1,9 +1,9 @@
 """The mark of an agent's processes: a hard limit that each child inherits and that no ordinary process can raise again.
 
-An agent's program can change its environment, its session, its parent and, where it may write there, its control group.
-It cannot raise a hard limit (setrlimit(2)): lowered before the CLI runs, the limit tells each later process of the agent
-from everybody else's. The limit is that on file locks, which Linux has not looked at since 2.4.25 (getrlimit(2)).
-A process with CAP_SYS_RESOURCE, as root has it, can raise it: then the other signs of an agent's processes are left.
+An agent's program can change its environment, its session, its parent and, if it may write there, its control group.
+It cannot raise a hard limit (setrlimit(2)): lowered before the CLI runs, the limit distinguishes each later process of
+the agent from all others. The limit is that on file locks, which Linux has not looked at since 2.4.25 (getrlimit(2)). A
+process with CAP_SYS_RESOURCE, as root has it, can raise it: then the other signs of an agent's processes are left.
 
 Standard library only: the shim runs this with no packages on its path.
 """
@@ -17,7 +17,7 @@ LIMIT = 10
 """RLIMIT_LOCKS of `asm-generic/resource.h`, the same for every architecture; Python's `resource` has no name for it."""
 
 HIGHEST = 2**62
-"""What "unlimited" counts as: a number, so that a daemon that is itself an agent's process can mark below its own mark."""
+"""The number for "unlimited", so that a daemon that is itself an agent's process can mark below its own mark."""
 
 LEAST = 2**20
 """The lowest limit of our own that leaves room for marks: below it two agents could well draw the same."""
@@ -56,5 +56,8 @@ def mark_of(pid: int) -> int | None:
 
 
 def is_marked(pid: int) -> bool:
-    """Whether a process carries the mark of some agent: its limit is lower than ours. One that has gone counts as marked."""
+    """Whether a process carries the mark of some agent: its limit is lower than ours.
+
+    One that has gone counts as marked.
+    """
     return (mark_of(pid) or 0) < own()

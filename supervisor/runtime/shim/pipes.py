@@ -1,6 +1,6 @@
-"""What a shim holds between the CLI's pipes and its files: all output, some of the error output, lines on their way in.
+"""The buffers of a shim between the CLI's pipes and its files: all output, some error output, lines on their way in.
 
-None of these ever waits: each does what can be done now and says what is left to do.
+None of these ever waits: each does the work that is possible now and reports the rest.
 
 Standard library only: the shim runs this with no packages on its path.
 """
@@ -29,7 +29,7 @@ LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
 def read_pipe(fd: int) -> bytes | None:
-    """What the pipe holds, up to a chunk; nothing at its end, None if there is nothing just now."""
+    """Return the content of the pipe, up to a chunk; empty at its end, None if there is nothing just now."""
     try:
         return os.read(fd, CHUNK_BYTES)
     except BlockingIOError:
@@ -37,10 +37,10 @@ def read_pipe(fd: int) -> bytes | None:
 
 
 class OutputLog:
-    """The CLI's standard output, all of it, in a file at the offsets by which it is asked for.
+    """The CLI's standard output, all of it, in a file at the offsets by which it is read.
 
-    Where somebody empties the file, as who rotates logs does, what comes next is found all the same. Where the file cannot be written (the disk is full), the pipe is left alone until it can: the CLI waits, and nothing
-    is lost.
+    The file may be truncated by log rotation: writes go to absolute offsets. If the file cannot be written (the disk is
+    full), the pipe is left alone until it can: the CLI waits, and nothing is lost.
     """
 
     def __init__(self, pipe: int, path: str) -> None:

@@ -19,14 +19,14 @@ FREEZE_SECONDS = 1.0
 a process in an uninterruptible read can take as long as its disk, and is reported instead of waited for."""
 
 END_SECONDS = 3.0
-"""How long to wait for all to be gone. 20 processes take 25 ms; a large heap takes some 100 ms a gigabyte to give back."""
+"""Longest wait for the end of all. 20 processes take 25 ms; a large heap takes some 100 ms a gigabyte to give back."""
 
 POLL_SECONDS = 0.0003
 """Pause between two looks. cgroup.events can be polled, but the kernel holds its notices back for up to 10 ms."""
 
 LINEAGE_WALKS = 20
-"""How often a lineage is looked at that changes meanwhile. Each new look takes another end of a process within some tens of
-microseconds; a lineage that still changes then is one that somebody keeps changing."""
+"""Attempts to read a lineage that changes meanwhile. Each new attempt takes another end of a process within some
+tens of microseconds; a lineage that still changes then is changed on purpose."""
 
 LONGEST_LINEAGE = 1_000
 """Generations that are followed. A shell in a shell in a shell makes tens."""
@@ -39,7 +39,7 @@ STILL = frozenset("TtZX")
 
 
 class TreeOutcome(NamedTuple):
-    """What freezing or ending came to."""
+    """The result of freezing or ending."""
 
     micros: int
     """From the call to the last process still, or gone, in microseconds."""
@@ -225,7 +225,10 @@ class Tree:
         return found
 
     def holds(self, pid: int) -> bool:
-        """Whether a process belongs to the tree; one that has gone, or whose parents cannot be followed, is taken to."""
+        """Whether a process belongs to the tree.
+
+        One that has gone, or whose parents cannot be followed, counts as its.
+        """
         line = lineage(pid)
         return line is None or self.root in line[1:] or pid in self.grouped()
 
@@ -267,7 +270,7 @@ class Tree:
             write(f"{self.cgroup}/cgroup.freeze", "0")
 
     def end(self) -> TreeOutcome:
-        """Kill all: the cgroup at once, then whoever is left, stopped first so that nobody outruns the kill by forking."""
+        """Kill all: the cgroup at once, then the rest, stopped first so that none outruns the kill by forking."""
         started = now()
         deadline = started + END_SECONDS
         if self.cgroup and write(f"{self.cgroup}/cgroup.kill", "1"):

@@ -4,7 +4,7 @@
 
 `supervisor.runtime.processes.shim_client` starts it and speaks with it. In the directory it leaves:
 
-    agent.json   who runs: pids with their start times, cgroup, nonce; what finds a lost agent's processes
+    agent.json   the identity: pids with their start times, cgroup, nonce; a lost agent's processes are found by it
     out.log      all that the CLI printed; an offset in it is a position in the agent's life
     err.log      the first of its error output
     in.log       a note of each line taken for its input
@@ -12,7 +12,7 @@
     shim.log     what went wrong with the shim itself
     shim.sock    where a daemon connects; the last to connect is the one that is spoken with
 
-It fails closed: where the shim cannot go on, the tree is ended, because nobody would watch it. Were the shim killed, the
+It fails closed: if the shim cannot go on, the tree is ended, because it would not be watched. Were the shim killed, the
 kernel would kill the CLI; the CLI's tools would live, and `supervisor.runtime.processes.leftovers` ends those.
 
 Standard library only, with no packages on its path, and few of its modules: each megabyte here is paid per agent.
@@ -82,7 +82,10 @@ def fail_closed(shim: ShimLoop, error: BaseException) -> None:
 
 
 def places(error: BaseException) -> list[str]:
-    """Where it went wrong, innermost first. The module `traceback` would cost 0.5 MB, and memory when there is none."""
+    """Return the places of an error, innermost first.
+
+    The module `traceback` would cost 0.5 MB, and memory when there is none.
+    """
     found: list[str] = []
     trace = error.__traceback__
     while trace is not None:

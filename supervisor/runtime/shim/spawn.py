@@ -44,7 +44,7 @@ def prctl(option: int, value: int) -> None:
 
 
 class Bounds(NamedTuple):
-    """What the program and all that it starts are held to."""
+    """Bounds of the program and all its children."""
 
     cgroup: str | None = None
     """The control group that it is born in."""
@@ -147,7 +147,7 @@ def _arrange(fds: list[int], tell: int) -> int:
 
 
 def _restore_signals() -> None:
-    """What the shim ignores, and what Python ignores, must not be inherited."""
+    """Reset ignored signals, which must not be inherited from the shim or from Python."""
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP) and signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

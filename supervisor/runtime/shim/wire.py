@@ -1,14 +1,14 @@
-"""What a shim and its daemon say to each other, over a Unix stream socket.
+"""The protocol between a shim and its daemon, over a Unix stream socket.
 
 To the shim, one JSON object a line:
 
-    {"op": "attach", "offset": N, "errors": M} send the output from that offset on, and the error output where M is given
+    {"op": "attach", "offset": N, "errors": M} send the output from that offset on, and the error output if M is given
     {"op": "line", "key": K, "line": BASE64}   pass the line to the CLI, once per key
     {"op": "freeze", "id": I}                  freeze the tree; the answer carries the id
     {"op": "close_input"} {"op": "terminate"} {"op": "thaw"} {"op": "end_tree"}
 
 From the shim, frames: four bytes of payload length, one byte of kind, the payload. Output is binary, because it is most
-of what is sent; the rest is JSON.
+of the data; the rest is JSON.
 
 Both ends pass over keys, operations and frames that they do not know: the other end may be older or newer.
 
@@ -24,19 +24,19 @@ HEADER = struct.Struct(">IB")
 OFFSET = struct.Struct(">Q")
 
 HELLO = 1
-"""`{shim_pid, cli_pid, out_size, containment, identity}`: always the first, unless the CLI could not be started. The identity
-is what `agent.json` had when it was written."""
+"""`{shim_pid, cli_pid, out_size, containment, identity}`: always the first, unless the CLI could not be started. The
+identity is the content of `agent.json` when it was written."""
 OUTPUT = 2
 """Eight bytes of offset, then what the CLI printed there."""
 ACCEPTED = 3
 """`{key}`: the line will be written, once, unless the agent ends first; also the answer to a key seen before."""
 FROZEN = 4
-"""`{micros, id}`: every process stands still; the id is the command's, and left out if the command had none. If a process
-does not, a fault of kind `NOT_FROZEN` comes instead."""
+"""`{micros, id}`: every process is frozen; the id is the command's, and left out if the command had none. If a
+process is not, a fault of kind `NOT_FROZEN` comes instead."""
 ENDED = 5
 """`{micros, left}`: the tree was killed."""
 FAULT = 6
-"""`{kind, text}`: something went wrong that the shim lives with. Programs decide by the kind, which is one of those below and
+"""`{kind, text}`: a fault that the shim survives. Programs decide by the kind, which is one of those below and
 missing from shims of older versions; the text is for people."""
 EXITED = 7
 """The exit record; nothing follows."""

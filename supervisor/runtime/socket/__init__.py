@@ -1,8 +1,8 @@
-"""Who may speak on the daemon's socket, and what is told of those who may not.
+"""Access to the daemon's socket, and reports of refused peers.
 
-admission      who may speak on the daemon's socket
+admission      access control of the daemon's socket
 json_protocol  HTTP whose own error answers are JSON, as those of the routes are
 listening      taking the places where others will ask
-peer           who asks
-refusals       what is told of peers that were refused on the socket
+peer           the author of a request
+refusals       reports of peers that were refused on the socket
 """

@@ -1,10 +1,11 @@
-"""Who may speak on the daemon's socket: everybody who connects is looked at first, and only who passes is served.
+"""Access control of the daemon's socket: every peer is checked first, and only an admitted one is served.
 
-An agent may not steer itself or others, so no process of an agent gets in. The look is at the process that connected:
-its user, whether it still lives, its control group, its mark, and who is above it. Whatever cannot be said of it, because
-it ended or because the look itself failed, refuses it. A peer that is refused is told and dropped at once.
+An agent may not steer itself or others, so no process of an agent is admitted. The check is of the process that
+connected: its user, whether it still lives, its control group, its mark, and the processes above it. A peer that cannot
+be checked, because it ended or because the check itself failed, is refused. A refused peer gets an answer and is
+dropped at once.
 
-Connections are taken and looked at in a thread. A program that connects in a loop costs the event loop nothing, and
+Connections are accepted and checked in a thread. A program that connects in a loop costs the event loop nothing, and
 each refusal makes the next peer wait a moment.
 """
 
@@ -27,15 +28,15 @@ from supervisor.runtime.shim import marks, process_tree
 from supervisor.runtime.shim.credentials import Peer, lineage_of, peer_of
 
 MOST_CONNECTIONS = 4_096
-"""Connections that are open at once. Each command that follows an agent holds one or two, and a machine for 1,000 agents has
-as many commands at most."""
+"""Connections that are open at once. Each command that follows an agent holds one or two, and a machine for 1,000
+agents has as many commands at most."""
 
 SHARE_OF_DESCRIPTORS = 2
 """Connections may take one descriptor in so many; the rest is for agents, their checkpoints and the journal."""
 
 REFUSAL_PAUSE_SECONDS = 0.001
-"""After a refusal nobody is taken in for so long. A program that connects in a loop so takes a tenth of a core at most, and
-a person behind a full queue of 128 such peers waits for 0.2 s."""
+"""Pause after a refusal, in which no peer is admitted. A program that connects in a loop so takes a tenth of a core
+at most, and a person behind a full queue of 128 such peers waits for 0.2 s."""
 
 SHORT_SECONDS = 0.05
 """Pause where a connection cannot be taken, for want of descriptors or memory."""
@@ -44,8 +45,8 @@ ASKED_BYTES = 65_536
 """Of what a refused peer has asked already, the most that is thrown away, so that it reads the refusal and no error."""
 
 Reason = Literal["user", "agent", "unknown", "gone", "full"]
-"""Why a peer is refused: another user; an agent's process; nobody can say whose it is; it has hung up, so that nobody is
-there to be answered; too many are connected."""
+"""Reasons of a refusal: another user; an agent's process; a process whose agent cannot be determined; a peer that
+has hung up, so that there is none to answer; too many connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,10 @@ class RefusedPeer:
     mark: int = 0
     """The mark that it carries, where it is an agent's."""
     agent: str = ""
-    """Whose process it is, where that is known."""
+    """The agent of the process, if it is known."""
 
     def answer(self) -> bytes:
-        """What the peer is told, made without looking at what it asks."""
+        """Return the answer to the peer, made without reading its request."""
         status = "503 Service Unavailable" if self.reason == "full" else "403 Forbidden"
         problem = {"kind": "Refused", "what": f"The daemon refuses this: {self.why}. Nothing was done.", "way_out": ""}
         body = json.dumps(problem).encode()
@@ -90,11 +91,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What the look is made by.
+    """Facts for the check of peers.
 
     Args:
         mode: The socket's file mode; with group bits, the kernel has let the group's members in.
-        group: What the path of an agent's control group has in it, and no other has; empty without such groups.
+        group: The part of the path by which agents' control groups are recognised; empty without such groups.
     """
 
     mode: int = 0o600
@@ -147,13 +148,13 @@ def most_connections(descriptors: int) -> int:
 
 
 class Admission:
-    """Takes connections and hands on those that may speak.
+    """Accepts connections and hands on the admitted ones.
 
     Args:
         listening: The socket.
-        house: What the look is made by.
-        whose: Says whose agent's a process is, by its lineage and its mark; empty if it is none's. Asked in the event loop.
-        refused: Told of each peer that was turned away, in the event loop.
+        house: Facts for the check.
+        whose: Returns the agent of a process, by its lineage and its mark; empty for none. Called in the event loop.
+        refused: Receives each refused peer, in the event loop.
         welcome: Serves a connection, in the event loop; False if too many are served already.
     """
 

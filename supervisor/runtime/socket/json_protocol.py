@@ -6,7 +6,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class JsonProtocol(H11Protocol):
-    """The HTTP protocol of the socket: bytes that are no HTTP are answered like any other mistake, as an `ErrorResponse`."""
+    """The HTTP protocol of the socket: bytes that are no HTTP are answered with an `ErrorResponse`."""
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be read, and close: what would follow cannot be told apart."""

@@ -1,4 +1,4 @@
-"""What is told of peers that were refused on the socket: each is counted, and an incident says that it happened.
+"""Reports of peers that were refused on the socket: each is counted, and an incident reports it.
 
 A program can be refused a thousand times a second, so there is one incident an agent, or a reason, and while.
 """
@@ -21,7 +21,7 @@ Fault = Callable[[str, str, str, Severity, str], object]
 
 @dataclass(slots=True)
 class _Reported:
-    """What was told of one agent, or for one reason."""
+    """The last report about one agent, or for one reason."""
 
     mono: float
     unreported: int = 0

@@ -1,4 +1,6 @@
-"""The way in. `chaperon.py` here is installed as a module of the top level, so that it can be reached whatever owns `supervisor`.
+"""The entry point. `chaperon.py` here is installed as a top-level module.
+
+It can be reached whichever distribution owns `supervisor`.
 
 chaperon  the command `chaperon`
 """
