@@ -22,11 +22,11 @@ restore/    restores: planned, applied so that a crash loses nothing, verified
 store/      the store of one project
 workspace/  a workspace as it is now
 choose      the choice of the checkpoint to go back to after a run went wrong
-steps       the steps of what may be cut off half-way
 errors      errors of checkpoints, as types
 model       checkpoints, the differences of two, and plans and results of a restore
 paths       names of files as text
 retention   the choice of checkpoints to keep
+steps       the steps of what may be cut off half-way
 worktrees   a git worktree per agent
 """
 

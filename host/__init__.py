@@ -1,6 +1,6 @@
 """The machine: what the daemon and the checkpoints both ask of the kernel. It knows nothing of agents.
 
-children     programs run to their end: in a session of their own, with bounded output and a time limit
-disk_errors  what the kernel says of a disk that is full or fails
-durable      files that survive a crash and a power cut
+children     programs run to their end
+disk_errors  the errors of a disk that is full or fails, in the three widths that callers need
+durable      files that survive
 """

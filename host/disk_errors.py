@@ -1,9 +1,9 @@
-"""What the kernel says of a disk that is full or fails, in the three widths in which one wants to know."""
+"""The errors of a disk that is full or fails, in the three widths that callers need."""
 
 import errno
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What a write fails with when there is no room: on the disk, or in the user's quota. Room may come back."""
+"""Errors of a write without room: on the disk, or in the user's quota. Room may come back."""
 
 
 NO_ROOM = NO_SPACE | {errno.EFBIG}

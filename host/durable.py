@@ -48,7 +48,7 @@ class Disk(Protocol):
         ...
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory and those above it, for the owner alone; nothing happens where it is."""
+        """Make a directory and those above it, for the owner alone; nothing happens if it exists."""
         ...
 
     def sync_directory(self, path: Path) -> None:
@@ -103,10 +103,10 @@ class RealDisk:
 REAL_DISK = RealDisk()
 
 TEMPORARY = ".tmp"
-"""What the name of a file ends with until it is whole."""
+"""Ending of a file's name until the file is whole."""
 
 EARLIER_TEMPORARY = "tmp_"
-"""What it began with in stores of checkpoints, up to version 0.1."""
+"""Beginning of such names in stores of checkpoints, up to version 0.1."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -65,7 +65,7 @@ def suggestions(chosen: Intervention, limits: Limits, usage: ResourceUsage) -> l
 
 
 def _rollback(chosen: Intervention) -> list[Suggestion]:
-    """A rollback by itself, where it was due before the stop and only waited for a person."""
+    """Suggest rollbacks without a person, if one was due before the stop and only waited for a person."""
     ladder = ladder_of(chosen.issue.type)
     why_not: Mapping[str, str] = chosen.explain.get("not") or {}
     rollback = InterventionKind.CHECKPOINT_ROLLBACK

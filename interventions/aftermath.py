@@ -8,13 +8,13 @@ LeftoverKind = Literal["branch", "commits", "stash", "push", "tag", "worktree", 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """One thing that somebody may want to clear away. Nothing of it is cleared away by itself."""
+    """One remainder that a person may want to clear away. Nothing is cleared away automatically."""
 
     kind: LeftoverKind
     what: str
     """Example: `the branch try-2, made at 14:03:11`."""
     way_out: str
-    """How to take it back, for a person: a command where there is one."""
+    """The remedy, for a person: a command if there is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ class ApprovalSettings:
     """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
 
     mode: Annotated[Literal["off", "risky", "ask"], Key()] = "off"
-    """`off`: nobody is asked. `risky`: for what the review warns of. `ask`: for each action with a side effect of the
-    listed types."""
+    """`off`: no action waits. `risky`: actions that the review warns of. `ask`: each action with a side effect of
+    the listed types."""
     require_approval_for: Annotated[tuple[str, ...], Key(check=_known_types)] = ASK_FOR
     """Types of side effects that wait in mode `ask`, and groups of them, as [listed below](#types-of-side-effects). A
     type that begins with one of these and an underscore counts as well: `network` means `network_send` too."""
@@ -74,7 +74,7 @@ def denied(review: Review, by: str, note: str) -> Review:
 
 
 def overdue(review: Review, deadline_seconds: float) -> Review:
-    """The review of an action that nobody answered in time."""
+    """Return the review of an action without a reply in time."""
     return _blocked(
         review,
         DEADLINE_PASSED,

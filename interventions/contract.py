@@ -84,7 +84,7 @@ class NothingSurveyed:
         return ""
 
     def changed_files(self) -> Sequence[str] | None:
-        """Return that nobody can tell."""
+        """Return None: it is not known."""
         return None
 
     def last_commit(self) -> str:
@@ -151,7 +151,7 @@ class Situation:
     mono: float
     """Now, in seconds on the clock that never goes back."""
     listening: bool = True
-    """Whether the agent can be told anything; one that is held, finishing or starting cannot."""
+    """Whether the agent can take messages; one that is held, finishing or starting cannot."""
     finished: bool = False
     """Whether its last turn has ended and nothing starts another. A message now would cost a turn that was not
     requested."""

@@ -42,7 +42,7 @@ class LimitsInForce:
     calls_per_minute: int | None = None
     """Tool calls that the gate lets through in a minute; None means no limit."""
     batch_size: int | None = None
-    """How many things the agent is asked to handle at a time; told, not enforced."""
+    """Number of things that the agent is advised to handle at a time; not enforced."""
     effort: str | None = None
     """The CLI's effort level to go down to; None leaves it."""
     model: str | None = None
@@ -91,7 +91,7 @@ class Judgement:
 
 
 class EndCause(StrEnum):
-    """Why an agent's CLI ended before its task was done, where that is mended by starting it again."""
+    """The cause of an early end of an agent's CLI that a restart mends."""
 
     USAGE_LIMIT = "usage_limit"
     """The account's usage limit was reached; the CLI says until when."""

@@ -105,7 +105,7 @@ class EffectRecord:
         self.tallies.setdefault((judgement.kind, judgement.issue_type), EffectTally()).add(judgement)
 
     def of(self, kind: InterventionKind, issue_type: str) -> EffectTally:
-        """The tally of a kind for a type; an empty one where there is none."""
+        """Return the tally of a kind for a type; an empty one if there is none."""
         return self.tallies.get((kind, issue_type)) or EffectTally()
 
     def ineffective(self, kind: InterventionKind, issue_type: str, threshold: float) -> bool:

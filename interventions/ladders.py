@@ -43,7 +43,7 @@ CALLED_BACK = frozenset({"blocked_on_human", "hallucination", "test_tampering"})
 """Types for which an agent is spoken to though it has finished: what it ended with is itself what is wrong."""
 
 FOR_A_PERSON = frozenset({"blocked_on_human"})
-"""Types of which a person is told as soon as they are seen."""
+"""Types of which a person is notified as soon as they are seen."""
 
 
 def ladder_of(issue_type: str) -> tuple[InterventionKind, ...]:

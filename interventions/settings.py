@@ -57,7 +57,7 @@ class ReductionFactors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceThrottlingSettings:
-    """Tighter limits, and the agent is told."""
+    """Tighter limits, and a message to the agent."""
 
     enabled: Switch = True
     """Whether this is used at all."""
@@ -101,7 +101,7 @@ class StrategySettings:
     """Below this share of interventions that helped, the next one is stronger."""
     escalation_delay_seconds: Pause = 120.0
     """Least time between an intervention and a stronger one for the same issue, in seconds; an agent needs a few
-    turns to act on what it was told."""
+    turns to act on a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class InterventionSettings:
 
     # What a critical rule blocks stays blocked.
     enabled: Flag = True
-    """Whether anything is done about issues; where not, they are only recorded. Reviews go on."""
+    """Whether interventions are made; if not, issues are only recorded. Reviews go on."""
     max_interventions_per_execution: Count = 10
     """Interventions in one run; after the last one a person is asked, and the agent waits at its next tool call.
     Emergency stops are not counted out."""

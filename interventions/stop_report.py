@@ -53,7 +53,7 @@ class StopFacts:
 
 
 def report(facts: StopFacts) -> dict[str, Any]:
-    """The report. Plain data with no secret that can be told by its looks."""
+    """Return the report: plain data without recognisable secrets."""
     chosen, issue = facts.intervention, facts.intervention.issue
     whole = {
         "summary": f"Emergency stop of {facts.agent}: {issue.sentence}",
@@ -186,11 +186,11 @@ def _recommendations(facts: StopFacts) -> dict[str, list[Any]]:
 
 
 def completed(whole: Mapping[str, Any], found: Aftermath) -> dict[str, Any]:
-    """Return a report with what was found once the agent's processes had gone, in place of what was known before.
+    """Return a report with the findings after the end of the agent's processes, in place of the earlier ones.
 
     Args:
-        whole: The report, as its file holds it; what somebody took out of it is not put back.
-        found: What was looked for.
+        whole: The report, as its file holds it; parts that a person removed are not put back.
+        found: The findings.
     """
     files = [*found.files, *([f"and {found.more_files} more"] if found.more_files else [])]
     shared = f" {', '.join(found.shared_with)} worked there too: some may be theirs." if found.shared_with else ""

@@ -11,7 +11,7 @@ class InterventionKind(StrEnum):
     CONTEXT_REINFORCEMENT = "context_reinforcement"
     """The request, constraints and goals said again, with what matters now emphasised."""
     RESOURCE_THROTTLING = "resource_throttling"
-    """Tighter limits on processes, tokens and rate, and the agent is told."""
+    """Tighter limits on processes, tokens and rate, and a message to the agent."""
     CHECKPOINT_ROLLBACK = "checkpoint_rollback"
     """Files and conversation go back to a good moment."""
     EMERGENCY_STOP = "emergency_stop"

@@ -75,11 +75,11 @@ class DetectorFailure:
 class Guarded:
     """A detector that cannot stop the run.
 
-    It watches what the detector watches, and is shown nothing else.
+    It watches what the detector watches, and gets no other observations.
 
     Args:
         detector: Anything that watches a run, a plugin too.
-        board: Is told of all that it raises; one for all detectors of a session.
+        board: Receives all that it raises; one for all detectors of a session.
     """
 
     def __init__(self, detector: Detector, board: OpenIssues | None = None) -> None:

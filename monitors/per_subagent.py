@@ -32,7 +32,7 @@ class Apart:
         self._watched: dict[str, _Watched] = {"": _Watched(self._own)}
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        """Show the observation to the detector of whoever it is about; what is about nobody, to the agent's own."""
+        """Pass the observation to the detector of its subagent; one without a subagent goes to the agent's own."""
         about = getattr(observation, "subagent", "")
         if not about and len(self._watched) == 1:
             return self._own.see(observation)

@@ -75,7 +75,7 @@ class Watcher:
         self._queues = queues if queues is not None else NoteQueues()
         self._queue: NoteQueue | None = None
         self.problem = ""
-        """Why changes cannot be told from notes; empty if they can."""
+        """The reason why changes are not seen by notes; empty if they are."""
         self.operations = 0
         """Files written, moved or deleted in what is watched, each time counted."""
         try:

@@ -86,7 +86,7 @@ class Pick:
     """Plugins that raised or answered with something unusable, with the error; they are not asked again in this run."""
 
     def reason(self) -> str:
-        """Why this kind, for a person; the sum and the other kinds are told apart from it."""
+        """The reason for this kind, for a person, apart from the sum and the other kinds."""
         return self.position.why
 
 
@@ -191,7 +191,7 @@ class Chooser:
         return ""
 
     def _ladder(self, strategy: Strategy, issue: Issue) -> tuple[tuple[InterventionKind, ...], dict[str, str]]:
-        """The ladder that the strategy climbs, and its failure where that is why another's is taken."""
+        """Return the ladder that the strategy climbs, and the strategy's failure if another one is used for it."""
         try:
             whole = tuple(InterventionKind(kind) for kind in strategy.ladder(issue))
         except Exception as error:  # noqa: BLE001 - a strategy may be anybody's code, and an issue is answered all the same

@@ -258,7 +258,7 @@ class Controller:
         return min((wait for wait in waits if wait > 0), default=None)
 
     def _announced(self) -> PersonNeed | None:
-        """An issue of which a person is told as soon as it is seen."""
+        """Return the need for an issue of which a person is notified as soon as it is seen."""
         for issue in self._due:
             if issue.type in ladders.FOR_A_PERSON and not self._was_asked(PersonReason.BLOCKED, issue):
                 said = f"{issue.sentence} A person can give it what it waits for."
@@ -330,7 +330,7 @@ class Controller:
         )
 
     def _weaker_before(self, kind: InterventionKind, issue: Issue, mono: float) -> InterventionKind | None:
-        """The kind that this streak got last, where it was weaker: then this is an escalation."""
+        """Return the kind that this streak got last, if it was weaker: then this is an escalation."""
         before = [tried.kind for tried in self._episodes.tried(issue, mono) if tried.same_streak]
         return before[-1] if before and before[-1].rank < kind.rank else None
 
@@ -388,7 +388,7 @@ class Controller:
         return self._guard.wait(self._limits, mono) if self._throttled is not None else 0.0
 
     def refuses(self, tool: str, mono: float) -> str:
-        """Why a call of the tool is denied because a throttled limit is used up; the empty string where it is not."""
+        """Return the reason why a call of the tool is denied by a used-up throttled limit; empty if it is not."""
         if self._throttled is None:
             return ""
         return self._guard.refuses(tool, self._limits, self._meter.usage(mono))

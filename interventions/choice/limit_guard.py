@@ -1,7 +1,7 @@
-"""Throttled limits at the gate: what the kernel does not count is enforced where each call asks.
+"""Throttled limits at the gate: limits that the kernel does not count are enforced at each call.
 
 Over the rate a call waits; over a limit that is used up it is denied, with what is still possible. Only limits that a
-throttling lowered are enforced here: those that a task was given are there to tell somebody.
+throttling lowered are enforced here: those of the task only lead to notifications.
 """
 
 from collections import deque
@@ -36,7 +36,7 @@ class LimitGuard:
         return max(0.0, self._calls[-most] + MINUTE - mono)
 
     def refuses(self, tool: str, limits: LimitsInForce, usage: ResourceUsage) -> str:
-        """Why a call of the tool is denied, for the model; the empty string where it is not."""
+        """Return the reason why a call of the tool is denied, for the model; empty if it is not."""
         most = limits.limits
         if tool in CHANGING_TOOLS and _used_up(usage.file_operations, most.max_file_operations):
             return f"All {most.max_file_operations} file operations are used up. {_WRAP_UP}"

@@ -15,7 +15,7 @@ FRESH = frozenset({"no_progress", "text_loop"})
 """Types for which the conversation begins anew: it is itself what went wrong."""
 
 LESSONS = 5
-"""Steps that the guidance names as tried in vain; more is a list that nobody heeds."""
+"""Steps that the guidance names as tried in vain; a longer list would be ignored."""
 
 
 class CheckpointRollback:

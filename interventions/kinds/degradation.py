@@ -17,7 +17,7 @@ class DegradationStage:
     effort: str | None = None
     """The CLI's effort level; None leaves it."""
     smaller_model: bool = False
-    """Whether the smaller model is used, where one is configured."""
+    """Whether the smaller model is used, if one is configured."""
 
 
 STAGES = (

@@ -1,4 +1,4 @@
-"""Emergency stop: freeze first, then save, then end the tree. The agent is told nothing; a person gets the report."""
+"""Emergency stop: freeze first, then save, then end the tree. The agent gets no message; a person gets the report."""
 
 from interventions.contract import Case, Plan, Unfit
 from interventions.words import InterventionKind

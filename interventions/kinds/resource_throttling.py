@@ -36,7 +36,7 @@ BATCH_SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class _Limited:
-    """One limit: its field, the names under which its growth is told, and what of it is used."""
+    """One limit: its field, the names of its growth in issues, and its used part."""
 
     field: str
     names: tuple[str, ...]

@@ -28,7 +28,7 @@ class LastAttempt:
     """Its latest steps, oldest first."""
     files_modified: Sequence[str] = ()
     uncommitted: Sequence[str] | None = None
-    """Files whose changes are not committed, in order; None where nobody can tell."""
+    """Files with uncommitted changes, in order; None if that is not known."""
     done: Sequence[str] = ()
     """Items that its own to-do list has as done."""
     still_open: Sequence[str] = ()

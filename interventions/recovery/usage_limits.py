@@ -51,7 +51,7 @@ def resets_at(text: str, now: float, offset: Offset) -> float | None:
 
 
 def wait_seconds(text: str, now: float, offset: Offset) -> float:
-    """How long to wait: until the stated reset and a minute more, or an hour where none is stated."""
+    """Return the seconds to wait: until the stated reset and a minute more, or an hour if none is stated."""
     at = resets_at(text, now, offset)
     return DEFAULT_SECONDS if at is None else max(0.0, at - now) + MARGIN_SECONDS
 

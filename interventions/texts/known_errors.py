@@ -67,7 +67,7 @@ _TABLE: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = tuple(
 
 
 def recognise(text: str) -> KnownError | None:
-    """The well-understood error that a text tells of, or None."""
+    """Return the known error in a text, or None."""
     if len(text) > MOST_CHARACTERS:
         text = text[: MOST_CHARACTERS // 2] + "\n" + text[-MOST_CHARACTERS // 2 :]
     for kind, pattern in _TABLE:

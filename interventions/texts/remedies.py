@@ -15,7 +15,7 @@ class Remedy:
     says: str
     """Facts and what follows from them, for the agent; whole sentences."""
     found: bool
-    """Whether looking found something; where not, only the question is said."""
+    """Whether the lookup found something; if not, only the question is said."""
 
 
 def remedy(error: KnownError, facts: Surveyed) -> Remedy | None:

@@ -167,7 +167,7 @@ class ReviewContext:
 class Reviewer(Protocol):
     """Anything that reviews actions. Pure: the same action and context give the same review.
 
-    It answers in bounded work and may raise; whoever calls it turns an exception into a block that names it.
+    It answers in bounded work and may raise; its caller turns an exception into a block that names it.
     """
 
     def review(self, action: Action, context: ReviewContext) -> Review:

@@ -1,8 +1,8 @@
 """Lines that the CLI prints on its error output, and what kind of line each is.
 
-Measured on version 2.1.329: a healthy run prints nothing there. A model that it does not know is told as
+Measured on version 2.1.329: a healthy run prints nothing there. An unknown model is reported as
 `[claude-code:unrecognized_model] {…}`, a line that it cannot read as `Error parsing streaming input line (…)`, and with
-`--debug-to-stderr` come lines such as `2026-11-22T10:31:39.609Z [DEBUG] …`. What crashes it prints a stack.
+`--debug-to-stderr` come lines such as `2026-11-22T10:31:39.609Z [DEBUG] …`. A crash prints a stack.
 """
 
 import re
@@ -48,7 +48,7 @@ _LEVELS = {
 
 
 def read_error_line(line: str) -> ErrorLine:
-    """Read a line; one of a kind that nobody knows is information. Lines are bounded before: see `error_output`."""
+    """Read a line; one of an unknown kind is information. Lines are bounded before: see `error_output`."""
     if logged := _LOGGED.match(line):
         level = _LEVELS.get(logged["level"].lower(), ErrorLevel.INFO)
         return ErrorLine(level, "", line[logged.end() :])

@@ -61,7 +61,7 @@ class ToolReturned(Observed):
     reviewed: bool = True
     """Whether the gate answered about the call; one that ran without is a hole in the gate."""
     structured: Mapping[str, Any] | None = None
-    """The CLI's `tool_use_result`, where it is an object."""
+    """The CLI's `tool_use_result`, if it is an object."""
     subagent: str = ""
     reply: str = ""
     """As in `ToolCalled`."""
@@ -77,7 +77,7 @@ class AgentSpoke(Observed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSpoke(Observed):
-    """The model was told something: the task's prompt, a person's words, or chaperon's own."""
+    """The model got a message: the task's prompt, a person's words, or chaperon's own."""
 
     text: str
     by: str

@@ -9,11 +9,11 @@ class Decision(StrEnum):
     ALLOW = "allow"
     """It runs as asked."""
     WARN = "warn"
-    """It runs, and the model is told what to mind."""
+    """It runs, and the model gets a warning."""
     BLOCK = "block"
-    """It does not run, and the model is told why and what to do instead."""
+    """It does not run, and the model gets the reason and an alternative."""
     MODIFY = "modify"
-    """It runs with a changed input; both forms are journalled and the model is told."""
+    """It runs with a changed input; both forms are journalled and the model is informed."""
 
 
 class Severity(StrEnum):

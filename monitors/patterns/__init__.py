@@ -1,6 +1,6 @@
 """The detectors, one pattern a module. None imports another.
 
-blocked_on_human       the agent waits for a person and nobody knows
+blocked_on_human       the agent waits for a person without notice
 combinations           patterns that are worse together than each alone
 custom_pattern         a pattern of the user's own
 exploration_wandering  looking around without getting anywhere

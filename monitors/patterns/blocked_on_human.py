@@ -1,7 +1,7 @@
-"""The agent waits for a person and nobody knows: a password, a signature, a log-in, an answer.
+"""The agent waits for a person without notice: for a password, a signature, a log-in, an answer.
 
-Three signs: results that ask for somebody (twice the same kind, for once may be worked around), a call that neither
-returns nor uses the processor, and a turn that ends with a question where nobody has spoken since the task.
+Three signs: results that need a person (twice the same kind, since one may be worked around), a call that neither
+returns nor uses the processor, and a turn that ends with a question, with no message of a person since the task.
 """
 
 import re
@@ -28,7 +28,7 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedOnHumanSettings(PatternSettings):
-    """The agent waits for a person and nobody knows."""
+    """The agent waits for a person without notice."""
 
     confidence: float = 0.8
     impact_factor: float = 0.1
@@ -38,7 +38,7 @@ class BlockedOnHumanSettings(PatternSettings):
     silent_seconds: Seconds = 180.0
     """How long a call may neither return nor use the processor, in seconds."""
     questions: Flag = True
-    """Whether a turn that ends with a question nobody may answer is reported."""
+    """Whether a turn that ends with an unanswered question is reported."""
     idle_cpu_share: float = 0.01
     """Share of one processor below which the process tree counts as idle. An idle CLI with its timers takes about
     half of it."""

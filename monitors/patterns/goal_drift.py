@@ -74,7 +74,7 @@ class GoalDrift:
             self._learn(" ".join((task.prompt, *task.goals, *task.constraints, *task.expected_paths)))
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        """Score an action, or learn the goals from what the agent is told."""
+        """Score an action, or learn the goals from a message to the agent."""
         match observation:
             case UserSpoke() if observation.by != "chaperon":
                 return self._listen(observation)

@@ -1,8 +1,8 @@
 """A model asked for what rules cannot tell: varied grinding, drift in meaning. Off by default.
 
-Nothing here asks anybody. `is_due` says when a question may be put and `question` what is asked; the runtime puts it to
-a model through the CLI, and `answer_of` reads what came back. An answer becomes an issue like any other, with the
-confidence that the model gave.
+No model is queried here. `is_due` says when a question may be put and `question` is its text; the runtime puts it to a
+model through the CLI, and `answer_of` reads the reply. An answer becomes an issue like any other, with the confidence
+that the model gave.
 """
 
 import json

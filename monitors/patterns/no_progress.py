@@ -9,7 +9,7 @@ Two ways to be stuck:
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
 last progress. Tier 1 comes when it reaches the tolerance, not before the minimum of steps; tiers 2 and 3 come when
 the escalation wait has passed since the last intervention and nothing was gained. An intervention is assumed with
-each tier; being told of another (chaperon spoke) moves the wait, once for each tier. Tier 3 asks for a fresh attempt,
+each tier; another one (chaperon spoke) moves the wait, once for each tier. Tier 3 asks for a fresh attempt,
 and everything is counted anew from there.
 """
 

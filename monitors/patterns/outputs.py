@@ -13,13 +13,13 @@ from monitors.contract.observations import Observation, ToolReturned
 from monitors.review.prediction import OutputFinding, in_output
 
 FROM_OUTSIDE = re.compile(r"WebFetch|WebSearch|mcp__.*")
-"""Tools whose results somebody else wrote."""
+"""Tools whose results come from others."""
 
 DOWNLOAD = re.compile(r"\b(?:curl|wget|http|lynx|w3m)\b")
-"""Commands whose output somebody else wrote."""
+"""Commands whose output comes from others."""
 
 MAX_SEEN = 32
-"""Kinds of findings that are told once each in a run; there are fewer."""
+"""Kinds of findings that are reported once each in a run; there are fewer."""
 
 
 class Outputs:
@@ -62,7 +62,7 @@ class Outputs:
 
 
 def from_outside(observation: ToolReturned) -> bool:
-    """Whether somebody outside of the project wrote what the tool printed."""
+    """Whether the tool's output was written outside of the project."""
     command = observation.input.get("command")
     downloaded = isinstance(command, str) and DOWNLOAD.search(command) is not None
     return downloaded or FROM_OUTSIDE.fullmatch(observation.tool) is not None

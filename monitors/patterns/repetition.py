@@ -46,7 +46,7 @@ class RepetitionSettings(PatternSettings):
     stale_window: int = 16
     """Steps in the window of the stale rule."""
     stale_new: int = 1
-    """Steps of the window that may be new and it is stale all the same."""
+    """Steps of the window that may be new although it counts as stale."""
     similarity: float = 0.7
     """Share of words that two calls must have in common to differ little, from 0 to 1."""
     new_lines: float = 0.2

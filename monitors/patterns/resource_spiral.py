@@ -111,7 +111,7 @@ class ResourceSpiral:
                 return ()
 
     def _count_time(self, observation: Observation) -> None:
-        """Time in which the agent has the word; between a turn's end and the next words nobody works."""
+        """Count the time in which the agent works; between a turn's end and the next message it does not."""
         if self._last_mono is not None and not isinstance(observation, UserSpoke):
             self._ran += max(0.0, observation.mono - self._last_mono)
         if isinstance(observation, TurnEnded):

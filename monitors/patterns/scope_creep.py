@@ -205,7 +205,7 @@ class ScopeCreep:
 def mentioned(text: str) -> list[str]:
     """Globs of what a text names: a file's directory and all below it, a directory, a lone file name anywhere.
 
-    Words with a slash between, as in `and/or`, are told from directories by their length.
+    Words with a slash between, as in `and/or`, are distinguished from directories by their length.
 
     Example: `mend src/api/login.py` gives `src/api/**` and `**/login.py`.
     """

@@ -131,7 +131,7 @@ class TestTampering:
         return self._streaks.seen(self._issue(level, step), level)
 
     def _concerns(self, step: ToolReturned) -> bool:
-        """Whether the step is about a test that failed, as far as can be told."""
+        """Whether the step concerns a test that failed, as far as is known."""
         if not self._names:
             return True
         texts = (

@@ -79,10 +79,10 @@ def listed(rules: Iterable[Rule] = RULES) -> list[dict[str, Any]]:
 
 
 def near(name: str, own: Collection[str] = ()) -> list[str]:
-    """The rules that a name may have been meant for; none where it is one, or begins like none of them.
+    """Return the rules that a name may have been meant for; none if it is one, or begins like none of them.
 
     Args:
-        name: What somebody wrote.
+        name: The name as written.
         own: Names of the user's own rules, and of plugins'.
     """
     known = {*NAMES, *own}

@@ -45,7 +45,7 @@ class Chain:
     def review(self, action: Action, context: ReviewContext) -> Review:
         """Ask each in turn; of equally strict answers the first counts, and any may ask for a stop.
 
-        What one wants run instead is put before all of them again: it runs only where none blocks or changes that.
+        A changed input is reviewed by all of them again: it runs only if none blocks or changes it.
         """
         found = self._strictest(action, context)
         if found.updated_input is None:
@@ -70,11 +70,11 @@ _STRICT = {Decision.ALLOW: 0, Decision.WARN: 1, Decision.MODIFY: 2, Decision.BLO
 
 
 class RiskError(ChaperonError):
-    """A risk calculator failed, so nothing is known of the risk; whoever asked for the review blocks the call."""
+    """A risk calculator failed, so the risk is not known; the caller of the review blocks the call."""
 
 
 class NamedRisk:
-    """A risk calculator of a plugin: what goes wrong within it is told with its name.
+    """A risk calculator of a plugin: its errors are reported with its name.
 
     Args:
         name: Where it comes from.

@@ -263,7 +263,7 @@ def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None
 
 
 def _message(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    """Another session of this machine can be written to as well, and that one may be nobody's to review."""
+    """Yield findings for a message to another session of this machine, which may not be reviewed."""
     to = text(given, "to")[:200]
     yield Finding("tools.message", levels.MINOR, "", effect=effect("message", f"writes to {to}", target=to))
     yield _outgoing(given)
@@ -322,7 +322,7 @@ _MCP_DESTROYS = re.compile(
 
 
 def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    """By annotations where they are known, else by the tool's name: servers name what they do."""
+    """Yield findings by annotations if they are known, else by the tool's name: servers name what they do."""
     name = tool.rsplit("__", 1)[-1]
     hints = scene.settings.tool_hints.get(tool, {})
     destroys = hints.get("destructiveHint", _MCP_DESTROYS.search(name) is not None)

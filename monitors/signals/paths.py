@@ -18,7 +18,7 @@ _MOST_TOUCHES = 40
 """Paths of one call that are looked at, to bound the work; a call that touches more is judged by these."""
 
 _SCRATCH = re.compile(r"^/(?:private/)?(?:tmp|var/tmp|var/folders|dev)(?:/|$)|/\.claude(?:/|$)|/\.cache(?:/|$)")
-"""Places that no task is about and that anybody may use."""
+"""Places that belong to no task and that any process may use."""
 
 
 def touches(call: ToolCalled) -> tuple[Touch, ...]:

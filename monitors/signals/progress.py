@@ -1,8 +1,8 @@
 """How a run gets on, by what it does and not by how long it takes.
 
 Strong progress is a test run that is better than the best before it, a commit, or a new file that matters. Weak
-progress is doing something new at all: reading, trying or writing what was not read, tried or written before. What a
-subagent does is new where it is to that subagent, which knows nothing of what others read.
+progress is doing something new at all: reading, trying or writing what was not read, tried or written before. Work of a
+subagent is new if it is new to that subagent, which does not know the reads of others.
 """
 
 import re

@@ -22,7 +22,7 @@ MAX_CALLS = 512
 """Calls whose results are remembered."""
 
 MAX_RESULTS = 4
-"""Different results remembered of one call: one that keeps changing is nobody's loop."""
+"""Different results remembered of one call: a call whose result keeps changing is no loop."""
 
 MAX_TEXTS = 64
 """Results kept as text until their call is made again; older ones count as other than what comes then."""
@@ -66,7 +66,7 @@ class SharedSignals:
 
     Args:
         patterns: Regular expressions for test output of one's own; see `monitors.signals.test_runs.tally`.
-        root: Where the agent works, absolute; empty where nobody knows.
+        root: The agent's workspace, absolute; empty if it is not known.
     """
 
     def __init__(self, patterns: tuple[re.Pattern[str], ...] = (), root: str = "") -> None:

@@ -90,7 +90,7 @@ def _unittest(matches: Sequence[re.Match[str]]) -> tuple[int, int]:
 
 
 def _go(matches: Sequence[re.Match[str]]) -> tuple[int, int]:
-    """Tests where they are named (`-v`, and failures always), else packages."""
+    """Return the counts of tests if they are named (`-v`, and failures always), else of packages."""
     tests = [match for match in matches if match["test"]]
     packages = [match for match in matches if match["package"]]
     failed = sum(1 for match in tests if match["test"] == "FAIL") or sum(
@@ -195,7 +195,7 @@ def tally(text: str, custom: Iterable[re.Pattern[str]] = ()) -> TestTally | None
 
 @lru_cache(maxsize=2)
 def _by_framework(text: str) -> TestTally | None:
-    """Remembered for the latest texts: whoever makes checkpoints asks of the same result as the detectors do."""
+    """Return the tally, remembered for the latest texts: checkpoints and detectors read the same results."""
     for word, framework in _WORDS:
         if word in text:
             matches = list(framework.summary.finditer(text))

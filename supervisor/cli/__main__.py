@@ -44,7 +44,7 @@ COMMANDS = {
     "dashboard": "supervisor.cli.commands.dashboard:dashboard",
     "doctor": "supervisor.cli.commands.doctor:doctor",
 }
-"""Every command and where it is; a module is imported when its command runs, so that `ps` does not pay for `replay`."""
+"""Every command and its module; a module is imported when its command runs, so that `ps` does not pay for `replay`."""
 
 SAYS = {
     "demo": "Watch chaperon at work on a real CLI; nothing to configure.",

@@ -103,5 +103,5 @@ class Asker:
 
 
 def terminal_to_ask() -> int | None:
-    """The descriptor of the terminal at which somebody sits; None if there is none."""
+    """Return the descriptor of the terminal for questions; None if there is none."""
     return sys.stdin.fileno() if sys.stdin.isatty() and sys.stderr.isatty() else None

@@ -86,7 +86,7 @@ def _tell_once(text: str) -> None:
 
 
 def run(work: Callable[[], int | None]) -> None:
-    """Run a command to its end and exit with its code; a failure is told on standard error."""
+    """Run a command to its end and exit with its code; a failure is printed on standard error."""
     try:
         code = work() or 0
     except* (NoDaemonError, DaemonGoneError) as errors:
@@ -125,14 +125,14 @@ def agent_path(agent: str) -> str:
 
 
 def path_part(name: str, listed_by: str) -> str:
-    """A name as one part of a path of the API, whatever somebody typed for it.
+    """Return a name as one part of a path of the API, whatever was typed for it.
 
     Args:
-        name: What was typed.
+        name: The typed text.
         listed_by: The command that lists the names that there are.
 
     Raises:
-        UsageError: Nothing can have that name.
+        UsageError: It is no possible name.
     """
     if not name or set(name) == {"."}:  # as a part of a path these mean something else
         raise UsageError(f"{name!r} cannot be a name; nothing was asked.", way_out=f"{listed_by} lists them.")

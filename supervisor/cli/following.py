@@ -67,7 +67,7 @@ class OutputWatch:
 
     @property
     def pipe(self) -> int | None:
-        """The descriptor of output that is no terminal; the end of a terminal is told by a signal."""
+        """The descriptor of output that is no terminal; the end of a terminal is a signal."""
         return None if self._fd is None or os.isatty(self._fd) else self._fd
 
     def wait(self, connection: socket.socket | None, seconds: float | None) -> None:

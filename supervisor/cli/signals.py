@@ -24,7 +24,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.pressed: list[signal.Signals] = []
-        """Those that came and that nobody has dealt with, oldest first."""
+        """Signals that came and were not handled yet, oldest first."""
         self._ours, self._theirs = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[signal.Signals, Any] = {}
 
@@ -61,7 +61,7 @@ class Signals:
         seconds: float | None,
         output: int | None = None,
     ) -> Literal["signal", "beside", "connection"]:
-        """Wait for what comes first; of several, that which is named first in the type.
+        """Wait for the first event; of several, return that which is named first in the type.
 
         Args:
             connection: A connection, or a descriptor.
@@ -71,7 +71,7 @@ class Signals:
 
         Raises:
             TimeoutError: Nothing came.
-            BrokenPipeError: No signal came, and nobody reads the output any more.
+            BrokenPipeError: No signal came, and the reader of the output has gone.
         """
         poll = select.poll()
         if output is not None:

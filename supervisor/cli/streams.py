@@ -53,7 +53,7 @@ def tail(
 ) -> None:
     """Print the journal: for people, or with --json line by line as it is.
 
-    With -f it goes on when the daemon is started again, and ends when nobody reads what it prints.
+    With -f it goes on when the daemon is started again, and ends when the reader of its output goes.
     """
 
     def work() -> None:
@@ -149,7 +149,7 @@ def _indented(text: object, *, dim: bool = False) -> list[str]:
 
 
 def _tell_one(daemon: Client, incident: str, found: Iterable[StreamLine], as_json: bool) -> None:
-    """Print the full report of an incident, or its line where it has none.
+    """Print the full report of an incident, or its line if it has none.
 
     Raises:
         NotFoundError: There is no such incident.

@@ -7,7 +7,7 @@ from supervisor.cli import terminal
 from supervisor.cli.words import clean
 
 UNBOUNDED = 10_000
-"""Characters of a line where nothing but a program reads it."""
+"""Characters of a line that only a program reads."""
 
 LEAST = 12
 """Characters that the last column keeps before others are left out."""
@@ -31,12 +31,14 @@ def width_of_output() -> int:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
-    """The rows under a head, one a line: each column as wide as its longest value, the last one cut to what is left.
+    """Return the rows under a head, one a line.
+
+    Each column is as wide as its longest value, and the last one is cut to fit.
 
     Args:
         columns: From left to right.
         rows: A value for each column.
-        width: Characters that a line may have; those of the output where it is not said.
+        width: Characters that a line may have; if left out, those of the output.
     """
     width = width_of_output() if width is None else width
     bounds = [column.most for column in columns]

@@ -38,17 +38,17 @@ def echo_json(data: Any) -> None:
 
 
 def echo_line(line: bytes) -> None:
-    """Print a line of JSON that somebody else made."""
+    """Print a line of JSON from elsewhere."""
     click.echo(anyjson.legible(line))
 
 
 def width() -> int | None:
-    """Characters that a line of the terminal has; None in a pipe, where nothing is wrapped."""
+    """Return the characters of a terminal's line; None in a pipe, which is not wrapped."""
     return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def wrapped(text: str, indent: int) -> list[str]:
-    """A text below something, indented, in as many lines as the terminal needs; none where there is no text."""
+    """Return an indented text, in as many lines as the terminal needs; none for an empty text."""
     if not text:
         return []
     wide = width()

@@ -31,7 +31,7 @@ def local(at: float, form: str = "%H:%M:%S") -> str:
 
 
 def when(at: float, now: float) -> str:
-    """The same with the date, where it is not today's. Examples: `08:15:30`, `11-21 08:15`, `2025-11-21`."""
+    """Return the same with the date, if it is not today's. Examples: `08:15:30`, `11-21 08:15`, `2025-11-21`."""
     age = abs(now - at)
     if local(at, "%Y-%m-%d") == local(now, "%Y-%m-%d"):
         return local(at)

@@ -1,15 +1,16 @@
 """The configuration: read, checked with line and column, and explained.
 
-base            what every section shares
-brought         what the settings of a repository bring into the CLI, pure
-embedded        sections from the dataclasses of settings
-environment     an agent's environment, pure
-exporters       the section `audit.exporters`
-interventions   the sections below `interventions`
-knowledge       the sections below `reviewer` that say what programs do
-load            files and environment variables to one checked `Config`
-model           all sections and their defaults
-paths           where state, runtime files and socket are
+base            the base of every section of the configuration
+brought         settings of a repository that the CLI would take in, read from its files
+embedded        sections of the configuration from dataclasses of settings, where keys, bounds, defaults and meanings
+                are declared
+environment     the environment of an agent
+exporters       the configuration of what is sent to other systems as it happens
+interventions   the section `interventions`
+knowledge       the sections below `reviewer` that describe programs, in the language of the built-in knowledge
+load            files and environment variables to one checked configuration
+model           the whole configuration, with its defaults
+paths           the paths of state, runtime files and socket, and the creation of their directories
 patterns        the sections `patterns` and `progress`
 problems        faults of values, as sentences
 reference       the list of all keys for readers, drawn from the model

@@ -33,7 +33,7 @@ TEXT = 300
 """Characters of a thing that are shown."""
 
 MOST = 500
-"""Most things listed; more than that nobody reads, and a file that has them is not read."""
+"""Most settings listed. A longer list would not be read by a person, and such a file is not read."""
 
 HARMLESS = frozenset({"permission"})
 """Kinds that are listed without a question. Permissions apply to the CLI's own gate, which is the second one; the
@@ -54,7 +54,7 @@ class SettingsFile:
     """From the workspace's top, or absolute where it lies outside."""
     text: bytes = b""
     problem: str = ""
-    """Why it could not be read; then nobody knows what it brings."""
+    """The reason why it could not be read; its settings are then not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The sections below `reviewer` that say what programs do, in the language of what is built in.
+"""The sections below `reviewer` that describe programs, in the language of the built-in knowledge.
 
-`monitors.review.rules.definitions` makes the reviewer's rules, programs and launchers of them. It is not imported here: it
-takes longer to import than the configuration does to load.
+`monitors.review.rules.definitions` makes the reviewer's rules, programs and launchers of them. It is not imported here:
+it takes longer to import than the configuration does to load.
 """
 
 from collections.abc import Mapping
@@ -33,29 +33,31 @@ Risk = Literal["reads", "noted", "minor", "moderate", "care", "harm", "doom"] | 
 class KnownRule(Section):
     """A rule in the language of the built-in knowledge: it means a program however it is wrapped, quoted or called.
 
-    `monitors/review/rules/patterns.py` describes the language of patterns, and `chaperon rules` lists the built-in rules; they
-    stand in `monitors/review/knowledge` as they could stand here. A list of one text may be written as that text.
+    `monitors/review/rules/patterns.py` describes the language of patterns, and `chaperon rules` lists the built-in
+    rules; they stand in `monitors/review/knowledge` as they could stand here. A list of one text may be written as that
+    text.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    """What reviews and incidents call it. Example: `own.deploy`."""
+    """Its name in reviews and incidents. Example: `own.deploy`."""
     match: Annotated[OneOrMoreTexts, Field(min_length=1)]
     """Patterns, of which one must match. Example: `deploy prod !{--dry-run}`."""
     why: str = ""
-    """What is the matter, as a clause; must be given from the risk `care` on. Example: `changes what customers use`."""
+    """The problem, as a clause; must be given from the risk `care` on. Example: `changes what customers use`."""
     risk: Risk = "harm"
     """How much, 0 to 1, or by name: `care` is warned about, `harm` and `doom` are blocked by default."""
     instead: str = ""
-    """What to do instead."""
+    """The alternative."""
     alternative: str = ""
     """A command to run instead."""
     effect: Effect = "system_call"
     """[Type of the side effect](#types-of-side-effects); empty if nothing changes."""
     rewrite: Literal["force-with-lease", "dry-run", "rsync-dry-run", "time-limit", "narrow-mode", "trash"] | None = None
     """How the command is made harmless, to be run so instead of being blocked: `dry-run` puts `--dry-run` behind the
-    subcommand, `time-limit` ends it after a minute, `trash` moves what it names aside. The rule must not match what comes out: `!{--dry-run}`."""
+    subcommand, `time-limit` ends it after a minute, `trash` moves what it names aside. The rule must not match what
+    comes out: `!{--dry-run}`."""
     undo: Literal["files", "git"] | None = None
-    """What brings back what it changes: `files` if a checkpoint of the workspace does, `git` if git itself keeps it."""
+    """Means to undo its change: `files` if a checkpoint of the workspace does, `git` if git itself keeps it."""
     yes: OneOrMoreTexts = ()
     """Commands that must match; checked at the start."""
     no: OneOrMoreTexts = ()
@@ -63,22 +65,23 @@ class KnownRule(Section):
 
 
 class KnownProgram(Section):
-    """What a program does as a whole, if no rule says more of a use of it.
+    """The effect of a program as a whole, if no rule says more of a use of it.
 
-    It stands in for what is built in for a program of the same name. Rules, and the checks that hold for every program, look at
-    it all the same.
+    It replaces the built-in entry for a program of the same name. Rules, and the checks that hold for every program,
+    still apply.
     """
 
     names: Annotated[str, Field(min_length=1)]
     """Its names, separated by blanks. Example: `deploy deployctl`."""
     values: str = ""
-    """Options that take a value as the next word, so that the value is not taken for an operand. Example: `-e --env`."""
+    """Options that take a value as the next word, so that the value is not taken for an operand. Example: `-e
+    --env`."""
     reads: OneOrMoreTexts = ()
     """Patterns, without the program, of uses that change nothing; `*` for all of them. Example: `status|list`."""
     effect: Effect = ""
     """[Type of the side effect](#types-of-side-effects) of all other uses; empty if only rules say."""
     details: str = ""
-    """What that side effect is, as a clause; belongs to `effect`. Example: `changes what is deployed`."""
+    """That side effect, as a clause; belongs to `effect`. Example: `changes what is deployed`."""
     risk: Risk = "noted"
     """How much those uses risk, 0 to 1, or by name."""
     data: bool = False
@@ -110,7 +113,7 @@ class KnownLauncher(Section):
     elevates: bool = False
     """Whether the command gets another user's rights."""
     inside: Literal["container", "host"] | None = None
-    """Where the command runs if not here; the last of the words skipped says in which."""
+    """The surroundings of the command if not this machine; the last of the words skipped names them."""
     assigns: bool = False
     """Whether `NAME=value` words may stand before the command."""
     dashes: bool = False
@@ -118,8 +121,8 @@ class KnownLauncher(Section):
     unless: str = ""
     """Options with which it starts nothing."""
     alone: str = ""
-    """What it starts if no command is given: `shell`, `input` if it reads commands from its input, the options with which it
-    is a shell, or empty for nothing."""
+    """The command it starts if none is given: `shell`, `input` if it reads commands from its input, the options with
+    which it is a shell, or empty for nothing."""
     yes: OneOrMoreTexts = ()
     """Command lines that start `true`; checked at the start. Example: `vault-env run prod -- true`."""
 

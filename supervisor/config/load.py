@@ -188,7 +188,7 @@ def read_text(path: Path) -> str:
 
     Raises:
         OSError: If it is missing or cannot be read.
-        ValueError: If it is no file, too large, not UTF-8, or could be written by anybody.
+        ValueError: If it is no file, too large, not UTF-8, or could be written by every user.
     """
     # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

@@ -160,7 +160,7 @@ class ReviewerSection(Section):
     """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
     review_mode: Literal["blocking", "async"] = "blocking"
     """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a
-    call of low risk that changes nothing does not wait for the journal; its review is written all the same."""
+    call of low risk that changes nothing does not wait for the journal; its review is still written."""
     rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
     """Rules that are added to the built-in knowledge, before it: what agents must not run. Those of the section `rules`
     look at the text of a call, whatever its tool."""
@@ -169,7 +169,8 @@ class ReviewerSection(Section):
     launchers: Annotated[tuple[KnownLauncher, ...], Field(strict=False)] = ()
     """Programs of yours that start another one."""
     words: Pieces = Field(default_factory=dict)
-    """Pieces that patterns share: `<name>` in `match` and `reads` is the piece of that name. Lower case letters and hyphens."""
+    """Pieces that patterns share: `<name>` in `match` and `reads` is the piece of that name. Lower case letters and
+    hyphens."""
 
 
 _NOT_MODIFY = Without((Decision.MODIFY,))
@@ -295,10 +296,10 @@ class Channel(Section):
     """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
     `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
     min_severity: Literal["low", "medium", "high", "critical"] = "high"
-    """Incidents below this are not told."""
+    """Incidents below this are not sent."""
     approvals: bool = True
-    """Whether it tells of actions that wait for a person, which are no incidents; with one that is answered before the
-    message goes out it is not bothered."""
+    """Whether it reports actions that wait for a person, which are no incidents. An action that gets its reply
+    before the message is sent is left out."""
     group_seconds: Pause = 10
     """How long after an incident others are gathered into the same message, in seconds."""
 
@@ -360,9 +361,9 @@ class CheckpointsSection(Section):
     max_age_days: Days = Field(default=30, alias="maxAgeDays")
     """How long unnamed ones are kept, in days; as long as the records about them."""
     quota_mb: Count = 4_096
-    """How large the store of one project may be, in MiB, before more of the oldest are dropped; named ones and the
-    last three stay, and where they alone are more, that is told. A hundred checkpoints of a large repository take
-    some hundred."""
+    """Size of one project's store, in MiB, above which more of the oldest are deleted. Named ones and the last three
+    stay; if they alone exceed it, an incident reports that. A hundred checkpoints of a large repository take some
+    hundred."""
 
 
 class WorkspacesSection(Section):
@@ -408,7 +409,7 @@ class HooksSection(Section):
     """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (its main
     field), WHY, DEADLINE in seconds."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
-    """After an incident. ERROR_TYPE, MESSAGE, and where it is an agent's TASK_ID, AGENT, WORKSPACE, BRANCH."""
+    """After an incident. ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
     """Never runs, which the daemon says at its start: chaperon merges no branch. Run it where you merge."""
     post_merge: FilePath | None = Field(default=None, alias="post-merge")

@@ -31,7 +31,7 @@ class StatePaths:
     runtime: Path
     """Data that ends with the login or the boot: the socket."""
     shared_tmp: bool = False
-    """Whether the runtime directory lies where anybody could have put it before us."""
+    """Whether the runtime directory lies in a place where any user could have made it first."""
 
     @property
     def socket(self) -> Path:

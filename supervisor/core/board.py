@@ -288,7 +288,7 @@ class Board:
         return made
 
     def _count(self, session: Session, event: AnyEvent) -> None:
-        """Count what its agent spent, which only lines of its CLI tell of."""
+        """Count the spending of its agent, which only lines of its CLI report."""
         if isinstance(event, LineReceived):
             self.costs.saw(session.summary)
 

@@ -24,7 +24,7 @@ RETURNS = frozenset({"PostToolUse", "PostToolUseFailure"})
 """The hooks by which a call that ran comes back."""
 
 TEXT = 300
-"""Characters of a call that are told."""
+"""Characters of a call that are reported."""
 
 How = Literal["blocked_call_ran", "ran_otherwise", "unreviewed_call", "settings_swapped", "written_elsewhere"]
 

@@ -15,7 +15,7 @@ class TotalCosts:
         """The counted part of each live agent's spending."""
 
     def saw(self, summary: Summary) -> None:
-        """Count what the agent has spent since this was last told of it."""
+        """Count the agent's spending since the last call for it."""
         tokens, days = self._counted.get(summary.agent, ({}, {}))
         now = summary.tokens_by_kind
         if tokens == now and days == summary.cost_by_day:

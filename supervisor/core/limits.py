@@ -41,7 +41,7 @@ class LimitSettings:
     at_limit: Annotated[Literal["block", "hold", "tell"], Key()] = "block"
     """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a
     limit of tokens or cost the run ends. `hold`: they wait for a person, and so does the tool call that leads to such
-    a call of the model; if nobody lets it run, the run ends. `tell`: they run, and the issue alone speaks."""
+    a call of the model; without an approval, the run ends. `tell`: they run, and only the issue is raised."""
     # Twice is beyond what a run needs to end well after its first word about it.
     stop_at: Annotated[float, Key(), Ge(1), Le(1_000)] | None = 2.0
     """How many times a limit of time or cost may be used up before the run is stopped at once. Empty: it never is."""
@@ -87,15 +87,15 @@ def due(
     *,
     working: bool = True,
 ) -> Issue | None:
-    """The issue that is to be raised or closed, one at a time; None if all is said.
+    """Return the issue that is to be raised or closed, one at a time; None if there is none.
 
     Args:
-        usage: What was used.
+        usage: The usage.
         limits: Those in force.
         issues: The open ones.
-        seq: Of the event that is looked at.
-        settings: What happens at a limit.
-        working: Whether the model is at work: one that is not spends nothing more, unless it is told of what it spent.
+        seq: Number of the present event.
+        settings: The response at a limit.
+        working: Whether the model is at work: one that is not spends nothing more, unless it gets a message about it.
     """
     for each in LIMITED:
         part = share(each, usage, limits)

@@ -78,8 +78,8 @@ class Session:
         reviewer: Reviews each action.
         detectors: Watch the run, in order.
         controller: Chooses interventions.
-        settings: What the user decided.
-        surroundings: What the outside knows of the agent; nothing, where it is left out.
+        settings: The user's settings.
+        surroundings: Facts from outside about the agent; none if left out.
     """
 
     def __init__(

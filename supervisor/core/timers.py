@@ -22,7 +22,7 @@ RETRY = "retry"
 """The launch of an agent that waits to be started again."""
 
 STANDSTILL = "standstill"
-"""A rollback: until all processes stand still, and again until they have gone."""
+"""Limit of a rollback: until all processes are frozen, and again until they have gone."""
 
 APPROVAL = "approval:"
 """How the timers of actions that wait for a person begin; the request's id follows."""

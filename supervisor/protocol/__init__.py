@@ -14,7 +14,7 @@ plain      text from outside, made plain
 prices     tokens and their cost
 records    journal lines: one event, one line of JSON, with a sequence number, a chain and a checksum
 retrying   the CLI's own retries
-rollbacks  one declaration of how a person wants to go back, for the route, the event and the command
+rollbacks  one declaration of how a person wants to go back, for the route, the journal's event and the command
 settings   the settings of a repository that make the CLI run programs, and the settings that these run under
 words      the enumerations that names, messages, the socket API and the docs share
 """

@@ -39,7 +39,10 @@ class Event:
 
 
 class EventStamp(TypedDict):
-    """What `Event` asks for, so that a type checker sees each event that is made: `PauseRequested(**stamp, by=…)`."""
+    """Fields that `Event` needs, for a type checker.
+
+    It sees each event that is made: `PauseRequested(**stamp, by=…)`.
+    """
 
     agent: str
     at: float
@@ -235,7 +238,7 @@ class TreeFrozen(Event):
     """All processes of the agent are frozen."""
 
     micros: int
-    """From the command to the last process standing still, in microseconds."""
+    """From the command to the last frozen process, in microseconds."""
     kind: Literal["tree_frozen"] = "tree_frozen"
 
 
@@ -492,7 +495,7 @@ class CheckpointRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RollbackOfCheckpoint(Event):
-    """What comes ahead of the options in the journal's line, whose bytes stay as they are."""
+    """Fields ahead of the options in the journal's line, whose bytes stay as they are."""
 
     id: str
     checkpoint: str
@@ -792,7 +795,7 @@ AgentRequest = (
     | AllowanceGiven
     | AllowanceRevoked
 )
-"""What a person can ask of one agent."""
+"""Requests of a person about one agent."""
 
 TaggedEvent = Annotated[AnyEvent, Field(discriminator="kind")]
 """The same, distinguished by `kind` when decoded."""

@@ -3,8 +3,9 @@
     {"n":17,"agent":"a3","at":1763712900.5,"mono":81.2,…,"kind":"timer_fired","p":"9f…32 hex","c":"8 hex"}
 
 `n` counts from 1 without a gap. `p` is the hash of the line before, so that a line removed, doubled or moved is seen.
-`c` is the CRC-32 of all bytes before its own key, so that a changed byte is told from a broken chain. The three have
-fixed places, so a line is checked without being parsed; in between is the event as plain JSON for `jq` and `tail -f`.
+`c` is the CRC-32 of all bytes before its own key, so that a changed byte is distinguished from a broken chain. The
+three have fixed places, so a line is checked without being parsed; in between is the event as plain JSON for `jq` and
+`tail -f`.
 
 A journal file begins with a header line of the same make, which has `first` (the number of the record that follows it)
 and `format` in place of `n` and the event. Its `p` is the hash of the last line of the file before.

@@ -16,12 +16,12 @@ class RollbackOptions:
     unusual: bool = False
     """Whether a rollback of unusual size was confirmed."""
     text: str = ""
-    """What the agent is told beside the fact."""
+    """Text for the agent beside the fact."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RollbackRequest(RollbackOptions):
-    """Where to go back to, and how. The body of the route: closed to fields that it does not know."""
+    """The target and the options of a rollback. The body of the route: closed to fields that it does not know."""
 
     __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - pydantic's name, read once
 

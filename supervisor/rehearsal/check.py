@@ -166,7 +166,10 @@ def _was_told(expected: InterventionExpected, outcome: RehearsalOutcome) -> bool
 def _occurred(
     what: str, place: str, expected: Sequence[tuple[str, str | None]] | None, happened: Sequence[tuple[str, str]]
 ) -> Iterator[CheckFinding]:
-    """Each expected one happened, each at least as often as it is listed; where none is expected, none did."""
+    """Yield a finding for each event that happened less often than expected.
+
+    If none is expected, each event is a finding.
+    """
     if expected is None:
         return
     left = list(happened)

@@ -36,13 +36,13 @@ class ToldExpected(Section):
     """Text that the model got, beyond its own words."""
 
     at: str | None = None
-    """Step: what the model was told in answer to it."""
+    """Step: its answer, in which the text must be."""
     after: str | None = None
-    """Step: what the model was told in answer to it or later. Without `at` and `after`: in the whole run."""
+    """Step: its answer or a later one, in which the text must be. Without `at` and `after`: in the whole run."""
     contains: Texts = ()
-    """Texts that were all told."""
+    """Texts that must all be in it."""
     lacks: Texts = ()
-    """Texts of which none was told."""
+    """Texts of which none may be in it."""
 
 
 class FileExpected(Section):

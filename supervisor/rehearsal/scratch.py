@@ -33,7 +33,7 @@ def environment(home: Path, model_url: str, path: str) -> dict[str, str]:
     Args:
         home: The rehearsal's own HOME.
         model_url: Where the scripted model listens.
-        path: PATH of whoever rehearses, so that git, shells and tools are found.
+        path: PATH of the user, so that git, shells and tools are found.
     """
     return {
         "HOME": str(home),

@@ -24,7 +24,7 @@ class Request:
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The conversation as the model was told it."""
+        """Return the conversation as the model got it."""
         messages: Sequence[Mapping[str, Any]] = self.body.get("messages", ())
         return messages
 

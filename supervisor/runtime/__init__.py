@@ -17,7 +17,7 @@ clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault
 filesystem      lookups of reviews in the file system and git, made at the moment of the request
-log             the daemon's own log
+log             the daemon's own log on standard error, for its operator
 preflight       a trial of the whole configuration before anything is started
 service         the daemon as a whole
 """

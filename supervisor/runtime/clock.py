@@ -41,9 +41,9 @@ class Clock:
         return int((there.utcoffset() or timedelta()).total_seconds())
 
     def boot_id(self) -> str:
-        """Return what names this boot of the machine; readings of `mono` compare only where it is equal.
+        """Return the id of this boot of the machine; readings of `mono` compare only where it is equal.
 
-        Empty if the kernel does not tell, which makes every start count as a new boot.
+        Empty if the kernel gives none, which makes every start count as a new boot.
         """
         try:
             return _BOOT_ID.read_text().strip()

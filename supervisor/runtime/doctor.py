@@ -86,7 +86,7 @@ class DoctorContext:
         return load(self.environ, self.config_file)
 
     def config(self) -> Config:
-        """Return the configuration, or the defaults where it is refused: the other checks go on."""
+        """Return the configuration, or the defaults if it is refused: the other checks go on."""
         try:
             return self.loaded().config
         except ChaperonError:

@@ -1,4 +1,4 @@
-"""The daemon's own log: what it does, for whoever runs it, on standard error. What agents do is in the journal."""
+"""The daemon's own log on standard error, for its operator. The journal has the agents' acts."""
 
 import logging
 

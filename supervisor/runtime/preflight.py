@@ -40,7 +40,7 @@ class PreflightProblem:
     fatal: bool = False
     """Whether the daemon does not start with it."""
     harmless: bool = False
-    """Whether all works and the reader should know all the same."""
+    """Whether all works and the reader should know nevertheless."""
 
     def __str__(self) -> str:
         """Say both in a line."""
@@ -142,7 +142,7 @@ def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightP
 
 
 def _channels(config: Config) -> Iterator[PreflightProblem]:
-    """Channels that cannot send, and names of channels that nobody set up."""
+    """Yield channels that cannot send, and names of channels that are not set up."""
     channels = config.notify.channels
     by_apprise = [channel for channel in channels if not channel.url.startswith("journal:")]
     if by_apprise and find_spec("apprise") is None:

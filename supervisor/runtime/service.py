@@ -104,8 +104,9 @@ LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
 SNAPSHOT_VERSION = "5"
-"""Of what a snapshot holds, to be raised if this version cannot read what an older one kept. It is not chaperon's own: a start
-without a snapshot folds the whole journal, a minute and more for a million events, and an upgrade shall not cost that."""
+"""Version of a snapshot's content, to be raised if this version cannot read an older one. It is not chaperon's own:
+a start without a snapshot folds the whole journal, a minute and more for a million events, and an upgrade should not
+cost that."""
 
 SUMMARIES = TypeAdapter(list[Summary])
 APPROVAL = TypeAdapter(ApprovalSettings)
@@ -232,9 +233,9 @@ class _Opened:
     missed: list[events.IncidentOpened | events.FaultSeen]
     """Incidents of the journal that the log may lack."""
     problem: str
-    """What was wrong with the snapshot, if anything."""
+    """The snapshot's fault, if it had one."""
     metrics: Metrics
-    """What was counted in all runs."""
+    """The counts of all runs."""
 
 
 def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
@@ -359,7 +360,7 @@ def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord, past:
 async def _begin(
     daemon: Daemon, setup: Setup, opened: _Opened, strangers: Sequence[tuple[Path, Identity]] = ()
 ) -> None:
-    """Say that a daemon is here, tell of what was found, adopt, and end those of whom the journal knows nothing."""
+    """Report the start and the findings, adopt agents, and end those that the journal does not know."""
     clock = setup.clock
     about = await anyio.to_thread.run_sync(session_settings, setup.config, setup.places, setup.environ)
     daemon.happened(
@@ -401,7 +402,7 @@ async def _begin(
 
 
 def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
-    """Have the channels tell of incidents that the daemon before had no time to tell of. Blocks."""
+    """Have the channels send incidents that the daemon before had no time to send. Blocks."""
     try:
         incidents = latest(setup.places.state)
     except OSError as error:
@@ -420,9 +421,9 @@ async def _serve(
     house: House,
     setup: Setup,
 ) -> None:
-    """Answer on the socket, and on the port for metrics where one is configured.
+    """Answer on the socket, and on the port for metrics if one is configured.
 
-    What that takes is made only now, and beside the loop: it is half of the start, and agents do not wait for it.
+    Its parts are made only now, and beside the loop: they are half of the start, and agents do not wait for them.
     """
     reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
     daemon.incidents.on_growth = reader.incident
@@ -442,7 +443,7 @@ async def _serve(
 
 
 def _make_reader(daemon: Daemon, setup: Setup) -> "ReadingService":
-    """Say what is read by whom. The process is started when somebody asks for something."""
+    """Make the reading service. Its process is started at the first request."""
     from supervisor.runtime.reading.jobs import ReadPaths as ToRead
     from supervisor.runtime.reading.reader import ReadingService
     from supervisor.runtime.reading.reviews import pickled
@@ -521,7 +522,7 @@ async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
 
 
 async def _end(daemon: Daemon, setup: Setup) -> None:
-    """Write down that the end was in order; nobody watches over agents any more."""
+    """Write down that the end was in order; agents are no longer watched."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
@@ -543,7 +544,7 @@ def _inode(path: Path) -> int:
 
 
 def _stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
-    """Close the socket, and remove its path where it is still ours; one of the service manager's stays."""
+    """Close the socket, and remove its path if it is still ours; one of the service manager's stays."""
     listening.close()
     if setup.listening is None and _inode(setup.places.socket) == inode:
         setup.places.socket.unlink(missing_ok=True)

@@ -5,6 +5,6 @@ environment  variables that change what a harmless command runs
 lookalikes   letters that look like others, and characters that hide text from people
 secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed
 sending      data sent to other machines
-shells       shells: what runs unread, what nobody can follow, and shells handed to other programs
-verbs        programs that nobody has described
+shells       shells: scripts that run unread, parts that cannot be followed, and shells handed to other programs
+verbs        programs without a description
 """

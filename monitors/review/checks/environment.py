@@ -20,7 +20,7 @@ _USUAL = re.compile(
 _CHANGES_PLAN = re.compile(
     r"sed -i(?:\.\w+)?(?: -e)? (['\"]?)\d*,?\d*s([/|#])[^;|&`$\n]{0,100}\2[^;|&`$\n]{0,100}\2[gI]?\1"
 )
-"""How the list of a rebase is changed with nobody at the keyboard."""
+"""Commands that change the list of a rebase without a person at the keyboard."""
 _UNUSUAL = re.compile(r"[;|&`$><(){}!]|ProxyCommand|LocalCommand|\s-c\b|-e\b|exec\b|/tmp/|\.\./|^\./")
 MAX_USUAL = 300
 """Longest value that is taken for a usual one, in characters."""
@@ -93,6 +93,6 @@ def _why(name: str, value: Arg, scene: Scene) -> str:
 
 
 def _suspect(value: str, scene: Scene) -> bool:
-    """Whether a search path has a place that anybody can write to."""
+    """Whether a search path has a place that every user can write to."""
     open_to_all = (*scene.places.scratch, "/dev/shm")  # noqa: S108 — named, never written to
     return any(entry in (".", "./") or entry.startswith(open_to_all) for entry in value.split(":") if entry)

@@ -163,7 +163,7 @@ _FINDS = frozenset({"find", "fd", "fdfind", "locate", "mlocate", "plocate"})
 
 
 def _sought(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """Keys that are looked for everywhere, and shown or sent where they are found."""
+    """Yield findings for keys that are searched for everywhere, and shown or sent when found."""
     shown = invocation.name in _SHOWERS or invocation.name in SENDERS
     searches = [source for word in invocation.args for source in word.source if source.name in _FINDS] if shown else []
     if invocation.name in _FINDS and {"-exec", "-execdir", "-x", "-X"}.intersection(invocation.args):

@@ -11,12 +11,12 @@ from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
 
 _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
-"""Programs that show a directory to whoever asks."""
+"""Programs that serve a directory to any client."""
 _COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _RAW = frozenset({"nc", "ncat", "netcat", "socat"})
 _AWAY = frozenset({*_RAW, "curl", "wget", "mail", "mailx", "sendmail"})
-"""Programs that send to whoever is named; a store of one's own is another matter."""
+"""Programs that send to a named destination; a store of one's own is another matter."""
 _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
 _DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
 _WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})

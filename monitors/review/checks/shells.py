@@ -1,4 +1,4 @@
-"""Shells: what runs unread, what nobody can follow, and shells handed to other programs."""
+"""Shells: scripts that run unread, parts that cannot be followed, and shells handed to other programs."""
 
 import re
 from collections.abc import Iterator

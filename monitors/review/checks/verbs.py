@@ -1,4 +1,4 @@
-"""Programs that nobody has described: what their subcommands are called says most of it."""
+"""Programs without a description: the names of their subcommands say most of it."""
 
 import re
 from collections.abc import Iterator

@@ -56,7 +56,7 @@ INTERPRETERS = (
 _BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
 _PYTHON = frozenset(INTERPRETERS[0].names.split())
 Files = Callable[[Invocation, str], str | None]
-"""The text of a file that an invocation names, where it is known."""
+"""The text of a file that an invocation names, if it is known."""
 
 
 def code_uses(invocation: Invocation, files: Files) -> Uses | None:

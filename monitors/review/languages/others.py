@@ -105,7 +105,7 @@ _NAMED = re.compile(
     r"(?<![\w$])(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
 )
 MAX_NAMES = 50
-"""Most variables whose text is put in where they are used."""
+"""Most variables whose text is inserted at their uses."""
 
 
 def _put_together(code: str) -> str:

@@ -127,7 +127,7 @@ module."""
 _FILES = frozenset({"os", "shutil", "path", ""})
 _MOVES = frozenset({"move", "rename", "replace", "renames"})
 _ALSO_LISTS = frozenset({"remove", "truncate"})
-"""Names that lists, sets and open files have as well: they delete only where they are the module's own."""
+"""Names that lists, sets and open files have as well: they delete only if they are called on the module."""
 
 
 def _run(call: ast.Call, found: Uses, names: dict[str, ast.expr], first: str | None) -> None:

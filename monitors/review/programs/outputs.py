@@ -198,7 +198,10 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
 
 
 def _edited(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
-    """An editor opens the file; with nobody at the keyboard little comes of it, unless it is given commands."""
+    """Return the finding for an editor that opens the file.
+
+    Without a person it changes little, unless it is given commands.
+    """
     found = writes(scene, invocation, word, how="opens for editing")
     if found is None or found.stop or invocation.input.text or found.risk < levels.HARM:
         return found

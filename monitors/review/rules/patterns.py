@@ -33,7 +33,7 @@ class Options:
     """A group of options, of which one must, or none may, be given."""
 
     plain: frozenset[str]
-    """Those that need no value; one may be given all the same, as in `--mode=hard` for `--mode`."""
+    """Options that need no value; one may be given nevertheless, as in `--mode=hard` for `--mode`."""
     letters: frozenset[str]
     """The letters of those of one letter, which may stand together: `-rf`."""
     valued: tuple[tuple[str, str], ...]
@@ -116,7 +116,7 @@ class ArgumentPattern:
         Args:
             invocation: The command.
             operands: Its words that are no options.
-            fed: What it is told on its input; regular expressions are sought there too.
+            fed: Its input; regular expressions are sought there too.
         """
         if not _in_order(self.operands, operands):
             return False

@@ -232,7 +232,7 @@ def _met(
 
 _NO_VALUES: frozenset[str] = frozenset()
 MAX_FED = 8_192
-"""Most characters of a program's input that are searched for what it is told."""
+"""Most characters of a program's input that are searched."""
 
 
 def loose_operands(invocation: Invocation) -> list[Arg]:

@@ -9,16 +9,16 @@ behind it.
 from typing import Literal, Protocol
 
 MISSING = "missing"
-"""The stamp where there is no file."""
+"""The stamp of a missing file."""
 
 Kind = Literal["file", "directory", "missing", "unknown"]
 
 
 class FileLookups(Protocol):
-    """Answers about paths, all absolute. None and `unknown` mean that nobody knows."""
+    """Answers about paths, all absolute. None and `unknown` mean that the answer is not known."""
 
     def real(self, path: str) -> str:
-        """The path with all links in it followed; the path itself where that is not known."""
+        """Return the path with all links in it followed; the path itself if that is not known."""
         ...
 
     def kind(self, path: str) -> Kind:

@@ -10,7 +10,7 @@ from monitors.review.scene.lookups import FileLookups
 from monitors.review.shell.invocation import Arg
 
 HERE = "/?/?/?/?/?/?"
-"""The working directory where none is known: deep enough that `..` does not look like the root."""
+"""The working directory if none is known: deep enough that `..` does not look like the root."""
 TMPDIR = "/?/TMPDIR"
 """Stands for an unchanged `$TMPDIR` of unknown value."""
 MAX_PATH = 4096
@@ -18,14 +18,14 @@ MAX_PATH = 4096
 
 
 class Place(StrEnum):
-    """Kinds of places, told apart by what harm can be done there."""
+    """Kinds of places, distinguished by the harm that can be done there."""
 
     NOWHERE = "nowhere"
     """`/dev/null`, a terminal, standard streams: nothing is kept."""
     SCRATCH = "scratch space"
     WORKSPACE = "the workspace"
     HERE = "the working directory"
-    """Below the working directory, where there is no workspace."""
+    """Below the working directory, if there is no workspace."""
     CACHE = "a cache"
     """Below the home directory, made again by whatever tool it belongs to."""
     HOME = "the home directory"

@@ -17,7 +17,7 @@ MAX_VALUE = 65_536
 Value = list[Arg]
 """A variable's value: one word, or an array's."""
 Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
-"""Runs a substitution's script and says what it prints, where that is known, and by which commands."""
+"""Runs a substitution's script and returns its output, if known, and the commands that print it."""
 
 _SPLIT = re.compile(r"[ \t\n]+")
 _BRACES = re.compile(r"\{([^{}\s]*(?:,|\.\.)[^{}\s]*)\}")

@@ -56,9 +56,9 @@ class Input:
 
     def __init__(self, text: str | None = None, source: "tuple[Invocation, ...]" = (), *, given: bool = True) -> None:
         self.given = given
-        """Whether there is a pipe, a file or a text at all; else it is the terminal's, or nobody's."""
+        """Whether there is a pipe, a file or a text at all; else it is the terminal's, or none."""
         self.text = text
-        """The text, where it is known."""
+        """The text, if it is known."""
         self.source = source
         """The commands that write it, where it comes from a pipe."""
 

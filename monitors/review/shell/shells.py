@@ -24,7 +24,7 @@ class ShellUse:
         self.piped = False
         """Whether it runs what comes down a pipe and is not known."""
         self.interactive = False
-        """Whether it waits for somebody to type."""
+        """Whether it waits for a person to type."""
         self.source: tuple[Invocation, ...] = ()
         """The commands whose unknown output it would run."""
         self.parameters: list[Arg] = []

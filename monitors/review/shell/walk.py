@@ -119,7 +119,7 @@ class Walk:
         return output
 
     def _left_over(self) -> None:
-        """Go through traps, which run last, and through functions that nobody called."""
+        """Go through traps, which run last, and through functions that were never called."""
         while self._traps or not self._called.issuperset(self._functions):
             if self._traps:
                 self._deeper(*self._traps.pop())
@@ -370,7 +370,7 @@ class Walk:
         return known if known is not None or not word.known else self._text(path)
 
     def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
-        """Go through a script inside the script, as whoever starts it runs."""
+        """Go through a script inside the script, with the rights of its starter."""
         before = (self._elevated, self._inside)
         self._elevated, self._inside = where.elevated, where.inside
         output = self.script(text, stdin)
@@ -474,7 +474,7 @@ class Walk:
                     self.files[self._path(word)] = invocation.input.text
 
     def _read_into(self, invocation: Invocation) -> None:
-        """Fill the variables of a `read` from a known line; where it is not known, neither are they."""
+        """Fill the variables of a `read` from a known line; if it is not known, neither are they."""
         names = [word for word in invocation.args if word.isidentifier()]
         lines = (invocation.input.text or "").splitlines()
         options = {word for word in invocation.args if word[:1] == "-"}

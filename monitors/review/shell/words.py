@@ -73,7 +73,7 @@ class Words(ABC):
             raise TooMuch(f"nested deeper than {MAX_DEPTH}")
 
     def inner(self, text: str) -> Self:
-        """A reader of a text within this one, one deeper; whoever uses it takes its count back."""
+        """Return a reader of a text within this one, one deeper; the caller takes its count back."""
         reader = type(self)(text, self.depth)
         reader.pieces = self.pieces
         reader.deeper()

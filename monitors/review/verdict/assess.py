@@ -117,7 +117,7 @@ _ENDLESS = {
     "top": re.compile(r"^(?!.*-[a-zA-Z]*n)(?!.*-v)"),
     "yes": re.compile(r""),
 }
-"""Programs that go on until they are stopped, by the options that make them so. `yes` ends with whoever reads it."""
+"""Programs that go on until they are stopped, by the options that make them so. `yes` ends with its reader."""
 
 
 def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding | None]:

@@ -9,7 +9,7 @@ from monitors.review.settings import ReviewSettings
 from monitors.sensitivity import Sensitivity
 
 WARN_AT = {Sensitivity.LOW: 0.65, Sensitivity.MEDIUM: 0.5, Sensitivity.HIGH: 0.3}
-"""Risk from which the model is told what to mind, by sensitivity."""
+"""Risk from which the model gets a warning, by sensitivity."""
 DOUBTFUL = 0.3
 """Rationality below which an action that is not quite harmless is warned about."""
 HARMLESS = 0.15

@@ -7,7 +7,7 @@ checkpoints  commands that keep checkpoints
 dashboard    the command that prints the dashboard for Grafana
 doctor       the command that says what works on this machine, and how to mend the rest
 export       records for other programs, in the form that `audit.export_format` says
-notify       the command that shows the channels by which people are told, and tries them
+notify       the command that lists the notification channels, and tests them
 outcome      the command that says what became of issues, and shows what was learned from that
 rehearse     the commands that play scenarios to the real CLI
 replay       the command that runs recorded sessions through today's reviewer, detectors and controller, offline

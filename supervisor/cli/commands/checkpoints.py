@@ -189,7 +189,7 @@ def checkpoint_path(name: str) -> str:
 
 
 def _rows(found: Sequence[Mapping[str, Any]], now: float) -> list[list[str]]:
-    """A row for each; equal files are told by the checkpoint before of the same workspace."""
+    """Return a row for each; equal files are recognised by the checkpoint before of the same workspace."""
     before: dict[str, str] = {}
     rows = []
     for one in found:

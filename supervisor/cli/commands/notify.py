@@ -1,4 +1,4 @@
-"""The command that shows the channels by which people are told, and tries them."""
+"""The command that lists the notification channels, and tests them."""
 
 import sys
 from collections.abc import Iterator

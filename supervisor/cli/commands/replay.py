@@ -166,7 +166,7 @@ class _Replayer:
     def _of_journal(self, segments: tuple[Path, ...]) -> list[_Session]:
         """Every agent that the journal has from its beginning; its path is followed by the agent's name.
 
-        Damaged lines may be anybody's; they are told with the first.
+        Damaged lines may belong to any agent; they are reported with the first.
         """
         notes, damaged = dict[str, _Notes](), Counter[str]()
 

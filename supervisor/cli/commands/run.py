@@ -257,7 +257,7 @@ class _Run:
         self._stopping = False
         self._ended: AgentState | None = None
         self._expired = 0
-        """How many actions were denied because nobody answered in time."""
+        """Number of actions that were denied for lack of a reply in time."""
         self._asker = Asker(self._answer, None if as_json else terminal_to_ask())
         self._view = View(width=terminal.width())
         self._output = OutputWatch().pipe

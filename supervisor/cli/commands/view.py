@@ -32,7 +32,7 @@ LEAST_TOLD = 20
 """Characters from which a sentence is known again: shorter ones, such as `done`, mean something else each time."""
 
 REMEMBERED = 6
-"""Sentences of each agent that are not told again: a block, its issue, the answer, the incident and two states."""
+"""Sentences of each agent that are not repeated: a block, its issue, the answer, the incident and two states."""
 
 REFUSED = "PreToolUse:"
 """How the CLI's report of a blocked call begins; the block itself was shown, with its reason."""
@@ -68,11 +68,11 @@ class _Seen:
     held: list[ViewLine] = field(default_factory=list)
     """A critical issue, and the stop that it led to, until the incident of the stop says all of it in one line."""
     stopping: bool = False
-    """Whether it is being stopped at once, and that was told or is held."""
+    """Whether it is being stopped at once, and that was shown or is held back."""
     was: str = ""
     """The state in which it was when it was stopped at once."""
     stop_told: bool = False
-    """Whether the way on from that stop was told."""
+    """Whether the command to go on from that stop was shown."""
     frozen_micros: int = 0
     ended: Record | None = None
     at: float = 0.0
@@ -151,7 +151,7 @@ def _styled(mark: str, line: ViewLine) -> str:
 
 
 def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
-    """A sentence without what was told of the agent a moment ago; empty if all of it was."""
+    """Return a sentence without the part that was shown a moment ago; empty if all of it was."""
     whole = " ".join(str(sentence).split())
     rest = whole
     for told in seen.told:

@@ -38,7 +38,7 @@ FIRST: dict[Found, tuple[Todo, ...]] = {
 """Actions before any decision. A silent shim is tried again until there is another finding."""
 
 _GONE: dict[Found, tuple[Todo, ...]] = {"exited": (), "lost": (), "terminal": (Todo.GO_ON,)}
-"""Its end leads to decisions of its own, as in a run that nobody interrupted; a rollback may outlive it."""
+"""Its end leads to decisions of its own, as in an uninterrupted run; a rollback may outlive it."""
 
 _ENDED: dict[Found, tuple[Todo, ...]] = {"exited": (), "lost": (), "terminal": (), "launched": ()}
 

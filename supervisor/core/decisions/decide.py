@@ -69,7 +69,7 @@ class SessionSettings:
     """Time that the CLI may take to end once its input is closed, before it is stopped. It gives background shells
     600 s by itself, and a minute is for the rest."""
     standstill_seconds: float = 10.0
-    """How long all processes may take to stand still, or to be gone, for a rollback: 0.3 ms and 24 ms were measured."""
+    """Time until all processes are frozen, or gone, for a rollback: 0.3 ms and 24 ms were measured."""
     stop_sequence: StopSequence = field(default_factory=StopSequence)
     home: str = ""
     """The agent's home directory, for reviews."""
@@ -336,7 +336,7 @@ class Decider:
         return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
 
     def _rollback(self, memory: Memory, now: Event) -> AnyEvent | None:
-        """A rollback fails where the agent does not stand still, and where it is to be ended instead."""
+        """Return the failure of a rollback: the agent is not frozen in time, or is to be ended instead."""
         back = memory.going_back
         if back.phase is not Phase.FREEZING:
             return None

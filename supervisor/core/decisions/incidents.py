@@ -50,7 +50,7 @@ SIGN_IN = "Start the CLI by hand once and say /login (chaperon doctor names it),
 
 
 def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple[Incident, dict[str, Any] | None]:
-    """The incident and, where there is more to say, its full report."""
+    """Return the incident and, if there is more to report, its full report."""
     agent, workspace = memory.submitted.agent, memory.submitted.workspace
     at = getattr(cause, "at", at)
     resume = "chaperon doctor says whether the CLI works here."

@@ -2,7 +2,7 @@
 
 allowances         allowances that a person gave one agent, as a fold over its events
 checkpoints        the checkpoints of a session
-controller_events  events of a run, told to the controller of interventions, which knows neither events nor the
+controller_events  events of a run, passed to the controller of interventions, which knows neither events nor the
                    journal
 history            the last calls of an agent, what the gate said of each, and how its last test run went
 issues             troubles in one agent's run

@@ -54,15 +54,15 @@ class CaptureRules:
     """Settings of checkpoints."""
 
     enabled: bool = False
-    """Whether any is made by itself. Off where nobody makes them, as in a replay."""
+    """Whether any is made automatically. Off if there is no maker, as in a replay."""
     safe: SafeCriteria = field(default_factory=SafeCriteria)
     """When a checkpoint is worth going back to."""
     serves_seconds: float = 1_800.0
-    """How long a checkpoint may serve a rollback that nobody asked for."""
+    """Time for which a checkpoint may serve a rollback without a person."""
     before_unattended: bool = True
     """Whether one is made when a person lets go of the agent."""
     spacing_seconds: float = 10.0
-    """Between the last capture and one that nobody waits for, made of changes while the model thinks."""
+    """Time between the last capture and one that no call waits for, made of changes while the model thinks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Captures:
         self._last_effect = 0
         self._background = False
         self._resting = False
-        """Whether a turn has ended and nobody said anything since."""
+        """Whether a turn has ended and no message came since."""
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
         self._failed_at: float | None = None
         self.mono = 0.0
@@ -267,11 +267,11 @@ class Captures:
     def before(self, issue: Issue, most_back: int) -> GoodMoment | str:
         """Return the newest checkpoint from before the issue began that is safe for it, or why there is none.
 
-        Pure: it is chosen among the checkpoints that the journal tells of.
+        Pure: it is chosen among the checkpoints in the journal.
 
         Args:
-            issue: What went wrong; `began` says since when.
-            most_back: How many checkpoints back it may be.
+            issue: The issue; `began` is its beginning.
+            most_back: Most checkpoints to go back.
         """
         safe = self.rules.safe
         depth = min(most_back, safe.max_rollback_depth)

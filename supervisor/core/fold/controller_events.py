@@ -1,4 +1,4 @@
-"""Events of a run, told to the controller of interventions, which knows neither events nor the journal."""
+"""Events of a run, passed to the controller of interventions, which knows neither events nor the journal."""
 
 from interventions.choice.controller import Controller, Stamp
 from supervisor.protocol.events import (

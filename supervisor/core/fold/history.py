@@ -22,7 +22,7 @@ LONGEST_SUBJECT = 200
 
 
 MOST_RUNNING = 5
-"""Calls under way that are told of at once."""
+"""Calls under way that are listed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class History:
         self._verdicts: dict[str, ReviewMade] = {}
         self._under_way: dict[str, None] = {}
         self.tests: TestTally | None = None
-        """The last test run, where there was one."""
+        """The last test run, if there was one."""
 
     @property
     def steps(self) -> tuple[PastCall, ...]:

@@ -91,7 +91,7 @@ KEPT_OUT = "An agent runs with the settings that it was started with."
 """The reason given to the CLI if settings change during a run."""
 
 CALL_ENDED = ("PostToolUse", "PostToolUseFailure")
-"""The hooks that tell of the end of a call."""
+"""The hooks at the end of a call."""
 
 
 class Memory:
@@ -363,7 +363,7 @@ class Memory:
             self.summary.recent = self.calls.steps
 
     def _bypassed(self, seq: int, how: bypass.Bypass | None) -> None:
-        """A call ran past the gate: the run is to end, and where it may not be ended a person is told."""
+        """Handle a call that ran past the gate: the run is to end, and if it may not be ended a person is notified."""
         if how is None or (bypass.TYPE, how.tool_use_id) in self.issues.known:
             return
         self.issues.fresh.append(how.issue(seq))
@@ -467,7 +467,7 @@ class Memory:
         self.summary.session_id = session_id
 
     def _not_still(self, event: TimerFired) -> None:
-        """A rollback's processes did not stand still in time, or were not gone in time."""
+        """Handle a rollback's processes that were not frozen, or not gone, in time."""
         match self.going_back.phase:
             case Phase.FREEZING:
                 self.going_back.overdue = True

@@ -20,7 +20,10 @@ class Outage:
         self._told = False
 
     def retried(self, retrying: Retrying) -> bool:
-        """Take in a retry; whether a person is to be told of it now, which happens once until the model answers."""
+        """Take in a retry, and return whether a person is to be notified now.
+
+        That happens once until the model answers.
+        """
         self.now = retrying
         if self._told or retrying.attempt < (REFUSED_RETRIES if retrying.refused else OUTAGE_RETRIES):
             return False

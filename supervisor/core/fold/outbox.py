@@ -12,16 +12,16 @@ from supervisor.protocol.commands import SendLine
 
 
 def message_id(agent: str, began: float, launch: int, key: str) -> str:
-    """The id of a message, a UUID: the same for the same line, and another for each agent and launch.
+    """Return the id of a message, a UUID: the same for the same line, and another for each agent and launch.
 
     An agent may go on in the session of another, or in its own after a new launch, and the CLI passes over a message
     whose id the session has already.
 
     Args:
-        agent: Who is told.
+        agent: The receiver.
         began: When the agent was submitted, in Unix seconds: a name may come again in another state directory.
-        launch: Which launch of the agent's.
-        key: Tells the line from the others of that launch.
+        launch: Number of the agent's launch.
+        key: Identifies the line among the others of that launch.
     """
     hashed = sha256(f"{agent} {began} {launch} {key}".encode()).hexdigest()
     return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
@@ -56,7 +56,7 @@ class Outbox:
         self._messages.add(key)
 
     def take_back(self, untaken: Iterable[str]) -> None:
-        """Have the CLI begin no turn with what it was told before.
+        """Have the CLI begin no turn with earlier messages.
 
         Args:
             untaken: The ids of the messages that no turn has taken.
@@ -120,7 +120,7 @@ class Outbox:
         self.accepted(f"answer:{request_id}")
 
     def accepted(self, key: str) -> None:
-        """The shim has the line; nothing happens where there is none of that key."""
+        """Note that the shim has the line; nothing happens if there is none of that key."""
         self._lines.pop(key, None)
         self._sent.discard(key)
         self._asynchronous.discard(key)

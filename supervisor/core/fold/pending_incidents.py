@@ -29,7 +29,7 @@ from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.retrying import Retrying
 
 MAX_CHANGED = 16
-"""Files that are told of as changed. There are four of settings and a few scripts; their names come from outside."""
+"""Most changed files that are reported. There are four of settings and a few scripts; their names come from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +79,25 @@ class PendingIncidents:
     def __init__(self) -> None:
         self._causes: deque[IncidentCause] = deque()
         self._rejected = False
-        """Whether a line of this turn could not be read: a person is told of the first."""
+        """Whether a line of this turn could not be read: the first is reported."""
         self._expired = False
-        """Whether an action of this turn was denied because nobody answered: a person is told of the first."""
+        """Whether an action of this turn was denied for lack of a reply: the first is reported."""
         self._bypasses: set[str] = set()
-        """How calls ran past the gate: what did it once will do so again, and a person is told of each way once."""
+        """Ways in which calls ran past the gate: each will recur, and is reported once."""
 
         self._changed: set[str] = set()
-        """Files of settings, and scripts, that changed: a person is told of each once."""
+        """Files of settings, and scripts, that changed: each is reported once."""
 
     def __bool__(self) -> bool:
         return bool(self._causes)
 
     @property
     def first(self) -> IncidentCause:
-        """The one to tell of next."""
+        """The next cause to report."""
         return self._causes[0]
 
     def add(self, cause: IncidentCause) -> None:
-        """A person is to be told of it."""
+        """Add a cause to report."""
         self._causes.append(cause)
 
     def bypassed(self, bypass: Bypass) -> None:
@@ -113,13 +113,13 @@ class PendingIncidents:
             self.add(changed)
 
     def expired(self, made: ReviewMade) -> None:
-        """Nobody answered in time whether an action may run: a person is told of the first in each turn."""
+        """Note that an action got no reply in time: the first in each turn is reported."""
         if not self._expired:
             self._expired = True
             self.add(made)
 
     def turn_began(self) -> None:
-        """Lines that cannot be read, and actions that nobody answered, are worth telling of again."""
+        """Report lines that cannot be read, and actions without a reply, again from now on."""
         self._rejected = self._expired = False
 
     def remember(self, event: AnyEvent) -> None:
@@ -145,7 +145,7 @@ class PendingIncidents:
                 pass
 
     def _stopped_for_it(self, chosen: InterventionChosen) -> None:
-        """The incident of a stop tells of the call that it is for, so nothing else has to."""
+        """Drop the incident of the call that a stop is for: the stop's own incident reports it."""
         made = chosen.intervention
         if made.kind is InterventionKind.EMERGENCY_STOP and made.issue.type == GATE_BYPASSED:
             how = made.issue.details.get("how")

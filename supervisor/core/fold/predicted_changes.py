@@ -20,8 +20,8 @@ class PredictedChanges:
     """The calls of one agent that run.
 
     Args:
-        workspace: Where it works.
-        own: Whether that was made for it, so that nobody else changes anything there.
+        workspace: The agent's workspace.
+        own: Whether it was made for the agent, so that no other process changes anything there.
     """
 
     def __init__(self, workspace: str, *, own: bool) -> None:

@@ -18,7 +18,7 @@ class Phase(StrEnum):
     """The present phase of a rollback. A stop is independent of it."""
 
     FREEZING = "freezing"
-    """All processes standing still."""
+    """All processes are being frozen."""
     RESTORING = "restoring"
     """The files."""
     ENDING = "ending"
@@ -30,7 +30,7 @@ class GoingBack:
     """The rollbacks of one agent."""
 
     session_id: str
-    """The session that the CLI is told to use at the next launch."""
+    """The session that the CLI is started with at the next launch."""
     resume_session: str = ""
     resume_at: str = ""
     cause: Cause | None = None
@@ -38,9 +38,9 @@ class GoingBack:
     asked_seq: int = 0
     """Sequence number of that event."""
     still: bool = False
-    """Whether nothing of the agent can write meanwhile: it stands still, or has ended."""
+    """Whether no process of the agent can write meanwhile: it is frozen, or has ended."""
     overdue: bool = False
-    """Whether it did not stand still in time."""
+    """Whether it was not frozen in time."""
     restored: CheckpointRestored | None = None
     """The result of the restore, once the conversation is to follow the files."""
     launches: int = 0
@@ -60,7 +60,7 @@ class GoingBack:
         return Phase.RESTORING if self.still else Phase.FREEZING
 
     def begin(self, seq: int, cause: Cause, *, still: bool) -> None:
-        """A rollback was asked for; `still` where nothing of the agent runs."""
+        """Begin a rollback; `still` if no process of the agent runs."""
         self.cause, self.asked_seq = cause, seq
         self.still, self.overdue, self.restored = still, False, None
 

@@ -48,11 +48,11 @@ class WaitingAction:
     summary: str
     """The command, path or address, shortened."""
     why: str
-    """Why a person is asked."""
+    """The reason why a person is needed."""
     asked_at: float
     """Unix time in seconds."""
     until: float
-    """When it is denied if nobody answers, in Unix seconds."""
+    """Time of its denial without a reply, in Unix seconds."""
 
     @classmethod
     def of(cls, asked: ApprovalAsked) -> "WaitingAction":
@@ -154,7 +154,7 @@ class Summary:
     waiting: list[WaitingAction] = field(default_factory=list)
     """Its actions that wait for a person, oldest first."""
     expired: int = 0
-    """How many of its actions were denied because nobody answered in time."""
+    """Number of its actions that were denied for lack of a reply in time."""
     incidents: list[str] = field(default_factory=list)
     """Ids, oldest first."""
     recovered: list[TakenRecovery] = field(default_factory=list)

@@ -23,7 +23,7 @@ class Turns:
         """Background commands that run. Their end wakes the model as well, and its calls are refused if the input is
         closed by then (seen with CLI 2.1.329). Servers never end, so the wait for them is limited."""
         self.begun = False
-        """Whether one began that the agent's state does not tell of yet."""
+        """Whether one began that the agent's state does not show yet."""
         self.idle = False
         """Whether nothing is under way: its last turn ended, its consequences were decided, and none began since."""
         self._untaken: dict[str, str] = {}
@@ -67,7 +67,7 @@ class Turns:
         self.said.pop(id_, None)
 
     def prompted(self, text: str) -> None:
-        """The CLI shows the model a prompt: by its text too a message is known, for CLIs that do not tell of its id."""
+        """Note a prompt that the CLI shows the model. CLIs that report no id of a message identify it by its text."""
         first = next((id_ for id_, untaken in self._untaken.items() if untaken == text), "")
         self.taken(first)
 
@@ -97,7 +97,7 @@ class Turns:
         self.commands = tasks
 
     def results_told(self) -> None:
-        """The model is told results of its calls, and with them what ended in the background by now."""
+        """Note that the model gets results of its calls, and with them the background work that ended by now."""
         self._woken = False
 
     def settled(self) -> None:

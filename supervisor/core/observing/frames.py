@@ -11,7 +11,7 @@ TOO_LARGE = "This call is too large to be reviewed, so it was not run. Do it in 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that cannot be read, with the request that waits for an answer to it, where it is one."""
+    """A line that cannot be read, with the request in it that waits for an answer, if there is one."""
 
     problem: str
     request_id: str | None
@@ -20,7 +20,7 @@ class Unread:
 
 
 def read(event: LineReceived | LinePassedOver) -> messages.Message | Unread | None:
-    """The message; where there is none, what waits for an answer all the same, and None if nothing does.
+    """Parse the line; `Unread` for a request that cannot be parsed but must be answered, None for anything else.
 
     A line that is too long or too deep to be read is passed over unless it is a request.
     """

@@ -1,7 +1,7 @@
 """Messages of the CLI to observations: the one translator, for live runs and for recorded ones.
 
-It remembers the calls under way, so that a result can name its tool and its input. The core tells it of each review
-with `reviewed` and of each word to the model with `told`, for those facts are not on the wire.
+It remembers the calls under way, so that a result can name its tool and its input. The core passes it each review with
+`reviewed` and each message to the model with `told`, since those facts are not on the wire.
 """
 
 from collections.abc import Iterator, Mapping
@@ -143,7 +143,7 @@ class Observer:
         return self._used(seq, mono)
 
     def told(self, text: str, by: str, seq: int, mono: float) -> list[Observation]:
-        """Return that the model was told something, by `task`, `person` or `chaperon`."""
+        """Take in a message to the model, by `task`, `person` or `chaperon`."""
         return [UserSpoke(seq=seq, mono=mono, text=text, by=by)]
 
     def _assistant(self, message: Assistant, seq: int, mono: float) -> Iterator[Observation]:

@@ -25,7 +25,7 @@ subagents'."""
 
 @dataclass(slots=True)
 class ModelReply:
-    """One reply of a model, as its frames tell of it: one content block each."""
+    """One reply of a model, as its frames report it: one content block each."""
 
     id: str
     usage: TokenUsage
@@ -46,9 +46,9 @@ class ModelReply:
 
     @property
     def next(self) -> Spent:
-        """An estimate of the call that follows this reply: it is given all of this one again, and answers as much.
+        """Return an estimate of the call that follows this reply: it gets all of this one again, and answers as much.
 
-        What was given before is read from the cache, where one is in use.
+        Earlier input is read from the cache, if one is in use.
         """
         context = self.spent.tokens
         cached = self.usage.cache_read_input_tokens + self.usage.cache_creation_input_tokens > 0
@@ -186,7 +186,7 @@ NEAR = 0.5
 """Share of a limit from which on the CLI is queried after each call: the output of later replies is only estimated."""
 
 START = "usage-start"
-"""The id of the question that is asked before a CLI is told anything that resumes a session."""
+"""The id of the query before the first message to a CLI that resumes a session."""
 
 
 class Questions:
@@ -209,10 +209,10 @@ class Questions:
 
         Args:
             mono: Now, in seconds on the clock that never goes back.
-            resumes: Whether it goes on in a session, so that it is asked where its figures begin.
+            resumes: Whether it goes on in a session, so that its first figures are queried.
 
         Returns:
-            The id of the question to ask before it is told anything; empty if none is due.
+            The id of the query before its first message; empty if none is due.
         """
         self._number, self._open, self._asked_at = 0, START if resumes else "", mono
         return self._open

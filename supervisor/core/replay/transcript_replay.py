@@ -54,7 +54,7 @@ class Replay:
     changed: list[tuple[int, Decision, Decision]] = field(default_factory=list)
     """Calls that would be decided otherwise now: the event, the decision then, and now."""
     lacks: tuple[str, ...] = ()
-    """Facts that reviews leaned on then and that nobody knows now, in words."""
+    """Facts that reviews used then and that are not known now, in words."""
     stopped: list[tuple[int, Review]] = field(default_factory=list)
     """The reviews that blocked or changed a call, each with the event at which it was made."""
     issues: list[SeenIssue] = field(default_factory=list)

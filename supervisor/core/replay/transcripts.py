@@ -30,7 +30,7 @@ _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-\w+|local-command-\w+|bash-(?:input|stdout|stderr)|system-reminder|task-notification|user-memory-input)\b"
     r"|\[Request interrupted by user|Caveat: The messages below)"
 )
-"""How texts begin that stand in the user's place in a transcript and that nobody said to the model."""
+"""Beginnings of texts that stand in the user's place in a transcript and are no message to the model."""
 
 _COMMAND = re.compile(r"<command-name>(?P<name>/?[\w:.-]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(?P<said>.+?)</command-args>", re.DOTALL)

@@ -3,14 +3,14 @@
 allowances   the routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it
              back
 app          the socket's API
-bodies       bound the bodies of requests
+bodies       bounds of requests' bodies
 checkpoints  the routes of the socket's API that are about checkpoints
-gathering    the metrics as the daemon knows them at one moment, gathered for whoever writes them as text
+gathering    the metrics of the daemon at one moment, gathered for their text
 json_edge    JSON at the API's edge
-metrics      serving the metrics
+metrics      the metrics server
 outcomes     the routes of the socket's API that are about what became of issues, and what was learned from that
 recovery     the routes of the socket's API that are about ways back from an incident
-server       serving the API on a Unix socket, to those whom `supervisor.runtime.socket.admission` lets in
+server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
 together     one run of some work for all who asked for it before it began
 trust        the routes by which a person examines a repository's settings and lets them count
 turnstile    the rate of requests

@@ -13,7 +13,7 @@ from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
 MOST_SECONDS = 30 * 86_400.0
-"""Longest time that something may be allowed for: whoever needs more wants a rule in the configuration."""
+"""Longest time of an allowance; a longer need is a case for a rule in the configuration."""
 
 
 class ToAllow(SubmissionRequest):

@@ -1,7 +1,7 @@
 """The socket's API: HTTP with JSON, described by OpenAPI at `/openapi.json`.
 
 Events and incidents are streamed as lines from the files in which they are kept, so a reader that is slow, or that
-stops reading, costs nobody anything.
+stops reading, delays no other.
 """
 
 from collections.abc import Awaitable, Callable
@@ -42,7 +42,7 @@ STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {LINES: {}}}}
 
 
 class Said(SubmissionRequest):
-    """Something to be told to an agent."""
+    """A message to an agent."""
 
     text: str
 
@@ -287,10 +287,10 @@ def _id() -> str:
 
 
 async def _unless_gone(request: Request, work: Callable[[], Awaitable[T]]) -> T:
-    """Do what is asked; it is cancelled where whoever asked hangs up meanwhile.
+    """Do the work; it is cancelled if the client hangs up meanwhile.
 
     Raises:
-        ChaperonError: That of the work; or it was cancelled, of which nobody is told.
+        ChaperonError: That of the work; or it was cancelled, and there is no client to answer.
     """
 
     async def cancel_when_gone() -> None:

@@ -1,7 +1,7 @@
-"""Bound the bodies of requests: one that is too long is answered 413 before it is read.
+"""Bounds of requests' bodies: one that is too long is answered 413 before it is read.
 
-Without a bound a body of 100 MB was held in memory whole, several times over, before anybody could say that it is no
-request. The bound holds for what a request states and, for one that states nothing, for what has come.
+Without a bound a body of 100 MB was held in memory whole, several times over, before it could be refused. The bound
+holds for the stated length of a request and, if it states none, for the bytes that came.
 """
 
 from collections.abc import MutableMapping

@@ -24,7 +24,7 @@ PLAN = TypeAdapter(RestorePlan)
 
 
 class CheckpointBody(SubmissionRequest):
-    """A checkpoint that somebody wants."""
+    """A request for a checkpoint."""
 
     name: str
     note: str = ""
@@ -37,7 +37,7 @@ class Whose(SubmissionRequest):
 
 
 class PlanBody(Whose):
-    """How somebody would go back."""
+    """Options of a rollback's plan."""
 
     with_branch: bool = False
     """Whether the branch would move back as well."""

@@ -1,4 +1,4 @@
-"""The metrics as the daemon knows them at one moment, gathered for whoever writes them as text."""
+"""The metrics of the daemon at one moment, gathered for their text."""
 
 import os
 import pickle

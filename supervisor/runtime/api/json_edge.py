@@ -26,7 +26,7 @@ REFUSALS: tuple[tuple[type[ChaperonError], int], ...] = (
     (UnavailableError, 503),
     (UsageError, MALFORMED),
 )
-"""The status of each kind of refusal; the first that fits counts, and 503 where none does."""
+"""The status of each kind of refusal; the first that fits counts, and 503 if none does."""
 
 WAY_OUT = "See /openapi.json."
 

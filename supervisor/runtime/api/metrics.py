@@ -1,4 +1,4 @@
-"""Serving the metrics: on the socket, and where it is configured on a TCP port of this machine alone."""
+"""The metrics server: on the socket, and, if configured, on a TCP port of this machine alone."""
 
 import socket
 

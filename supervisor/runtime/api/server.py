@@ -1,6 +1,6 @@
-"""Serving the API on a Unix socket, to those whom `supervisor.runtime.socket.admission` lets in.
+"""The API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits.
 
-HTTP is spoken with nobody else: no protocol is made for a connection that was not looked at.
+HTTP is spoken with no others: no protocol is made for a connection that was not checked.
 """
 
 import asyncio

@@ -16,12 +16,12 @@ class _Run(Generic[T]):
 
 
 class Together(Generic[T]):
-    """Does work that all who ask share. What they get is never older than their question. Used from one event loop.
+    """Does work that several callers share. A result is never older than its request. Used from one event loop.
 
     Args:
-        work: What is done.
-        every_seconds: The least time between two beginnings: whoever asks in between waits.
-        mono: Tells the time, in seconds on a clock that nobody sets.
+        work: The work.
+        every_seconds: The least time between two beginnings: a caller in between waits.
+        mono: Gives the time, in seconds on a clock that is never set.
     """
 
     def __init__(self, work: Callable[[], Awaitable[T]], every_seconds: float, mono: Callable[[], float]) -> None:

@@ -23,9 +23,9 @@ class Turnstile:
     """Lets through so many a second, in the order in which they came.
 
     Args:
-        mono: Tells the time, in seconds on a clock that nobody sets.
-        a_second: How many in the long run.
-        at_once: How many after a pause.
+        mono: Gives the time, in seconds on a clock that is never set.
+        a_second: Number in the long run.
+        at_once: Number after a pause.
     """
 
     def __init__(self, mono: Callable[[], float], a_second: float = QUESTIONS_A_SECOND, at_once: int = AT_ONCE) -> None:

@@ -1,10 +1,10 @@
 """Parts from elsewhere: by entry point of an installed distribution, or by a Python file of the user's own.
 
-The configuration's section `plugins` names them, kind by kind; nothing is loaded that nobody named. An entry point of
+The configuration's section `plugins` names them, kind by kind; nothing else is loaded. An entry point of
 the group `chaperon.KIND` is a callable that makes the part; a file has a function of the kind's name for it, such as
-`make_detector`. Both may take one argument, the task, where parts of the kind are made for each session. What cannot
-be loaded keeps the daemon from starting; what raises later is the care of those who call it. `supervisor.testing`
-has the checks that a plugin of each kind should pass.
+`make_detector`. Both may take one argument, the task, if parts of the kind are made for each session. A part that
+cannot be loaded keeps the daemon from starting; later exceptions are handled by the callers. `supervisor.testing` has
+the checks that a plugin of each kind should pass.
 
 | kind | is made for | function | what it makes |
 | --- | --- | --- | --- |

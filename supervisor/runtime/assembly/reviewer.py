@@ -58,7 +58,8 @@ LONGEST_SECONDS = 10.0
 and more that service managers wait for a heartbeat."""
 
 AGAIN_SECONDS = 0.1
-"""A reviewer that catches the end of its time, as `except Exception` does, is told again and again."""
+"""Interval at which the signal is repeated, for a reviewer that catches the end of its time, as `except Exception`
+does."""
 
 
 NOBODY = (0.0, 0.0)
@@ -146,7 +147,7 @@ def make_step_reviewer(
 
 
 def own_knowledge(config: Config) -> Knowledge:
-    """What the configuration and its plugins add to the built-in knowledge, in the language of it.
+    """Return the additions of the configuration and its plugins to the built-in knowledge.
 
     Raises:
         UsageError: An entry cannot be used.
@@ -157,7 +158,10 @@ def own_knowledge(config: Config) -> Knowledge:
 
 
 def own_rule_names(config: Config) -> frozenset[str] | None:
-    """The names of all rules beside the built-in ones; None if a plugin reviews, which may name any. Raises like `own_knowledge`."""
+    """Return the names of all rules beside the built-in ones; None if a plugin reviews.
+
+    A plugin may name any rule. Raises like `own_knowledge`.
+    """
     if config.plugins.reviewers:
         return None
     own = own_knowledge(config)
@@ -166,7 +170,7 @@ def own_rule_names(config: Config) -> frozenset[str] | None:
 
 
 class _Timer:
-    """The signals by which a deadline is told: this process's, so there is one of these."""
+    """The signals of a deadline: they are the process's, so there is one of these."""
 
     def __init__(self) -> None:
         self._seconds = self._longest_seconds = 0.0
@@ -174,7 +178,7 @@ class _Timer:
         self._others = NOBODY
 
     def start(self, seconds: float, longest_seconds: float) -> dict[int, Any]:
-        """Start; returns whom the signals went to, where they are to go there again."""
+        """Start; returns the earlier handlers of the signals, if they are to be restored."""
         self._others = signal.getitimer(signal.ITIMER_REAL)
         before = self._take()
         self._seconds, self._longest_seconds, self._running = seconds, longest_seconds, True
@@ -183,7 +187,7 @@ class _Timer:
         return before
 
     def stop(self, before: dict[int, Any]) -> None:
-        """Stop; the clock's timer is given back to whoever had it, as a test's time limit may."""
+        """Stop; the clock's timer is given back to its earlier owner, such as a test's time limit."""
         self._running = False
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.setitimer(signal.ITIMER_REAL, *self._others)

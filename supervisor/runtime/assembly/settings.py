@@ -108,7 +108,7 @@ def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]
 
 
 def channels(config: Config) -> list[ChannelSettings]:
-    """The channels by which people are told; the stop's own are told of every stop."""
+    """Return the notification channels; the stop's own get every stop."""
     told_of_stops = config.interventions.emergency_stop.notification_channels
     return [
         ChannelSettings(

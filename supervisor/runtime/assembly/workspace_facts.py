@@ -41,7 +41,7 @@ ALIKE = 0.6
 """Least likeness of two names, 0 to 1: difflib's own figure for a close match."""
 
 PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", "target"})
-"""Directories in which nobody means a file of theirs, and which hold most of the entries of a workspace."""
+"""Directories that hold no files a person means, and most of the entries of a workspace."""
 
 ENVIRONMENTS = (".venv", "venv", "env")
 """Folders in which projects keep their Python environment."""
@@ -109,7 +109,7 @@ class Lookups:
         return None
 
     def last_commit(self) -> str:
-        """The last commit and its subject, shortened; the empty string where there is none."""
+        """Return the last commit and its subject, shortened; the empty string if there is none."""
         repository = open_worktree(self._root)
         if repository is None:
             return ""

@@ -51,7 +51,7 @@ class Checkpointing:
         self._beside = beside
         self._told_of: set[str] = set()
         self._unwatched: set[str] = set()
-        """Workspaces of which it was told that they cannot be watched."""
+        """Workspaces of which it was reported that they cannot be watched."""
         self._restoring: set[str] = set()
 
     def capture(self, agent: str, wanted: Capture) -> None:
@@ -90,14 +90,14 @@ class Checkpointing:
             )
 
     async def _compare(self, agent: str, wanted: LookAtChanges, review: Review) -> None:
-        """Tell of changes that the review did not foretell; of none where another agent works in that workspace."""
+        """Report changes that the review did not predict; none if another agent works in that workspace."""
         changed = await self._manager.changed(wanted.workspace)
         if in_changes(review, changed) and not self._beside(agent):
             stamp = self._clock.stamp(agent)
             self._happened(events.ChangesSeen(**stamp, tool_use_id=wanted.tool_use_id, paths=tuple(changed)))
 
     async def make(self, agent: str, wanted: Capture) -> None:
-        """Make a checkpoint; returns once the outcome is told."""
+        """Make a checkpoint; returns once the outcome is reported."""
         started, key, reason = self._clock.mono(), wanted.key, str(wanted.reason)
         try:
             made = await self._manager.capture(agent, wanted)
@@ -172,7 +172,7 @@ class Checkpointing:
 
 
 def _restored(stamp: events.EventStamp, wanted: RestoreCheckpoint, done: Restored) -> events.CheckpointRestored:
-    """What came of it, and where the conversation goes on."""
+    """Return the result of a restore, and the session in which the conversation continues."""
     restored = events.CheckpointRestored(
         **stamp,
         intervention=wanted.intervention,

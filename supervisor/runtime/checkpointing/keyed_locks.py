@@ -7,7 +7,7 @@ import anyio
 
 
 class KeyedLocks:
-    """Locks by key. One that nobody holds or waits for takes no room. Used from one event loop."""
+    """Locks by key. A lock that is neither held nor awaited takes no room. Used from one event loop."""
 
     def __init__(self) -> None:
         self._locks: dict[Hashable, tuple[anyio.Lock, int]] = {}

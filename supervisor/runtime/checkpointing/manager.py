@@ -60,11 +60,11 @@ CLOSE_LOOK_SECONDS = 0.02
 """Between two looks whether it has ended."""
 
 MOST_CHANGED = 200
-"""Changed files that are told of one call: as many paths as a review lists."""
+"""Changed files that are reported for one call: as many paths as a review lists."""
 
 
 class NeedlessError(ChaperonError):
-    """A rollback that nobody asked for would change no file, and was not done."""
+    """An automatic rollback would change no file, and was not done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Restored:
     restored: int
     kept: tuple[str, ...]
     commits_kept_as: str = ""
-    """The ref that holds the branch's former tip, where the branch was moved."""
+    """The ref that holds the branch's former tip; empty if the branch was not moved."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class WatchedWorkspace:
     capturer: Capturer
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     working: bool = False
-    """Whether a thread is at work, be it that nobody waits for it any more."""
+    """Whether a thread is at work, even if it is no longer awaited."""
     used_at: float = 0.0
     scrubbed_at: float = 0.0
 
@@ -165,7 +165,7 @@ class CheckpointManager:
         return await self._at(place, work, abandon=True)
 
     async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
-        """Write the files of a checkpoint into another workspace of its project, in which nobody works.
+        """Write the files of a checkpoint into another workspace of its project, in which no agent works.
 
         Returns:
             The paths that could not be written, each with the reason.
@@ -285,7 +285,7 @@ class CheckpointManager:
     # ── opening and closing ───────────────────────────────────────────────────────────────────────────────────────
 
     async def place(self, workspace: str) -> WatchedWorkspace:
-        """Begin to watch a workspace, where it is not watched yet.
+        """Begin to watch a workspace, if it is not watched yet.
 
         Raises:
             ChaperonError: There is no folder, or its store cannot be opened.
@@ -302,7 +302,7 @@ class CheckpointManager:
             return self.places[workspace]
 
     async def forget_project(self, project: str) -> None:
-        """Delete all checkpoints of a project, in whose workspaces nobody works; raises like `Stores.delete`."""
+        """Delete all checkpoints of a project in whose workspaces no agent works; raises like `Stores.delete`."""
         for workspace, place in list(self.places.items()):
             if str(place.store.project) == project:
                 await self.release(workspace)
@@ -333,7 +333,7 @@ class CheckpointManager:
         return place.capturer.watcher.operations if place else 0
 
     def unwatched(self, workspace: str) -> str:
-        """Why every capture of a workspace has to read all of it; empty where changes are told of."""
+        """Return the reason why every capture of a workspace has to read all of it; empty if its changes are noted."""
         place = self.places.get(workspace)
         return place.capturer.watcher.problem if place else ""
 

@@ -65,9 +65,9 @@ class Stores:
             return self.opened[folder]
 
     async def replay(self) -> None:
-        """Have what an earlier life announced and lost by a power cut put in place, once.
+        """Put announced entries of an earlier life, lost by a power cut, in place, once.
 
-        After that, whoever reads ledgers without opening stores finds every checkpoint there.
+        After that, ledgers read without opening the stores have every checkpoint.
         """
         if not self._replayed:
             await self.all()

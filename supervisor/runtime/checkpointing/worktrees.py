@@ -132,7 +132,7 @@ class Worktrees:
         return (closed.removed, closed.why) if closed is not None else (False, "it was dealt with before")
 
     async def close_left(self, live: Collection[str], known: Collection[str]) -> None:
-        """Close those that none is known to have worked in, and forget those that somebody removed with git.
+        """Close those in which no agent is known to have worked, and forget those removed with git.
 
         Args:
             live: Workspaces in which agents work: left alone.
@@ -184,7 +184,7 @@ class Worktrees:
         )
 
     async def _set_up(self, workspace: Workspace, program: str) -> None:
-        """Run the user's program; where it fails, the workspace is kept, and where it is given up, nothing is."""
+        """Run the user's program; if it fails, the workspace is kept, and if it is cancelled, nothing is."""
         about = {"AGENT": workspace.name, "WORKSPACE": workspace.path, "REPOSITORY": workspace.project}
         environment = {**self.rules.environment, **about}
         try:

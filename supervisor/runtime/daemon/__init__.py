@@ -2,13 +2,13 @@
 
 aftermath     the remains of a stopped agent
 daemon        the daemon: every event goes through it once, and all that people ask of agents
-exposition    the metrics as text, with what files say
+exposition    the metrics as text, with values from files
 hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
 metric_table  the names of all metrics
-metrics       what the daemon counts, as Prometheus reads it
+metrics       the daemon's counters, as Prometheus reads them
 outcomes      waits for what comes of a request, by the request's id
 runner        one agent's hands
-submission    a task as somebody hands it in, and whether it can be taken
+submission    the submission of a task, and the check whether it can be taken
 timers        named timers: `fire` is called with the name once the time has come, unless it was started again or
               stopped
 """

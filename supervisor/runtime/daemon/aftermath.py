@@ -40,16 +40,16 @@ temporary files: measured with version 2.1.329."""
 
 
 class Aftermaths:
-    """Looks what agents left behind.
+    """Looks up the remains of agents.
 
     Args:
         board: All agents.
         manager: Has the checkpoints.
         journal: Has the reviews.
         incidents: Has the reports.
-        happened: Is told what was found.
-        stamp: Gives whom an event of now is about, and when now is.
-        directory: Gives what an agent's shims keep.
+        happened: Receives the findings.
+        stamp: Gives agent and times of an event of now.
+        directory: Gives the folder of an agent's shim.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ PUT_DOWN_SECONDS = 15.0
 launch that is under way comes first."""
 
 STRANGER_SECONDS = 0.05
-"""Between two looks whether an agent that nobody knows has gone: its shim writes down the end within milliseconds."""
+"""Time between two looks whether an unknown agent has gone: its shim writes down the end within milliseconds."""
 
 RETRY_SECONDS = 1.0
 """Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
@@ -75,16 +75,16 @@ class Daemon:
 
     Args:
         board: All agents, as rebuilt from the journal.
-        journal: Where every event goes first.
-        incidents: What is worth a person's eye.
+        journal: Receives every event first.
+        incidents: Receives matters for a person.
         launcher: Starts agents.
         manager: Makes checkpoints and goes back to them.
         worktrees: Makes workspaces for agents that do not work in place.
-        clock: Tells the time that events carry.
-        tasks: Where runners live.
-        defaults: What holds for tasks that do not say otherwise.
+        clock: Gives the time of events.
+        tasks: The task group of the runners.
+        defaults: Values for tasks without their own.
         metrics: Counts every event.
-        channels: By which people are told of incidents.
+        channels: Notify people of incidents.
         hooks: The user's scripts for what happens.
     """
 
@@ -150,7 +150,7 @@ class Daemon:
     def happened(self, event: events.AnyEvent) -> int:
         """Journal an event, decide, and have the commands performed; returns the event's sequence number.
 
-        A session that fails ends its own agent, and not whoever told of the event: a look at all processes, say.
+        A session that fails ends its own agent, and not the source of the event, such as a sample of all processes.
         """
         seq = self._journal(event)
         try:
@@ -199,7 +199,7 @@ class Daemon:
             await self.incidents.report(incident, None)
 
     def refused(self, refusal: RefusedPeer) -> None:
-        """Count a peer that was refused on the socket, and tell of it."""
+        """Count a peer that was refused on the socket, and report it."""
         self._refusals.saw(refusal)
 
     def _count_refusal(self, reason: str) -> None:
@@ -238,7 +238,7 @@ class Daemon:
         return self._clock.boot_id()
 
     def stamp(self, agent: str) -> events.EventStamp:
-        """Whom an event of now is about, and when now is."""
+        """Return the agent and the times of an event of now."""
         return self._clock.stamp(agent)
 
     async def brings(self, workspace: str) -> Brings:
@@ -317,7 +317,7 @@ class Daemon:
             self.fault(name, "workspace_shared", what, Severity.LOW, way_out)
 
     async def _make_room(self, name: str) -> None:
-        """Set aside what an earlier agent of this name left, of which the journal knows nothing, and tell of it."""
+        """Set aside the files of an earlier agent of this name that the journal does not know, and report it."""
         try:
             aside = await anyio.to_thread.run_sync(self._launcher.set_aside, name)
         except OSError as error:
@@ -332,7 +332,7 @@ class Daemon:
             self.fault(name, "earlier_life", what, Severity.MEDIUM, way_out)
 
     async def end_strangers(self, launches: Sequence[tuple[Path, Identity]]) -> None:
-        """End agents that run and of which the journal knows nothing: nobody can watch over them."""
+        """End running agents that the journal does not know: they cannot be watched."""
         for launch, identity in launches:
             for _ in range(round(PUT_DOWN_SECONDS / STRANGER_SECONDS)):
                 if gone := await end_launch(launch):  # a shim whose CLI went with its group takes a moment
@@ -399,9 +399,9 @@ class Daemon:
         return self.board.summary(agent)
 
     async def put_down(self, agent: str, reason: str) -> None:
-        """End all processes of an agent and wait until they have gone: for those who leave nobody to watch over it.
+        """End all processes of an agent and wait until they have gone: for callers after which it is not watched.
 
-        Nothing happens where it has ended. Shielded: it is done while its caller is being cancelled.
+        Nothing happens if it has ended. Shielded: it is done while its caller is being cancelled.
         """
         runner = self._runners.get(agent)
         with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):

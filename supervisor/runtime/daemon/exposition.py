@@ -1,4 +1,4 @@
-"""The metrics as text, with what files say: written where nobody waits for it."""
+"""The metrics as text, with values from files: written in a process on which nothing waits."""
 
 import os
 import pickle

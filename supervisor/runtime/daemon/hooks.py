@@ -6,9 +6,9 @@
 | `post-complete` | after an agent has ended, whichever way | and STATUS, DURATION in seconds, BRANCH |
 | `on-pause` | after an agent was paused | and REASON, RUNNING_TASKS: the ids of all that are at work |
 | `on-approval` | when an action waits for a person | and REQUEST, TOOL, ACTION, WHY, DEADLINE in seconds |
-| `on-error` | after an incident | ERROR_TYPE, MESSAGE, and where it is an agent's, its TASK_ID, AGENT, WORKSPACE |
+| `on-error` | after an incident | ERROR_TYPE, MESSAGE, and, if it is an agent's, its TASK_ID, AGENT, WORKSPACE |
 
-What one does or fails to do changes nothing: a failure is logged. The facts come as environment variables.
+A failure of one is logged and changes nothing else. The facts come as environment variables.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from supervisor.runtime.log import log
 from supervisor.runtime.processes.user_program import ProgramError, run_program
 
 MOST_WAITING = 100
-"""Events whose hooks wait at once, of which the rest is passed over: of a storm, a person needs to be told once."""
+"""Events whose hooks wait at once; the rest is passed over. Of a storm, a person needs one notice."""
 
 
 MOST_CHARACTERS = 4_000

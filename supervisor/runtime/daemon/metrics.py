@@ -1,8 +1,9 @@
 """The daemon's counters, as Prometheus reads them: text, at `GET /metrics`.
 
-Counters outlive the daemon: they are kept with the snapshot, and a start counts the events behind it. Of what is no event,
-such as messages that were sent, what came after the last snapshot is lost if the daemon is killed. Gauges are read off when
-somebody asks. The names, helps and buckets are the table of `supervisor.runtime.daemon.metric_table`; nothing else is served.
+Counters outlive the daemon: they are kept with the snapshot, and a start counts the events after it. Counts that are no
+events, such as messages that were sent, lose the part after the last snapshot if the daemon is killed. Gauges are read
+on request. The names, helps and buckets are the table of `supervisor.runtime.daemon.metric_table`; nothing else is
+served.
 """
 
 from bisect import bisect_left

@@ -112,13 +112,13 @@ class Tools:
     happened: Callable[[events.AnyEvent], object]
     """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
     capture: Callable[[str, Capture], object]
-    """Has a checkpoint made, and its outcome told; returns at once."""
+    """Has a checkpoint made, and its outcome reported; returns at once."""
     look: Callable[[str, LookAtChanges], object]
-    """Looks which files changed; what comes of a look after a call is told later."""
+    """Looks which files changed; the result of a look after a call is reported later."""
     look_again: Callable[[str, LookAtGrounds], object]
-    """Looks whether what a review rests on still holds; what comes of it is told later."""
+    """Checks whether the grounds of a review still hold; the result is reported later."""
     restore: Callable[[str, RestoreCheckpoint], object]
-    """Has a checkpoint's files restored, and the outcome told; returns at once."""
+    """Has a checkpoint's files restored, and the outcome reported; returns at once."""
     fault: Callable[..., object]
     """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its
     severity."""
@@ -322,7 +322,7 @@ class Runner:
         self.launched(shim, command.number)
 
     async def _look_at_settings(self, workspace: str) -> None:
-        """Tell where they bring something else than what the CLI was started for, where that is known."""
+        """Report settings that differ from those that the CLI was started with, if these are known."""
         before, number = self._digest, self._held
         now = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, workspace)
         if before not in (None, now.repository.found.digest) and number == self._held:
@@ -463,7 +463,7 @@ class Runner:
         return set() if self._identity is None else await anyio.to_thread.run_sync(survivors, self._identity)
 
     async def _end_the_rest(self, directory: Path) -> None:
-        """End whoever lives although the agent is said to have ended, and tell of them if there were any."""
+        """End processes that live although the agent is reported as ended, and report them if there were any."""
         cleared = await end_by_hand(self._identity, directory)
         if cleared is not None and cleared.found:
             what = f"Agent {self.agent} was said to have ended, with nobody left. A look showed otherwise: {cleared}."
@@ -507,7 +507,7 @@ class Runner:
         return False
 
     def exited(self, record: shim_client.ExitRecord) -> None:
-        """Tell the session how the CLI ended; a last line that was cut is told first."""
+        """Pass the end of the CLI to the session; a last line that was cut comes first."""
         if cut := self._splitter.finish():
             self._line(cut)
         self._told_of(self._errors.finish())
@@ -526,7 +526,7 @@ class Runner:
         )
 
     async def give_up(self, why: str) -> bool:
-        """After a failure of our own: end the agent, for nobody watches over it any more; whether its end was seen."""
+        """End the agent after a failure of our own, since it is no longer watched. Returns whether its end was seen."""
         gone = False
         if self._shim is not None:
             self._shim.end_tree()

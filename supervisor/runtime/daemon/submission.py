@@ -1,4 +1,4 @@
-"""A task as somebody hands it in, and whether it can be taken."""
+"""The submission of a task, and the check whether it can be taken."""
 
 import os
 import re

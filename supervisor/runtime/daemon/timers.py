@@ -26,7 +26,7 @@ class Timers:
         self._tasks.start_soon(self._wait, name, after_seconds, scope, name=f"timer {name}")
 
     def stop(self, name: str) -> None:
-        """Forget the timer; nothing happens where there is none."""
+        """Cancel the timer; nothing happens if there is none."""
         if scope := self._scopes.pop(name, None):
             scope.cancel()
 

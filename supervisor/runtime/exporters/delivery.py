@@ -38,13 +38,13 @@ MOST_WAIT_SECONDS = 60.0
 """Between two attempts at first, twice as long each time, and at most."""
 
 TELL_AFTER = 3
-"""Failed attempts after which a person is told: a restart of the other system is over by then, as a rule."""
+"""Failed attempts after which a person is notified: a restart of the other system is over by then, as a rule."""
 
 TIMEOUT_SECONDS = 30.0
 """How long a delivery may take for an exporter that does not say."""
 
 NOTE_EVERY = 5_000
-"""Records that an exporter did not want after which its position is noted all the same: a start reads them in 0.1 s."""
+"""Unwanted records after which an exporter's position is noted nevertheless: a start reads them in 0.1 s."""
 
 INCIDENTS = frozenset({"incident_opened", "fault_seen"})
 """Kinds of events that carry an incident."""
@@ -139,7 +139,7 @@ class Exporting:
         self._at_work = False
         """Whether a call hangs that was given up."""
         self._told = False
-        """Whether a person was told that it fails, since it last worked."""
+        """Whether a person was notified of its failure since it last worked."""
         self._told_of_refusal = False
 
     async def run(self) -> None:

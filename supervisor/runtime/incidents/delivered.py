@@ -1,4 +1,4 @@
-"""Up to which incident each channel has told of all, on disk: what a crash cut off is told after it."""
+"""The last incident each channel has delivered, on disk, so that delivery resumes after a crash."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,12 +26,12 @@ class DeliveryMarks:
         self._marks = dict(_read(self._path))
 
     def upto(self, channel: str, otherwise: int) -> int:
-        """Return up to which sequence number the channel has told.
+        """Return the sequence number up to which the channel has delivered.
 
         Args:
             channel: Its name.
-            otherwise: The journal's last number: where a new channel begins, and one whose mark lies beyond, which was
-                made in a journal that has gone. It is noted.
+            otherwise: The journal's last number: the start of a new channel, and of one whose mark lies beyond, which
+                was made in a journal that has gone. It is noted.
         """
         if self._marks.get(channel, otherwise + 1) > otherwise:
             self._marks.pop(channel, None)
@@ -39,7 +39,7 @@ class DeliveryMarks:
         return self._marks[channel]
 
     def note(self, channel: str, seq: int) -> None:
-        """The channel has told of all up to this one. A disk that does not take it makes it be told twice at most."""
+        """Note the last delivered incident. If the disk does not take it, some are delivered twice at most."""
         self._marks[channel] = max(seq, self._marks.get(channel, 0))
         try:
             replace_file(self._path, orjson.dumps(self._marks), disk=self._disk)

@@ -154,7 +154,7 @@ class IncidentLog:
         self._disk.rename(folder / f"{incident_id}.json", next(path for path in free if not path.exists()))
 
     def _with_room(self, write: Callable[[], None]) -> None:
-        """Write, and where there is no room, give up the reserve and write again."""
+        """Write, and if there is no room, give up the reserve and write again."""
         try:
             write()
         except OSError as error:
@@ -239,7 +239,7 @@ def _read_tail(path: Path) -> bytes:
 
 
 def _known_of(tail: bytes) -> set[_Known]:
-    """Collect what whole lines tell of; a line that was cut is no line, so its incident is written again."""
+    """Collect the incidents in whole lines; a line that was cut does not count, so its incident is written again."""
     known = set()
     for line in tail.splitlines():
         try:

@@ -26,7 +26,7 @@ from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.log import log
 
 FAILED = "notification_failed"
-"""The type of the incident that tells of a broken channel."""
+"""The type of the incident for a broken channel."""
 
 STOP = "emergency_stop"
 
@@ -38,7 +38,7 @@ KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warni
 """apprise's types of messages, by which services choose icon and colour."""
 
 INSTALL_APPRISE = f"Install it beside chaperon: {sys.executable} -m pip install apprise"
-"""The way out where it is missing: the extra `[notify]` brings it, and nothing else."""
+"""The remedy if it is missing: the extra `[notify]` brings it, and nothing else."""
 
 TASK_WIDTH = 200
 """Characters of a task that a message shows."""
@@ -85,18 +85,18 @@ class ChannelSettings:
     name: str
     send: Send
     min_severity: Severity = Severity.HIGH
-    """Incidents below this are not told."""
+    """Incidents below this are not sent."""
     stops: bool = False
-    """Whether every emergency stop is told, whatever its severity."""
+    """Whether every emergency stop is sent, whatever its severity."""
     approvals: bool = True
-    """Whether it tells of actions that wait for a person."""
+    """Whether it reports actions that wait for a person."""
     group_seconds: float = 10.0
     """How long after the first incident others are gathered into the same message."""
     backoff_seconds: tuple[float, ...] = BACKOFF_SECONDS
     send_seconds: float = SEND_SECONDS
 
     def wants(self, incident: Incident) -> bool:
-        """Whether the channel tells of it."""
+        """Whether the channel sends it."""
         if incident.type == FAILED and incident.summary.startswith(f"Channel {self.name} "):
             return False  # by whom it cannot be told
         if incident.type == WAITS:
@@ -113,7 +113,7 @@ class _Channel:
     came: anyio.Event = field(default_factory=anyio.Event)
 
     def take(self, incident: Incident) -> None:
-        """Put it into the queue; where that is full, the oldest is only counted."""
+        """Put it into the queue; if that is full, the oldest is only counted."""
         self.left_out += len(self.waiting) == MOST_WAITING
         self.waiting.append(incident)
         self.came.set()
@@ -158,13 +158,13 @@ class Notifications:
                     channel.take(incident)
 
     def tell(self, incident: Incident) -> None:
-        """Have the channels that want it tell of an incident. Never blocks and never fails."""
+        """Have the channels that want it send an incident. Never blocks and never fails."""
         for channel in self._channels:
             if channel.settings.wants(incident):
                 channel.take(incident)
 
     def withdraw(self, id_: str) -> None:
-        """Tell no more of what needs nobody any more, unless it was sent."""
+        """Withdraw a notice that is no longer needed, unless it was sent."""
         for channel in self._channels:
             kept = [incident for incident in channel.waiting if incident.id != id_]
             if len(kept) < len(channel.waiting):

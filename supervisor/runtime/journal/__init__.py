@@ -4,7 +4,7 @@ errors          why the journal takes no more
 index           an index of a journal's file
 journal         the journal: every event, in order, once, on disk before anything follows from it
 lock            one daemon for one state directory
-past_agents     agents whose end a journal has
+past_agents     agents whose end a journal has, found while its lines are checked
 reader          the journal's files, read
 recovery        the check of the journal at a start
 segment_writer  writing of the journal's files

@@ -180,7 +180,7 @@ def _read(head: dict[str, Any], body: memoryview) -> FileIndex:
 
 
 def _last_hash(segment: Path, index: FileIndex) -> str:
-    """The hash of the last line in the index: an index of other bytes of the same length is told by it."""
+    """Return the hash of the last line in the index, which detects an index of other bytes of the same length."""
     last = max((words[-2:] for words in index.words.values() if words), key=lambda span: span[0], default=None)
     if last is None:
         return ""

@@ -7,10 +7,10 @@
     for record in journal.read():    # the fold at start
     async for line in journal.follow(after=n): …
 
-Disk full: the state becomes `full` and `accepting` False. What was appended waits in memory and nobody is told that it
-is written, so agents wait at their next tool call; a reserve of room is given up for what is most urgent. The daemon
-reads no more from agents (their shims keep all they say in files) until `room` returns, which it does within a second
-of room being made. Any other failure of the disk poisons the journal: see `JournalPoisonedError`.
+Disk full: the state becomes `full` and `accepting` False. Appended events wait in memory and are not reported as
+written, so agents wait at their next tool call; a reserve of room is given up for what is most urgent. The daemon reads
+no more from agents (their shims keep all they say in files) until `room` returns, which it does within a second of room
+being made. Any other failure of the disk poisons the journal: see `JournalPoisonedError`.
 """
 
 import contextlib
@@ -53,8 +53,8 @@ __all__ = [
 ]
 
 RESERVE_BYTES = 4 * 1024 * 1024
-"""Room kept for the time when there is none: an emergency's records and report are some KiB, and what is under way in
-200 agents at that moment some MiB."""
+"""Room kept for the time when there is none: an emergency's records and report are some KiB, and the events under
+way in 200 agents at that moment some MiB."""
 
 RESERVE_NAME = "reserve"
 """The file that takes that room, in the journal's directory."""
@@ -233,7 +233,7 @@ class Journal:
     async def follow_chunks(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[list[StoredLine], None]:
         """Yield the lines after `after`, from the files, at the reader's own pace, one read's lines at a time.
 
-        A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls nobody.
+        A slow reader holds at most one chunk (`segments.CHUNK_BYTES`) and stalls no other.
 
         Args:
             after: The number of the last record not wanted.

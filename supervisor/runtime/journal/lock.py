@@ -53,7 +53,7 @@ class StateDirectory:
 
 
 def take_state_directory(path: Path) -> StateDirectory:
-    """Make the directory where it is not there, and take it for this process alone.
+    """Make the directory if it is missing, and take it for this process alone.
 
     Raises:
         StateDirectoryTakenError: A living daemon has it.

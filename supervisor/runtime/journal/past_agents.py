@@ -9,13 +9,13 @@ from supervisor.protocol import records
 from supervisor.protocol.events import StateChanged
 
 _STATE_CHANGED = re.compile(rb'"kind":"state_changed","p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
-"""How the line of such an event ends, as this version writes it. One that is written otherwise costs time and nothing else."""
+"""The end of such an event's line, as this version writes it. A line that is written otherwise only costs time."""
 
 _SEAL_BYTES = 90
 """Longer than what the expression matches: a line may have megabytes."""
 
 _DETECTOR_FAILED = b'"detector_failed-'
-"""The beginning of the type of incident by which a failed detector is told. Only the detectors know again which it was about."""
+"""The beginning of the type of incident for a failed detector. Only the detectors can identify the detector again."""
 
 
 class PastAgents:

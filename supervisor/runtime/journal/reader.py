@@ -47,7 +47,7 @@ class JournalDamagedError(ChaperonError):
 
 
 class StoredLine(NamedTuple):
-    """One record as its bytes, checked but not read, with where it was found."""
+    """One record as its bytes, checked but not parsed, with its place."""
 
     n: int
     data: bytes

@@ -47,7 +47,7 @@ class JournalRecovery:
     size: int
     """Its size in bytes."""
     torn: TornTail | None = None
-    """The tail that was set aside, where there was one."""
+    """The tail that was set aside, if there was one."""
 
 
 def recover(

@@ -66,7 +66,7 @@ class SegmentFile:
             pending: Number and body of each; at least one.
 
         Raises:
-            OSError: Nothing was written; may be tried again where it was for lack of room.
+            OSError: Nothing was written; may be tried again if it was for lack of room.
             JournalPoisonedError: May not be tried again.
         """
         batch = self._frame(pending)

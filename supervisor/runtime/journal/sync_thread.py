@@ -1,6 +1,6 @@
 """The thread that syncs the journal's file, so that no write waits for a sync: on a busy disk one takes 60 ms and more.
 
-The writer's thread owns everything else. It begins a sync, is told when it has ended, and takes what came of it.
+The writer's thread owns everything else. It begins a sync, is notified of its end, and takes its result.
 """
 
 import threading

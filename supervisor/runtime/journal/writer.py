@@ -111,7 +111,7 @@ class JournalWriter:
         self.taken_bytes = 0
         """Bodies taken off the caller's account since the start, in bytes."""
         self.sync_seconds: deque[float] = deque(maxlen=MOST_SYNCS)
-        """How long the latest syncs took, oldest first, until somebody takes them."""
+        """Durations of the latest syncs, oldest first, until they are taken."""
         self._syncing = SyncThread(file.disk.sync, clock, lambda: self._queue.put(Poke()))
         file.before_roll = self._await_sync
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)

@@ -144,7 +144,10 @@ class Containment:
         return stale
 
     def leave(self) -> bool:
-        """Take away what `find` made, where no agent's group is in it; whether it is gone. Ends nobody."""
+        """Remove the groups that `find` made, if no agent's group is in them; return whether they are gone.
+
+        Ends no process.
+        """
         try:
             self.agents.rmdir()
             self.agents.parent.rmdir()

@@ -39,7 +39,7 @@ def launches(folder: Path) -> Iterator[Path]:
 
 
 def set_aside(folder: Path, aside: Path) -> Path | None:
-    """Move an agent's folder of an earlier life out of the way; return where it is now, None if there was none. Blocks.
+    """Move an agent's folder of an earlier life out of the way; return its new place, None if there was none. Blocks.
 
     Args:
         folder: The directory of an agent that is about to be submitted, so nothing of this life is in it.

@@ -83,7 +83,7 @@ def find_cli(command: str | None, environ: Mapping[str, str]) -> Cli:
 
 
 def locate(command: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the path of the first CLI that is there, and where it was found.
+    """Return the path of the first CLI that exists, and its source.
 
     Raises:
         CliError: If there is none.

@@ -18,7 +18,7 @@ NONCE_VARIABLE = "CHAPERON_AGENT_NONCE"
 """In the environment of every process of an agent, unless it cleared it."""
 
 OWN_GROUP = re.compile(r"/(?:[^/\0]+/)*chaperon-[\w-]+/agents/([^/.\0]+)")
-"""A control group that `supervisor.runtime.processes.cgroups` made: whoever is in one that a file names is ended."""
+"""A control group that `supervisor.runtime.processes.cgroups` made: processes in one that a file names are ended."""
 
 MOST_BYTES = 65_536
 """The longest file that is read: half a kilobyte is usual."""
@@ -38,9 +38,9 @@ def read_identity(directory: Path) -> Identity | None:
 
 
 def checked(facts: object) -> Identity | None:
-    """The identity that such facts describe; None if they describe none.
+    """Return the identity that such facts describe; None if they describe none.
 
-    A process id below 2 would mean everybody, and a control group of another make whoever is in it.
+    A process id below 2 would mean all processes, and a foreign control group all of its processes.
     """
     if not isinstance(facts, Mapping):
         return None

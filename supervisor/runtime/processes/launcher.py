@@ -29,7 +29,7 @@ Trusted = Callable[[str, str], bool]
 
 
 def nobody_asked(_repository: str, digest: str) -> bool:
-    """The answer where nobody keeps what people said."""
+    """Return the answer if no decisions of people are kept."""
     return not digest
 
 
@@ -159,7 +159,7 @@ class ProcessLauncher:
             self._containment.remove_stale(living)
 
     def leave(self) -> None:
-        """Remove the group above the agents' own, where none is left in it. Blocks."""
+        """Remove the group above the agents' own, if none is left in it. Blocks."""
         if isinstance(self._containment, Containment):
             self._containment.leave()
 

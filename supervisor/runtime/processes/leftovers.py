@@ -44,7 +44,7 @@ class Cleared:
 
     @property
     def found(self) -> bool:
-        """Whether anybody lived."""
+        """Whether any process lived."""
         return bool(self.ended or self.left)
 
     def __str__(self) -> str:
@@ -60,12 +60,12 @@ class Cleared:
 
 
 def find_leftovers(identity: Identity) -> set[int]:
-    """Processes of an agent that live although its shim does not; nobody while the shim lives."""
+    """Return the processes of an agent that live although its shim does not; none while the shim lives."""
     return set() if is_running(identity) else _in_group(identity) | _known_again(identity)
 
 
 def end_leftovers(identity: Identity) -> Cleared:
-    """End them, looking again until nobody is found or the time is up. Blocks for some milliseconds, at most 3 s."""
+    """End them, looking again until none is found or the time is up. Blocks for some milliseconds, at most 3 s."""
     deadline = process_tree.now() + process_tree.END_SECONDS
     named: dict[int, str] = {}
     while (found := find_leftovers(identity)) and process_tree.now() < deadline:
@@ -115,11 +115,11 @@ def survivors(identity: Identity) -> set[int]:
 
 
 def nobody_left(directory: Path, known: Identity | None = None) -> bool:
-    """End what an agent left; whether nobody of it lives now. Blocks like `end_leftovers`.
+    """End the leftovers of an agent; return whether none of its processes lives now. Blocks like `end_leftovers`.
 
     Args:
-        directory: Of its shim, which wrote down who they are.
-        known: The same from the journal, which is to be believed first.
+        directory: The folder of its shim, which has their identity.
+        known: The same from the journal, which is believed first.
     """
     identity = known or read_identity(directory)
     return identity is None or (not is_running(identity) and end_leftovers(identity).left == 0)
@@ -135,7 +135,7 @@ async def end_by_hand(known: Identity | None, directory: Path) -> Cleared | None
 
 
 async def end_launch(directory: Path, known: Identity | None = None) -> bool:
-    """End a launch that no runner watches over, by its shim where that answers; whether nobody of it lives now.
+    """End a launch without a runner, by its shim if that answers; return whether none of its processes lives now.
 
     Arguments as for `nobody_left`.
     """
@@ -164,7 +164,7 @@ def _in_group(identity: Identity) -> set[int]:
 
 
 def _known_again(identity: Identity) -> set[int]:
-    """Everybody who carries the mark or the nonce, and everybody below them."""
+    """Return all processes with the mark or the nonce, and all processes below them."""
     known = {pid for pid in _everybody() if _carries(pid, identity)} if is_this_boot(identity) else set()
     family = known.union(*(process_tree.descendants(pid) for pid in known))
     return {pid for pid in family if process_tree.states(pid) - process_tree.GONE}
@@ -175,7 +175,7 @@ def _everybody() -> Iterator[int]:
 
 
 def _carries(pid: int, identity: Identity) -> bool:
-    """Whether a process carries the agent's mark, or its nonce and nobody else's mark."""
+    """Whether a process carries the agent's mark, or its nonce and no other agent's mark."""
     mark = marks.mark_of(pid)
     if mark is None or (mark == identity.mark and mark > 0):
         return mark is not None

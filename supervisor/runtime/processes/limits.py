@@ -1,8 +1,8 @@
 """Limits put in force on an agent's real processes.
 
-Where the kernel keeps limits for us (a delegated control group), it does. Elsewhere the tree gets lower priorities and
-bounds on what single processes may allocate, and stands still for a part of each half second, which any user may do to
-their own processes.
+If the kernel can keep limits (a delegated control group), it does. Otherwise the tree gets lower priorities and bounds
+on the memory of single processes, and is frozen for a part of each half second, which any user may do to their own
+processes.
 """
 
 import os
@@ -19,8 +19,8 @@ from supervisor.runtime.processes.priorities import Priorities
 from supervisor.runtime.shim.process_tree import Tree
 
 PERIOD_SECONDS = 0.5
-"""One turn of running and standing still. The longest that the tree can stand still is nine tenths of it, at the least
-share of 0.1: a person who types, and a server that waits for a client, do not take that for dead."""
+"""One period of running and freezing. The tree is frozen for nine tenths of it at most, at the least share of 0.1: a
+person who types, and a server that waits for a client, do not take that for dead."""
 
 RENEW_SECONDS = 2.0
 """How soon a process that was born under limits gets them too, where they do not go from parent to child."""
@@ -30,7 +30,7 @@ NO_LIMIT_BYTES = 1 << 60
 
 
 FREEZE_ID = "limits"
-"""The id of every freeze that keeps a limit: they need not be told apart, only from those of a stop or a rollback."""
+"""The id of every freeze that keeps a limit: they are only distinguished from those of a stop or a rollback."""
 
 
 class Stoppable(Protocol):
@@ -41,7 +41,7 @@ class Stoppable(Protocol):
     containment: str
 
     def freeze(self, id_: str) -> None:
-        """Make the tree stand still; the answer carries the id."""
+        """Freeze the tree; the answer carries the id."""
         ...
 
     def thaw(self) -> None:
@@ -143,7 +143,7 @@ class Enforcer:
         self._shim, self._still = shim, False
 
     def is_own(self, id_: str) -> bool:
-        """Whether the answer to the freeze of this id is to one of ours, which is no news to anybody else.
+        """Whether the answer to the freeze of this id belongs to the enforcer, and to no one else.
 
         A shim of an older version names no id: its answer is ours unless the agent is being ended or rolled back.
         """

@@ -116,7 +116,7 @@ def _processes(root_pid: int, cgroup: Path | None) -> Iterator[psutil.Process]:
 
 
 def _add(look: _Look, process: psutil.Process) -> None:
-    """Add one process; what it will not tell, for being gone or somebody else's, is left out."""
+    """Add one process; values that cannot be read, because it is gone or another user's, are left out."""
     try:
         with process.oneshot():
             if process.status() == psutil.STATUS_ZOMBIE:

@@ -15,7 +15,7 @@ from typing import Any
 from supervisor.config.brought import Found, Role, SettingsFile, found, read_object
 
 MAX_BYTES = 1_048_576
-"""Most bytes of a file of settings; the CLI itself reads more, so one that is longer is one that nobody understood."""
+"""Most bytes of a file of settings. The CLI itself reads more, but a longer one cannot be examined by a person."""
 
 MAX_HASHED = 16_777_216
 """Most bytes hashed of what commands of settings name; scripts have thousands."""
@@ -54,7 +54,10 @@ def own_settings(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def main_checkout(workspace: Path) -> Path:
-    """The top of the checkout that a worktree belongs to, by git's own files; the workspace itself where it is none."""
+    """Return the top of the checkout that a worktree belongs to, by git's own files.
+
+    It is the workspace itself if it is no worktree.
+    """
     link = _read("settings", workspace / ".git", "")
     if link is None or link.problem or not link.text.startswith(b"gitdir: "):
         return _real(workspace)

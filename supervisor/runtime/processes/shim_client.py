@@ -56,7 +56,7 @@ class ShimGoneError(ChaperonError):
 
 
 class ShimReplacedError(ChaperonError):
-    """The shim lives and cannot be reached: its socket was taken away, or somebody else answers there."""
+    """The shim lives and cannot be reached: its socket was taken away, or another process answers there."""
 
 
 class ShimSilentError(ChaperonError):
@@ -115,7 +115,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Every process of the agent stands still, since so many microseconds after the shim was asked."""
+    """Every process of the agent is frozen, so many microseconds after the request."""
 
     micros: int
     id: str = ""
@@ -150,7 +150,8 @@ class ExitRecord:
 
     agent: str
     error: str | None = None
-    """Why the CLI could not be started, or why the shim ended it; None if it ended by itself or was told to."""
+    """The reason why the CLI could not be started, or why the shim ended it; None if it ended by itself or by a
+    command."""
     code: int | None = None
     """Exit code; None if a signal ended it or it never ran."""
     signal: int | None = None
@@ -164,7 +165,7 @@ class ExitRecord:
     ended_at: float = 0.0
     """Unix time."""
     seconds: float = 0.0
-    """How long it ran, by a clock that nobody sets."""
+    """The duration of its run, by a clock that is never set."""
     oom: bool = False
     """Whether the kernel killed in its cgroup for memory."""
     out_size: int = 0
@@ -199,7 +200,7 @@ ShimEvent = CliOutput | Errors | Accepted | Frozen | TreeKilled | Fault | Exited
 class ShimClient:
     """A conversation with one shim. Ending it leaves the agent alone.
 
-    The asking methods never block: what the socket does not take at once is sent while somebody iterates `events`.
+    The sending methods never block: bytes that the socket does not take at once are sent while `events` is iterated.
     """
 
     def __init__(self, connection: socket.socket, directory: Path) -> None:
@@ -223,7 +224,7 @@ class ShimClient:
 
     @classmethod
     async def launch(cls, spec: ShimSpec) -> Self:
-        """Start the agent's shim and CLI. The shim is nobody's child but init's, and outlives us.
+        """Start the agent's shim and CLI. The shim is a child of init, and outlives us.
 
         A CLI that starts and then ends at once is no launch error: `Exited` follows, with the end of its error output.
 

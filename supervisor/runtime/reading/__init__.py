@@ -11,5 +11,5 @@ journal_lines    the journal's lines as readers ask for them
 process          the reading process
 progress         how far the files have come, as the daemon tells it, and waiting for more of it
 reader           the daemon's side of reading
-reviews          reviews of actions that nobody takes
+reviews          reviews of actions without an agent
 """

@@ -46,13 +46,13 @@ from supervisor.runtime.reading.progress import Follower
 from supervisor.runtime.reading.reviews import reviewing
 
 NICE = 5
-"""By how much the daemon's loop goes before this process where there is not enough processor time for both."""
+"""Niceness by which the daemon's loop precedes this process if there is not enough processor time for both."""
 
 GOODBYE_SECONDS = 2.0
 """How long those who follow may take to get what was written last once the daemon has ended."""
 
 INDEX_SECONDS = 30.0
-"""Between two times that indexes are kept up, so that whoever asks for an agent's lines waits for little of it."""
+"""Time between two updates of the indexes, so that a request for an agent's lines waits for little of it."""
 
 
 class Process:

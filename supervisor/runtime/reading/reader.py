@@ -52,7 +52,7 @@ class ReadingService:
         self._told = FileProgress(0, 0)
 
     def start(self) -> None:
-        """Start the process now, so that whoever asks first need not wait for it; else it is started then."""
+        """Start the process now, so that the first request need not wait for it; else it is started then."""
         self._wanted.set()
 
     def take(self, connection: int, job: ReadJob) -> None:
@@ -151,7 +151,7 @@ class ReadingService:
     # ── how far the files are ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _keep_told(self) -> None:
-        """Tell what is written, again and again, while anybody follows."""
+        """Report the progress of files again and again, while a client follows."""
         with contextlib.suppress(JournalError):  # its end is told at our own
             while True:
                 if not self._following:

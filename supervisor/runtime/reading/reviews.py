@@ -1,4 +1,4 @@
-"""Reviews of actions that nobody takes."""
+"""Reviews of actions without an agent."""
 
 import pickle
 from collections.abc import Callable

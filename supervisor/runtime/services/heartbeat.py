@@ -1,4 +1,4 @@
-"""The daemon's heartbeat for the service manager: told only while loop, journal and agents are well."""
+"""The daemon's heartbeat for the service manager: sent only while loop, journal and agents are well."""
 
 import os
 import socket

@@ -54,7 +54,7 @@ Ask = Callable[[str], Awaitable[JudgeReply]]
 
 
 class Judging:
-    """Looks for agents that a question is due about, and asks.
+    """Looks for agents for which a question is due, and puts it.
 
     Args:
         board: The agents that are judged.
@@ -125,13 +125,13 @@ class Judging:
 
 
 class CliJudge:
-    """Asks through the CLI.
+    """Puts questions through the CLI.
 
     Args:
-        settings: Which model, and how long it may take.
+        settings: The model, and its time limit.
         agent: How the CLI is found and started.
         environ: The daemon's environment.
-        directory: An empty directory to run in; made where it is missing.
+        directory: An empty directory to run in; made if it is missing.
     """
 
     def __init__(self, settings: JudgeSettings, agent: Agent, environ: Mapping[str, str], directory: Path) -> None:
@@ -141,7 +141,7 @@ class CliJudge:
         self._directory = directory
 
     async def __call__(self, asked: str) -> JudgeReply:
-        """Put a question; whatever fails is told in the reply."""
+        """Put a question; any failure is in the reply."""
         seconds = self._settings.timeout_seconds
         try:
             argv = await anyio.to_thread.run_sync(self._prepare)

@@ -25,12 +25,12 @@ EVERY_SECONDS = 5.0
 while it can still be answered, and fifty agents of ten processes cost about a hundredth of one core."""
 
 CHANGED = 0.1
-"""Share by which a figure must differ from what was told last to be told at once: a detector of growth by the half sees
-every step of it, and the steady breathing of a garbage collector is not journalled."""
+"""Share by which a figure must differ from its last report to be reported at once: a detector of growth by the half
+sees every step of it, and the steady breathing of a garbage collector is not journalled."""
 
 AT_LEAST_EVERY_SECONDS = 30.0
-"""A look is told after so long whatever it says, so that time limits are noticed in an agent that does nothing: at 300
-bytes an event, an idle agent costs the journal less than 1 MB a day."""
+"""Time after which a sample is reported in any case, so that time limits are noticed in an agent that does nothing:
+at 300 bytes an event, an idle agent costs the journal less than 1 MB a day."""
 
 DISK_EVERY_SECONDS = 300.0
 """Between two looks at the size of a workspace, which takes a second for 100,000 files; one workspace a pass."""
@@ -62,7 +62,7 @@ class _Watched:
 
 
 class Sampling:
-    """Looks, again and again, for as long as its task lives.
+    """Samples process trees repeatedly, for as long as its task lives.
 
     Args:
         board: The agents that are looked at.

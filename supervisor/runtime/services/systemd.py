@@ -25,7 +25,7 @@ class Notifier:
     """Tells the service manager how the daemon is, by datagrams to its socket."""
 
     def __init__(self, address: str | None) -> None:
-        """Take the value of NOTIFY_SOCKET: a path, `@` and a name for an abstract socket, or None to tell nobody."""
+        """Take the value of NOTIFY_SOCKET: a path, `@` and a name for an abstract socket, or None for no notices."""
         self._address = f"\0{address[1:]}" if address and address.startswith("@") else address
 
     @classmethod
@@ -35,7 +35,7 @@ class Notifier:
 
     @property
     def listening(self) -> bool:
-        """Whether somebody asked to be told."""
+        """Whether notices were requested."""
         return self._address is not None
 
     def ready(self, status: str = "") -> bool:
@@ -78,7 +78,7 @@ def _status(text: str) -> dict[str, str]:
 
 
 def watchdog_interval(environ: Mapping[str, str], pid: int) -> float | None:
-    """Return how often to call `Notifier.watchdog`, in seconds; None where nobody waits for it.
+    """Return how often to call `Notifier.watchdog`, in seconds; None if it is not awaited.
 
     It is a third of the time after which systemd acts, so that one late or lost message does no harm
     (sd_watchdog_enabled(3) advises half).
@@ -96,7 +96,7 @@ class HandedSocket:
     """A socket that the service manager opened for us."""
 
     name: str
-    """Its FileDescriptorName, `unknown` where there is none."""
+    """Its FileDescriptorName, `unknown` if there is none."""
     socket: socket.socket
 
 

@@ -35,7 +35,7 @@ class Handle:
     """A process by a handle of the kernel, which never means another process as a reused number would.
 
     Without `SO_PEERPIDFD` the handle is made from the number: a process whose number was taken by another between the
-    connection and this look is not told from that other one.
+    connection and this look is not distinguished from that other one.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -67,7 +67,7 @@ class Handle:
 
 
 def lineage_of(connection: socket.socket) -> list[int] | None:
-    """The peer's process and all above it; None where nobody can say: it has ended, or it cannot be looked at.
+    """Return the peer's process and all above it; None if they are not known: it has ended, or cannot be read.
 
     A process can connect and end at once, and leave the connection to another. The handle is looked at last: a process
     that lives then was the same one all the time.
@@ -81,7 +81,7 @@ def lineage_of(connection: socket.socket) -> list[int] | None:
 
 
 def stranger(connection: socket.socket, hosts: Collection[int]) -> str:
-    """Why whoever listens at the other end is not spoken with; empty if it runs as one of these users."""
+    """Return why the listener at the other end is not trusted; empty if it runs as one of these users."""
     peer = peer_of(connection)
     if peer.uid in hosts:
         return ""

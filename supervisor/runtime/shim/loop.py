@@ -114,7 +114,7 @@ class ShimLoop:
     # ── the loop ──
 
     def run(self) -> None:
-        """Serve until the CLI has ended, its tree has gone, and all is written down and told."""
+        """Serve until the CLI has ended, its tree has gone, and all is written down and sent."""
         while not self.finished():
             self.watch_writers()
             for key, _ in self.selector.select(self.patience()):
@@ -188,7 +188,7 @@ class ShimLoop:
     # ── the daemon ──
 
     def accept(self, server: socket.socket) -> None:
-        """Take a connection, if whoever asked for it still wants it."""
+        """Take a connection, if its peer still wants it."""
         try:
             connection = server.accept()[0]
         except OSError as error:
@@ -198,7 +198,7 @@ class ShimLoop:
         self.consider(connection)
 
     def consider(self, connection: socket.socket) -> None:
-        """Speak with whoever connected, if it is a daemon of ours and no process of an agent, whichever it is."""
+        """Admit the peer, if it is a daemon of ours and no process of any agent."""
         pid, uid = credentials.peer_of(connection)
         line = credentials.lineage_of(connection)
         if uid != os.geteuid() or line is None or self.tree.holds(pid) or marks.is_marked(pid):
@@ -290,12 +290,12 @@ class ShimLoop:
         self.input.close()
 
     def terminate(self, _: Json) -> None:
-        """SIGTERM to the CLI alone. Its pid is its own until it is reaped, and nobody but this process reaps it."""
+        """Send SIGTERM to the CLI alone. Its pid is its own until it is reaped, and only this process reaps it."""
         if self.ended is None:
             process_tree.send(self.pid, signal.SIGTERM)
 
     def freeze(self, command: Json) -> None:
-        """Make the whole tree stand still."""
+        """Freeze the whole tree."""
         outcome = self.tree.freeze()
         asked = {"id": command["id"]} if "id" in command else {}
         if outcome.left:
@@ -343,7 +343,7 @@ class ShimLoop:
         self.drain_until = process_tree.now() + DRAIN_SECONDS
 
     def finish_tree(self) -> process_tree.TreeOutcome:
-        """Kill everybody and remember who they were."""
+        """Kill all processes and remember their names."""
         started = process_tree.now()
         others = self.tree.members() - {self.pid}
         self.ended_with_it += [f"{pid} {process_tree.name(pid)}" for pid in sorted(others)[:MOST_NAMED]]
@@ -368,7 +368,7 @@ class ShimLoop:
         return daemon is None or not daemon.owed or process_tree.now() > daemon.progress_at + DELIVER_SECONDS
 
     def take_the_rest(self) -> None:
-        """Empty the pipes; for a bounded time, because somebody outside the tree may hold one and write on."""
+        """Empty the pipes; for a bounded time, because a process outside the tree may hold one and write on."""
         until = process_tree.now() + DRAIN_SECONDS
         while (self.output.pump() | self.errors.pump()) and process_tree.now() < until:
             continue

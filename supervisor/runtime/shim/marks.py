@@ -27,9 +27,9 @@ LINE = "Max file locks"
 
 
 def draw() -> int:
-    """A mark for a new agent; 0 where our own limit is too low to mark anybody below it.
+    """Return a mark for a new agent; 0 if our own limit is too low for a mark below it.
 
-    The numbers lie in the second quarter of what is ours, so that there is as much room again below each mark.
+    The numbers lie in the second quarter of our range, so that there is as much room again below each mark.
     """
     ours = own()
     return ours // 4 + int.from_bytes(os.urandom(8)) % (ours // 4) if ours >= LEAST else 0
@@ -47,7 +47,7 @@ def put(mark: int) -> None:
 
 
 def mark_of(pid: int) -> int | None:
-    """A process's hard limit, `HIGHEST` where it has none; None if the process has gone."""
+    """Return a process's hard limit, `HIGHEST` if it has none; None if the process has gone."""
     line = next((line for line in process_tree.read(f"/proc/{pid}/limits").splitlines() if line.startswith(LINE)), None)
     if line is None:
         return None

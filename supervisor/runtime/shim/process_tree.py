@@ -1,6 +1,6 @@
 """Process trees: find, freeze and end every process of an agent, whatever session or group it made for itself.
 
-Two ways, and where there is a cgroup both are used: a cgroup v2 directory holds whoever was born in it, and the walk
+Two ways, and if there is a cgroup both are used: a cgroup v2 directory holds the processes born in it, and the walk
 finds the descendants of a child subreaper, to which every orphan of the tree returns. The walk also catches a process
 that moved itself out of the cgroup.
 
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 FREEZE_SECONDS = 1.0
-"""How long to wait for all to stand still. The kernel takes 0.3 ms for a cgroup and 2 ms for a walk over 20 processes;
-a process in an uninterruptible read can take as long as its disk, and is reported instead of waited for."""
+"""Longest wait until all are frozen. The kernel takes 0.3 ms for a cgroup and 2 ms for a walk over 20 processes; a
+process in an uninterruptible read can take as long as its disk, and is reported instead of waited for."""
 
 END_SECONDS = 3.0
 """Longest wait for the end of all. 20 processes take 25 ms; a large heap takes some 100 ms a gigabyte to give back."""
@@ -64,7 +64,7 @@ def expect_gone(error: OSError) -> None:
     """Pass over the errors of a process or group that has gone, or is not ours to look at.
 
     Raises:
-        OSError: It is any other: out of descriptors or memory, for one, and then "nobody is there" would be a lie.
+        OSError: It is any other: out of descriptors or memory, for one, and then an empty answer would be wrong.
     """
     if error.errno not in GONE_ERRORS:
         raise error
@@ -89,7 +89,7 @@ def read(path: str) -> str:
 
 
 def listing(path: str) -> list[str]:
-    """The names in a directory, or none where it has gone."""
+    """Return the names in a directory, or none if it has gone."""
     try:
         return os.listdir(path)  # noqa: PTH208 - pathlib would cost the shim 1 MB
     except OSError as error:
@@ -144,7 +144,7 @@ def all_children() -> dict[int, list[int]]:
 def descendants(root: int) -> set[int]:
     """Every process below this one, itself not counted; zombies are.
 
-    A process that forks meanwhile can be missed: callers look again until nobody new is found.
+    A process that forks meanwhile can be missed: callers look again until no new one is found.
     """
     known = has_children_files()
     table = {} if known else all_children()
@@ -233,7 +233,7 @@ class Tree:
         return line is None or self.root in line[1:] or pid in self.grouped()
 
     def freeze(self) -> TreeOutcome:
-        """Make all stand still: the cgroup at once, then by SIGSTOP whoever is not in it."""
+        """Freeze all: the cgroup at once, then the others by SIGSTOP."""
         started = now()
         frozen = (
             self.cgroup is not None
@@ -244,9 +244,9 @@ class Tree:
         return TreeOutcome(since(started), left)
 
     def stop(self, deadline: float, *, spare_group: bool = False) -> int:
-        """SIGSTOP everybody until a look finds all still and nobody new; how many were not.
+        """Send SIGSTOP until a look finds all stopped and none new; return how many were not.
 
-        Only somebody unseen can fork once all that were seen stand still, so the look that finds nobody is the last.
+        Only an unseen process can fork once all seen ones are stopped, so the look that finds none is the last.
         """
         seen: set[int] = set()
         while True:

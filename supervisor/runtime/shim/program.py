@@ -104,7 +104,7 @@ def give_up(shim: ShimLoop, starter: socket.socket | None, reason: str) -> None:
 
 
 def main(directory: str) -> int:
-    """Detach from whoever started this, and serve the agent whose directory it is."""
+    """Detach from the starting process, and serve the agent whose directory it is."""
     os.chdir(directory)
     with open("spec.json") as file:  # noqa: PTH123 - as in trees
         spec = json.load(file)

@@ -60,9 +60,9 @@ class RefusedPeer:
     name: str = ""
     """The short name of its process, where it still had one."""
     lineage: tuple[int, ...] = ()
-    """Its process id and those of all processes above it, where they are known."""
+    """Its process id and those of all processes above it, if they are known."""
     mark: int = 0
-    """The mark that it carries, where it is an agent's."""
+    """The agent's mark that it carries; 0 for none."""
     agent: str = ""
     """The agent of the process, if it is known."""
 
@@ -241,7 +241,7 @@ def _turn_away(connection: socket.socket, refusal: RefusedPeer) -> None:
 
 
 def user_name(uid: int) -> str:
-    """The user's name, or number where there is no name for it."""
+    """Return the user's name, or the number if there is no name for it."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

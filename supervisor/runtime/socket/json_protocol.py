@@ -9,7 +9,7 @@ class JsonProtocol(H11Protocol):
     """The HTTP protocol of the socket: bytes that are no HTTP are answered with an `ErrorResponse`."""
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what cannot be read, and close: what would follow cannot be told apart."""
+        """Answer bytes that cannot be read, and close: the next request could not be separated from them."""
         if self.conn.our_state is h11.IDLE or self.conn.our_state is h11.SEND_RESPONSE:
             what = f"The request is no HTTP/1.1 that can be read ({msg.rstrip('.')}). Nothing was done."
             body = orjson.dumps({"kind": "Usage", "what": what, "way_out": "See /openapi.json."})

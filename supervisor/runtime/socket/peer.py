@@ -1,4 +1,4 @@
-"""Who asks: what the routes that take a request in note of it."""
+"""The author of a request: the peer, as the routes note it."""
 
 from typing import Annotated
 

@@ -10,7 +10,7 @@ from monitors.contract.words import Severity
 from supervisor.runtime.socket.admission import Reason, RefusedPeer
 
 AGAIN_SECONDS = 600.0
-"""How soon an incident of the same agent or reason may follow: whoever reads of the first has looked by then."""
+"""Time until an incident of the same agent or reason may follow: a reader of the first has looked by then."""
 
 INCIDENT = "socket_refused"
 """The type of these incidents."""
@@ -28,12 +28,12 @@ class _Reported:
 
 
 class RefusedPeers:
-    """Tells of refusals.
+    """Reports refusals.
 
     Args:
         fault: Notes an incident.
         count: Counts a refusal, by its reason.
-        mono: Tells the time, in seconds on a clock that nobody sets.
+        mono: Gives the time, in seconds on a clock that is never set.
     """
 
     def __init__(self, fault: Fault, count: Callable[[Reason], object], mono: Callable[[], float]) -> None:
@@ -43,7 +43,7 @@ class RefusedPeers:
         self._reported: dict[tuple[str, Reason], _Reported] = {}
 
     def saw(self, refusal: RefusedPeer) -> None:
-        """Count a refusal, and tell of it where none of its kind was told of lately."""
+        """Count a refusal, and report it if none of its kind was reported lately."""
         self._count(refusal.reason)
         if refusal.reason == "gone":  # a command that was ended as it began; nobody was there to be answered
             return
