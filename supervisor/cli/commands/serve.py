@@ -78,7 +78,10 @@ async def _serve() -> None:
 
 
 async def _settle(answering: anyio.Event) -> None:
-    """Leave what the start made out of every later search for garbage: one took 60 ms, in which no call was reviewed."""
+    """Exempt the objects of the start from garbage collection.
+
+    A collection of them took 60 ms, in which no call was reviewed.
+    """
     await answering.wait()
     gc.freeze()
     gc.enable()

@@ -58,7 +58,7 @@ class CheckpointUpkeep:
         self._tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
         self._over_quota: set[Path] = set()
-        """Stores that are larger than they may be, and of which that was told."""
+        """Stores over their quota of which that was reported."""
 
     async def run(self) -> None:
         """Look after checkpoints until cancelled."""

@@ -14,7 +14,7 @@ from supervisor.runtime.services.systemd import Notifier, listen_sockets, watchd
 async def beat(
     unwatched: Callable[[], list[str]], journal: Journal, notifier: Notifier, environ: Mapping[str, str]
 ) -> None:
-    """Tell that all is well, as often as was asked for; nothing where nobody asked.
+    """Send the heartbeat as often as was requested; nothing without a request.
 
     A missed beat is logged with its reason; after enough of them the service manager starts the daemon anew, and the
     new one adopts the agents.
@@ -30,7 +30,7 @@ async def beat(
 
 
 async def ailment(unwatched: Callable[[], list[str]], journal: Journal, patience_seconds: float) -> str:
-    """What is wrong with the daemon; empty if it is well. That this runs shows that the loop turns."""
+    """Return the fault of the daemon; empty if it is well. That this runs shows that the loop turns."""
     if alone := unwatched():
         return f"nobody watches over {', '.join(alone)}"
     if journal.state is JournalState.FULL:
