@@ -31,7 +31,10 @@ README = (ROOT / "README.md").read_text()
 
 DOCS = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
 
-PAGES = [*(Path(path.name) for path in sorted(ROOT.glob("*.md"))), *DOCS]
+PAGES = [
+    *(path.relative_to(ROOT) for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "tests").rglob("*.md")))),
+    *DOCS,
+]
 """Every page for readers."""
 
 KINDS = {"tutorial", "how-to", "reference", "explanation"}

@@ -1,4 +1,4 @@
-"""A state directory whose journal was moved away, as the README says for a damaged one, with what agents left in it."""
+"""A state directory whose journal was moved away, as `docs/how-to/troubleshoot.md` says for a damaged one, with what agents left in it."""
 
 import json
 import os
