@@ -154,7 +154,6 @@ USERS_OF_THE_DAEMON = ("supervisor/runtime/service.py", "supervisor/runtime/api/
 
 NOT_YET_WITHOUT_THE_DAEMON = {
     "supervisor/runtime/services/rollbacks.py": "a rollback asks the session, the stores, the worktrees and the outcomes",
-    "supervisor/runtime/services/recovery.py": "an option of a recovery submits a task, rolls back and clears up",
     "supervisor/rehearsal/person.py": "it does what people do through the socket, rollbacks among it",
 }
 

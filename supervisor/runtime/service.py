@@ -476,7 +476,8 @@ def _make_api(daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", 
     async def restore(agent: str, checkpoint: str, by: str) -> object:
         return await rollbacks.roll_back(daemon, agent, RollbackRequest(checkpoint=checkpoint, files_only=True), by)
 
-    recovery_routes(api, Recovering(daemon, setup.places.state, restore))
+    going_on = daemon.happened, daemon.journal, setup.clock, daemon.submit, daemon.give_up_workspace
+    recovery_routes(api, Recovering(daemon.board, *going_on, setup.places.state, restore))
     return api
 
 

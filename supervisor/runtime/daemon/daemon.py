@@ -445,6 +445,11 @@ class Daemon:
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
 
+    async def give_up_workspace(self, workspace: str) -> str:
+        """Remove a workspace in which no agent works; returns why it was left, empty if it is gone."""
+        await self.checkpoint_manager.release(workspace)
+        return await self.worktrees.give_up(workspace)
+
     def _free_name(self) -> str:
         """Return the first name that no agent has or had; a task that could not be taken uses none up."""
         taken = {summary.agent for summary in self.board.summaries()} | self._submitting

@@ -15,10 +15,12 @@ import anyio.to_thread
 from interventions.recovery_options import Resumption, carry_out
 from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError, UsageError
+from supervisor.core.board import Board
 from supervisor.protocol import events
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.submission import NAME, Submission, UnavailableError
 from supervisor.runtime.incidents.log import REPORTS_NAME, SAFE_ID
+from supervisor.runtime.journal.journal import Journal
 
 LONGEST_NAME = 28
 """Of an agent's 32 characters, those that its successor's name keeps before `-r1`."""
@@ -42,13 +44,33 @@ class Recovering:
     """Carries out recovery options.
 
     Args:
-        daemon: Starts the agents that go on.
+        board: All agents.
+        happened: Takes in what was done; returns its number in the journal.
+        journal: Says when that is on disk.
+        clock: Tells the time that events carry.
+        submit: Starts the agents that go on.
+        give_up: Removes a workspace; returns why it was left, empty if it is gone.
         state: The state directory, with the reports and the agents' directories.
         restore: Sets files back; None if this daemon cannot.
     """
 
-    def __init__(self, daemon: Daemon, state: Path, restore: Restore | None = None) -> None:
-        self._daemon = daemon
+    def __init__(
+        self,
+        board: Board,
+        happened: Callable[[events.AnyEvent], int],
+        journal: Journal,
+        clock: Clock,
+        submit: Callable[[Submission, str], Awaitable[object]],
+        give_up: Callable[[str], Awaitable[str]],
+        state: Path,
+        restore: Restore | None = None,
+    ) -> None:
+        self._board = board
+        self._happened = happened
+        self._journal = journal
+        self._clock = clock
+        self._submit = submit
+        self._give_up = give_up
         self._state = state
         self._restore = restore
 
@@ -93,17 +115,17 @@ class Recovering:
         done = await self._carried_out(incident, report, wanted, by)
         agent = wanted.agent
         with suppress(NotFoundError):  # a report from a state directory whose journal is gone
-            self._daemon.board.summary(agent)
-            seq = self._daemon.happened(
+            self._board.summary(agent)
+            seq = self._happened(
                 events.RecoveryTaken(
-                    **self._daemon.stamp(agent),
+                    **self._clock.stamp(agent),
                     incident_id=incident,
                     option=wanted.option,
                     by=by,
                     successor=done.agent,
                 )
             )
-            await self._daemon.journal.written(seq)
+            await self._journal.written(seq)
         return done
 
     async def options(self, incident: str) -> list[dict[str, str]]:
@@ -111,7 +133,7 @@ class Recovering:
         report = await self.report(incident)
         rows, agent = listed(report), str(report.get("agent", ""))
         with suppress(NotFoundError):
-            for row, taken in ((row, taken) for taken in self._daemon.board.summary(agent).recovered for row in rows):
+            for row, taken in ((row, taken) for taken in self._board.summary(agent).recovered for row in rows):
                 if (taken.incident, taken.option) == (incident, row["option"]):
                     when = datetime.fromtimestamp(taken.at, UTC).isoformat(" ", "seconds")
                     goes_on = f": agent {taken.successor} went on" if taken.successor else ""
@@ -134,7 +156,7 @@ class Recovering:
     def _refuse_running(self, wanted: Resumption) -> None:
         """A Claude session has one owner, and a workspace that is cleaned up has none."""
         session = wanted.task.resume_session if wanted.task else None
-        for known in self._daemon.board.at_work():
+        for known in self._board.at_work():
             if known.agent == wanted.agent or known.session_id == session or known.workspace == wanted.workspace:
                 raise UsageError(
                     f"Agent {known.agent!r} is {known.state} there, so nothing was done.",
@@ -160,7 +182,7 @@ class Recovering:
             resume_session=task.resume_session,
             approval=wanted.approval,
         )
-        await self._daemon.submit(submission, by)
+        await self._submit(submission, by)
         how = "in the same session" if task.resume_session else "in a new session"
         back = f", with its files set back to {wanted.checkpoint}" if wanted.checkpoint else ""
         return Recovered(
@@ -168,7 +190,7 @@ class Recovering:
         )
 
     def _successor(self, agent: str) -> str:
-        taken = {summary.agent for summary in self._daemon.board.summaries()}
+        taken = {summary.agent for summary in self._board.summaries()}
         base = re.sub(r"-r\d+$", "", agent)[:LONGEST_NAME]
         number = 1
         while (name := f"{base}-r{number}") in taken:
@@ -176,8 +198,7 @@ class Recovering:
         return name
 
     async def _clean_up(self, wanted: Resumption, left: Sequence[str]) -> Recovered:
-        await self._daemon.checkpoint_manager.release(wanted.workspace)
-        kept = await self._daemon.worktrees.give_up(wanted.workspace)
+        kept = await self._give_up(wanted.workspace)
         if NAME.fullmatch(wanted.agent):
             directory = self._state / "agents" / wanted.agent
             await anyio.to_thread.run_sync(lambda: shutil.rmtree(directory, ignore_errors=True))

@@ -10,6 +10,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.words import MonitoringLevel
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.services.recovery import Recovering
 from tests.house import House, bash, house, say
@@ -30,6 +31,12 @@ async def resumed(made: House, incident: str, option: str) -> str:
     """Carry an option out; the name of the agent that goes on."""
     done = orjson.loads(await made.chaperon("recover", incident, option, "--json"))
     return str(done["agent"])
+
+
+def recovering_in(made: House) -> Recovering:
+    daemon = made.daemon
+    parts = daemon.happened, daemon.journal, Clock(), daemon.submit, daemon.give_up_workspace
+    return Recovering(daemon.board, *parts, made.base / "state")
 
 
 async def test_the_options_are_listed_with_their_commands(tmp_path: Path) -> None:
@@ -83,7 +90,7 @@ async def test_a_daemon_that_cannot_restore_says_so_and_does_nothing(tmp_path: P
     incident = await stopped(tmp_path)
     async with house(tmp_path) as made:
         with pytest.raises(UnavailableError, match="cannot set files back"):
-            await Recovering(made.daemon, made.base / "state").carry_out(incident, "rollback-and-retry", "ann")
+            await recovering_in(made).carry_out(incident, "rollback-and-retry", "ann")
         assert len(made.daemon.board.summaries()) == 1
 
 
@@ -97,7 +104,7 @@ async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_n
         path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "workspace": workspace}))
 
     async with house(tmp_path) as made:
-        recovering = Recovering(made.daemon, made.base / "state")
+        recovering = recovering_in(made)
         for workspace in (str(made.workspace), str(tmp_path / "own")):
             in_another(workspace)
             assert "none that chaperon made" in (await recovering.carry_out(incident, "abort", "ann")).says
@@ -113,9 +120,7 @@ async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_n
         taken = [event.option for event in made.events(events.RecoveryTaken)]
         assert taken == ["abort"] * 4
     async with house(tmp_path) as again:
-        (abort,) = [
-            row for row in await Recovering(again.daemon, again.base / "state").options(incident) if row["taken"]
-        ]
+        (abort,) = [row for row in await recovering_in(again).options(incident) if row["taken"]]
         assert abort["option"] == "abort"
         assert abort["taken"].startswith("by ann at 2")
         assert "a repository of yours is left as it is" in abort["description"]
@@ -140,7 +145,7 @@ async def test_giving_up_runs_no_program_that_the_stopped_agent_named_to_git(tmp
         workspace = Path(made.daemon.board.summary("a1").workspace)
         common = subprocess.run(["git", "-C", workspace, "config", "core.fsmonitor"], capture_output=True, check=True)
         assert common.stdout.decode().strip() == str(program)
-        recovering = Recovering(made.daemon, made.base / "state")
+        recovering = recovering_in(made)
         said = (await recovering.carry_out(opened.incident.id, "abort", "ann")).says
         assert "was removed" in said
         assert not workspace.exists()
@@ -150,7 +155,7 @@ async def test_giving_up_runs_no_program_that_the_stopped_agent_named_to_git(tmp
 async def test_nothing_is_done_while_an_agent_has_the_session_or_for_what_is_no_incident(tmp_path: Path) -> None:
     incident = await stopped(tmp_path)
     async with house(tmp_path, bash("sleep 20"), say("Done.")) as made:
-        recovering = Recovering(made.daemon, made.base / "state")
+        recovering = recovering_in(made)
         name = (await recovering.carry_out(incident, "resume-with-limits", "ann")).agent
         with pytest.raises(UsageError, match=f"Agent '{name}' is .* there, so nothing was done"):
             await recovering.carry_out(incident, "manual-approval", "ann")
