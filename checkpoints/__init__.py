@@ -26,7 +26,7 @@ errors      errors of checkpoints, as types
 model       checkpoints, the differences of two, and plans and results of a restore
 paths       names of files as text
 retention   the choice of checkpoints to keep
-steps       the steps of what may be cut off half-way
+steps       the steps of work that may be cut off half-way
 worktrees   a git worktree per agent
 """
 

@@ -1,4 +1,4 @@
-"""The steps of what may be cut off half-way: each is told before it is done, and a test stops there."""
+"""The steps of work that may be cut off half-way: each is announced before it is done, and a test stops there."""
 
 from collections.abc import Callable
 

@@ -202,7 +202,7 @@ class _Run:
         return False
 
     def read_what_is_left(self) -> None:
-        """Read what stands in the pipes, without waiting for anybody who still holds them."""
+        """Read the content of the pipes, without waiting for processes that still hold them."""
         for pipe, into in self._pipes:
             left = MOST_LEFT
             while left > 0 and (data := _read(pipe, into)):

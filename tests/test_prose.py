@@ -16,6 +16,8 @@ DONE: tuple[str, ...] = ("checkpoints", "host", "interventions", "monitors", "su
 WIDTH = 120
 RELATIVE = re.compile(r"(?:What|Who|Whoever|Whom|Whose|Where|Wherever|Whatever|Which)\b")
 """A relative clause as a subject: the reader learns what is spoken of only when the sentence ends."""
+RIDDLE = re.compile(r"\b(?:nobody|somebody|anybody|whoever|keeper|foretold|foreseen|stands? still|standing still)\b")
+"""Words for which the field has terms: no process, a person, any user, the caller, manager, predicted, frozen."""
 
 
 def docstrings(text: str) -> Iterator[ast.Expr]:
@@ -35,6 +37,8 @@ def faults(text: str) -> list[str]:
         assert isinstance(docstring.value, ast.Constant)
         if RELATIVE.match(str(docstring.value.value).strip()):
             seen.append(f"{docstring.lineno}: begins with a relative clause: {lines[docstring.lineno - 1].strip()}")
+        if riddle := RIDDLE.search(str(docstring.value.value)):
+            seen.append(f"{docstring.lineno}: says {riddle[0]!r}")
         numbers = range(docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1)
         seen += [f"{number}: {len(lines[number - 1])} columns" for number in numbers if len(lines[number - 1]) > WIDTH]
     return seen
@@ -60,6 +64,7 @@ def test_docstrings_begin_with_a_verb_or_noun_and_fit_the_page(place: str) -> No
         ('x = 1\n"""Who asks."""', True),
         ('def f():\n    """Return it.\n\n    ' + "a" * 117 + '\n    """', True),
         ('def f():\n    """Whether it is so."""', False),
+        ('"""A run that nobody watches."""', True),
     ],
 )
 def test_a_fault_of_a_docstring_is_seen(text: str, wrong: bool) -> None:

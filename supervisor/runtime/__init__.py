@@ -7,7 +7,7 @@ daemon/         the daemon, and the runner that performs what the core of one ag
 exporters/      the audit record on its way to other systems
 incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
-processes/      the daemon's hands on an agent's processes
+processes/      the daemon's access to an agent's processes
 reading/        long reads for clients, in a process of their own and not in the loop that answers the gate
 services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon

@@ -239,7 +239,7 @@ class _Opened:
 
 
 def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
-    """Read what is there and fold it; `past` is told first who has ended. Blocks."""
+    """Read the journal and fold it; `past` gets the ended agents first. Blocks."""
     places = setup.places
     snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
     begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot.n, snapshot.state)
@@ -406,7 +406,9 @@ def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:
     try:
         incidents = latest(setup.places.state)
     except OSError as error:
-        log.warning("the incident log could not be read (%s); what was not told before stays untold", error)
+        log.warning(
+            "the incident log could not be read (%s); incidents that were not sent before are not sent now", error
+        )
         incidents = []
     daemon.notifications.catch_up(DeliveryMarks(setup.places.state, setup.disk), incidents, daemon.journal.last)
 

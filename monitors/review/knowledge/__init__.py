@@ -11,7 +11,7 @@ cloud.yaml       cloud providers, hosting, infrastructure as code
 containers.yaml  containers and clusters
 coreutils.yaml   the core tools
 databases.yaml   databases, by their command line clients
-elsewhere.yaml   ways to reach the process that runs the agent, and to have something run where nobody watches over it
+elsewhere.yaml   ways to reach the process that runs the agent, and to have something run outside its watch
 git.yaml         git and its like
 launchers.yaml   programs that start another program, through which the reviewer looks
 packages.yaml    package managers

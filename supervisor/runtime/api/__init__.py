@@ -8,10 +8,10 @@ checkpoints  the routes of the socket's API that are about checkpoints
 gathering    the metrics of the daemon at one moment, gathered for their text
 json_edge    JSON at the API's edge
 metrics      the metrics server
-outcomes     the routes of the socket's API that are about what became of issues, and what was learned from that
+outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state
 recovery     the routes of the socket's API that are about ways back from an incident
 server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
-together     one run of some work for all who asked for it before it began
+together     shared work: one run for all callers that requested it before it began
 trust        the routes by which a person examines a repository's settings and lets them count
 turnstile    the rate of requests
 """

@@ -1,4 +1,4 @@
-"""The routes of the socket's API that are about what became of issues, and what was learned from that."""
+"""The routes of the socket's API that are about outcomes of issues, and the learned state."""
 
 from collections.abc import Collection
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""One run of some work for all who asked for it before it began."""
+"""Shared work: one run for all callers that requested it before it began."""
 
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar

@@ -6,8 +6,8 @@ exposition    the metrics as text, with values from files
 hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
 metric_table  the names of all metrics
 metrics       the daemon's counters, as Prometheus reads them
-outcomes      waits for what comes of a request, by the request's id
-runner        one agent's hands
+outcomes      waits for the outcome of a request, by the request's id
+runner        the runner of one agent
 submission    the submission of a task, and the check whether it can be taken
 timers        named timers: `fire` is called with the name once the time has come, unless it was started again or
               stopped

@@ -1,4 +1,4 @@
-"""Waits for what comes of a request, by the request's id."""
+"""Waits for the outcome of a request, by the request's id."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ Either = TypeVar("Either", bound=Outcome)
 
 
 class ExpectedOutcome(Generic[Either]):
-    """One outcome that somebody waits for."""
+    """One outcome that a caller waits for."""
 
     def __init__(self, kinds: tuple[type[Either], ...]) -> None:
         self._kinds = kinds
@@ -37,7 +37,7 @@ class ExpectedOutcome(Generic[Either]):
 
 
 class Outcomes:
-    """All outcomes that are waited for. They are in memory alone: whoever waits does not outlive the daemon."""
+    """All awaited outcomes. They are in memory alone: a waiter does not outlive the daemon."""
 
     def __init__(self) -> None:
         self._expected: dict[str, Callable[[int, Outcome], None]] = {}
@@ -53,7 +53,7 @@ class Outcomes:
             del self._expected[id_]
 
     def saw(self, seq: int, event: events.AnyEvent) -> None:
-        """Look whether an event is what somebody waits for."""
+        """Check whether an event is an awaited outcome."""
         match event:
             case events.CheckpointMade(key=id_) | events.CaptureFailed(key=id_):
                 pass

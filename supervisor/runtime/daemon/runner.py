@@ -1,4 +1,4 @@
-"""One agent's hands: performs what its session commands, in order, and tells the session what happens.
+"""The runner of one agent: performs its session's commands, in order, and passes events to the session.
 
 This is the only place that performs commands. Each batch waits until the journal has what led to it; freezing alone
 does not wait, for a frozen agent can always be thawed.

@@ -59,7 +59,7 @@ def recover(
         directory: The journal's directory; made where it is not there.
         disk: Where.
         trusted: The number of a record that is known by other means, a snapshot. Files that end before it are not
-            read now, only when somebody reads them. A gigabyte takes some three seconds.
+            read now, only on demand. A gigabyte takes some three seconds.
         look: Called with each line that was checked.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The daemon's hands on an agent's processes: launched, found again, limited, ended.
+"""The daemon's access to an agent's processes: launched, found again, limited, ended.
 
 adoption        taking over the agents that a daemon before this one left
 cgroups         choose and make the cgroup v2 group in which an agent's processes are born

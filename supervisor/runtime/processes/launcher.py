@@ -42,7 +42,7 @@ class Brings:
     guard: Guard
 
     def event(self, stamp: EventStamp) -> SettingsFound | None:
-        """Return what the journal is told; None if there is nothing to ask about."""
+        """Return the event for the journal; None if there is nothing to ask about."""
         found = self.repository.found
         if not found.digest:
             return None

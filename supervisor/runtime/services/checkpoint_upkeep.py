@@ -67,7 +67,7 @@ class CheckpointUpkeep:
             await self.look()
 
     async def look(self) -> None:
-        """Do what is due now; a failure is told and the rest is done."""
+        """Do the work that is due now; a failure is reported and the rest is done."""
         manager, clock = self._manager, self._clock
         live = {summary.workspace for summary in self._board.at_work()}
         for workspace, place in list(manager.places.items()):

@@ -1,4 +1,4 @@
-"""Taking the places where others will ask: the Unix socket, and the TCP port for metrics.
+"""The listening sockets: the Unix socket, and the TCP port for metrics.
 
 Apart from what answers there, because that takes half of the daemon's start to import. Whoever asks before it is there
 waits in the socket's queue.

@@ -58,7 +58,7 @@ def test_work_says_its_own_code(code: int | None) -> None:
     assert code_of(work) == (code or 0)
 
 
-def test_a_bug_is_no_failure_that_was_foreseen() -> None:
+def test_a_bug_is_no_expected_failure() -> None:
     def work() -> None:
         raise ZeroDivisionError
 

@@ -82,7 +82,7 @@ def test_a_call_beside_commands_in_the_background_is_not_looked_after() -> None:
     assert predicted.take() == []
 
 
-def test_a_change_that_was_not_foretold_is_an_issue_once_for_each_path() -> None:
+def test_a_change_that_was_not_predicted_is_an_issue_once_for_each_path() -> None:
     predicted = own()
     assert predicted.seen(seen("/w/a"), made("u1"), 5) == []
     (issue,) = predicted.seen(seen("/w/a", "/w/b"), made("u1"), 5)
