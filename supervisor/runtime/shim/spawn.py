@@ -1,5 +1,9 @@
 """Start the CLI: its own session, its cgroup, the environment given and nothing else, no descriptors but 0, 1 and 2.
 
+Its input and its output are sockets, not pipes: a pipe can be opened again as /proc/PID/fd/0 by every process of the same
+user, so that a tool could answer the gate's questions in the daemon's place; a socket cannot (the kernel answers ENXIO).
+Its error output stays a pipe, for programs open /dev/stderr, and nothing is decided by what comes there.
+
 By fork and exec in the open rather than by `subprocess`: that would cost the shim 1 MB, and cannot enter a cgroup
 before the program runs. The shim has one thread, so code may run between the two.
 
@@ -10,6 +14,7 @@ import ctypes
 import os
 import resource
 import signal
+import socket
 from typing import NamedTuple
 
 from supervisor.runtime.shim import marks
@@ -24,7 +29,7 @@ class StartError(Exception):
 
 
 class SpawnedProgram(NamedTuple):
-    """A running program and our ends of its pipes, all non-blocking."""
+    """A running program and our ends of what it reads and writes, all non-blocking."""
 
     pid: int
     stdin: int
@@ -56,15 +61,16 @@ class Bounds(NamedTuple):
 
 
 def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> SpawnedProgram:
-    """Start a program with pipes on 0, 1 and 2.
+    """Start a program with sockets on 0 and 1, and a pipe on 2.
 
     Raises:
         StartError: It could not be started; nothing of it runs.
     """
-    pipes = [os.pipe(), os.pipe(), os.pipe()]
     told, tell = os.pipe()
-    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
-    ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
+    input_end, feeding = _one_way()
+    reading, output_end = _one_way()
+    reading_errors, error_end = os.pipe()
+    theirs, ours = [input_end, output_end, error_end], [feeding, reading, reading_errors]
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -81,6 +87,13 @@ def start(argv: list[str], cwd: str, env: dict[str, str], bounds: Bounds) -> Spa
     for fd in ours:
         os.set_blocking(fd, False)
     return SpawnedProgram(pid, *ours)
+
+
+def _one_way() -> tuple[int, int]:
+    """Connect two sockets in one direction, as a pipe is; return the end that reads, and the end that writes."""
+    reader, writer = socket.socketpair()
+    reader.shutdown(socket.SHUT_WR)
+    return reader.detach(), writer.detach()
 
 
 def _become(
@@ -105,7 +118,7 @@ def _become(
             _enter(bounds.cgroup)
         step = "set its limits"
         _limit(bounds)
-        step = "take its pipes"
+        step = "take its input and output"
         tell = _arrange(fds, tell)
         step = f"enter the working directory {cwd!r}"
         os.chdir(cwd)
@@ -135,7 +148,7 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _arrange(fds: list[int], tell: int) -> int:
-    """Put the pipes on 0, 1 and 2, the telling pipe on 3, and close the rest; exec closes 3."""
+    """Put what it reads and writes on 0, 1 and 2, the telling pipe on 3, and close the rest; exec closes 3."""
     high = [os.dup(fd) for fd in (*fds, tell)]
     while min(high) < 4:
         high = [os.dup(fd) for fd in high]

@@ -72,7 +72,7 @@ async def test_a_nonce_is_made_where_none_was_given(yard: Yard) -> None:
     assert len(value) == 32
 
 
-async def test_the_cli_inherits_no_descriptor_but_its_three_pipes(yard: Yard) -> None:
+async def test_the_cli_inherits_no_descriptor_but_its_input_its_output_and_its_error_output(yard: Yard) -> None:
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     shim = await yard.python(
@@ -82,7 +82,7 @@ async def test_the_cli_inherits_no_descriptor_but_its_three_pipes(yard: Yard) ->
     output, _ = await yard.finish(shim)
     os.close(reading)
     os.close(writing)
-    assert sorted(output.decode().splitlines()) == ["0 pipe", "1 pipe", "2 pipe"]
+    assert sorted(output.decode().splitlines()) == ["0 socket", "1 socket", "2 pipe"]
 
 
 async def test_the_cli_has_a_session_of_its_own_default_signals_and_the_umask_of_the_starter(yard: Yard) -> None:

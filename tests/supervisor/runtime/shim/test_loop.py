@@ -1,10 +1,13 @@
 """What a shim does with a tree, with floods, with a full disk, and at the end."""
 
+import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -312,11 +315,27 @@ async def test_what_a_grandchild_says_before_the_end_is_kept(yard: Yard) -> None
     assert record.code == 0
 
 
+GIVES_ITS_OUTPUT_AWAY = (
+    "import socket, sys, time\n"
+    "with socket.socket(socket.AF_UNIX) as friend:\n"
+    "    friend.connect(sys.argv[1])\n"
+    "    socket.send_fds(friend, [b'.'], [1])\n"
+    "time.sleep(300)\n"
+)
+
+
 async def test_a_stranger_who_holds_the_output_open_and_writes_on_does_not_keep_the_agent_from_ending(
-    yard: Yard,
+    yard: Yard, tmp_path: Path
 ) -> None:
-    shim = await yard.launch("cat")
-    with subprocess.Popen(["/bin/sh", "-c", f"exec yes >/proc/{shim.cli_pid}/fd/1"]) as stranger:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "friend"))
+        listener.listen()
+        shim = await yard.python(GIVES_ITS_OUTPUT_AWAY, str(tmp_path / "friend"))
+        friend, _ = await anyio.to_thread.run_sync(listener.accept)
+    with friend:
+        output = socket.recv_fds(friend, 1, 1)[1][0]
+    with subprocess.Popen(["yes"], stdout=output) as stranger:
+        os.close(output)
         try:
             await yard.next_of(shim, CliOutput)
             shim.end_tree()

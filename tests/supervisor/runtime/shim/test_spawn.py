@@ -1,5 +1,6 @@
 """Starting a program: what it is given, and what is left when it cannot be started."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ def descriptors() -> list[str]:
     return sorted(path.name for path in Path("/proc/self/fd").iterdir())
 
 
-def test_a_started_program_is_spoken_with_through_its_pipes(tmp_path: Path) -> None:
+def test_a_started_program_is_spoken_with_through_its_input_and_outputs(tmp_path: Path) -> None:
     started = spawn.start(["/bin/sh", "-c", "read x; echo $x in $PWD; echo no >&2"], str(tmp_path), {}, spawn.Bounds())
     try:
         os.write(started.stdin, b"yes\n")
@@ -35,6 +36,35 @@ def test_our_ends_of_the_pipes_never_block() -> None:
     finally:
         process_tree.send(started.pid, 9)
         os.waitpid(started.pid, 0)
+        for fd in started[1:]:
+            os.close(fd)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_no_other_process_can_open_what_a_started_program_reads_or_what_it_writes(number: int) -> None:
+    """What it reads are the answers of the gate: whoever can write there lets every call through."""
+    started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
+    try:
+        for mode in (os.O_WRONLY, os.O_RDONLY, os.O_RDWR):
+            with pytest.raises(OSError) as refused:
+                os.close(os.open(f"/proc/{started.pid}/fd/{number}", mode | os.O_NONBLOCK))
+            assert refused.value.errno == errno.ENXIO
+    finally:
+        os.kill(started.pid, 9)
+        os.waitpid(started.pid, 0)
+        for fd in started[1:]:
+            os.close(fd)
+
+
+@pytest.mark.parametrize(("command", "said"), [("echo up >&0", b""), ("echo on; read x <&1; echo $x", b"on\n\n")])
+def test_what_a_program_reads_takes_no_writing_and_what_it_writes_gives_nothing_to_read(
+    command: str, said: bytes
+) -> None:
+    started = spawn.start(["/bin/sh", "-c", command], "/", {}, spawn.Bounds())
+    try:
+        os.waitpid(started.pid, 0)
+        assert os.read(started.stdout, 1000) == said
+    finally:
         for fd in started[1:]:
             os.close(fd)
 
