@@ -10,8 +10,7 @@ from supervisor.core.fold.summary import DAY
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.session import Session
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.exposition import Counted
-from supervisor.runtime.daemon.metrics import Sample
+from supervisor.runtime.daemon.metrics import Counted, Sample
 
 AGENTS_AT_A_TIME = 20
 """Agents that are looked at before others get their turn in the loop: 50 microseconds each."""

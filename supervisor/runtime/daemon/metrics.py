@@ -1,4 +1,4 @@
-"""The daemon's counters, as Prometheus reads them: text, at `GET /metrics`.
+"""The daemon's counters; `supervisor.runtime.daemon.exposition` writes them as text, for `GET /metrics`.
 
 Counters outlive the daemon: they are kept with the snapshot, and a start counts the events after it. Counts that are no
 events, such as messages that were sent, lose the part after the last snapshot if the daemon is killed. Gauges are read
@@ -17,9 +17,6 @@ from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.runtime.daemon.metric_table import BY_NAME, METRICS, Metric
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""The text format's, which every version of Prometheus reads."""
-
 Labels = tuple[str, ...]
 
 Sample = tuple[str, Labels, float]
@@ -27,7 +24,7 @@ Sample = tuple[str, Labels, float]
 
 
 @dataclass(slots=True)
-class _Histogram:
+class Histogram:
     """Observations of one metric under one set of labels."""
 
     counts: list[int]
@@ -37,6 +34,15 @@ class _Histogram:
         """Count one."""
         self.counts[bisect_left(metric.buckets, value)] += 1
         self.total += value
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSeries:
+    """One metric, with its values and histograms by the values of its labels."""
+
+    metric: Metric
+    values: Mapping[Labels, float]
+    histograms: Mapping[Labels, Histogram]
 
 
 @dataclass(slots=True)
@@ -57,7 +63,7 @@ class Metrics:
 
     effectiveness: EffectRecord = field(default_factory=EffectRecord)
     _counters: dict[str, dict[Labels, float]] = field(default_factory=dict)
-    _histograms: dict[str, dict[Labels, _Histogram]] = field(default_factory=dict)
+    _histograms: dict[str, dict[Labels, Histogram]] = field(default_factory=dict)
     _chosen: dict[tuple[str, str], _Choice] = field(default_factory=dict)
     _ranks: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -76,7 +82,7 @@ class Metrics:
         """Note how long something took, in seconds; raises like `add`."""
         metric = BY_NAME[name]
         series = self._histograms.setdefault(name, {})
-        found = series.setdefault(labels, _Histogram([0] * (len(metric.buckets) + 1)))
+        found = series.setdefault(labels, Histogram([0] * (len(metric.buckets) + 1)))
         found.observe(metric, value)
 
     def as_json(self) -> dict[str, Any]:
@@ -100,7 +106,7 @@ class Metrics:
             for labels, counts, total in series:
                 metric = BY_NAME.get(name)
                 if metric and (len(labels), len(counts)) == (len(metric.labels), len(metric.buckets) + 1):
-                    self._histograms.setdefault(name, {})[tuple(labels)] = _Histogram(list(counts), total)
+                    self._histograms.setdefault(name, {})[tuple(labels)] = Histogram(list(counts), total)
 
     def settle(self) -> None:
         """Await the effect of no intervention of before: the time until it is that of no daemon."""
@@ -178,10 +184,10 @@ class Metrics:
         self._chosen = {key: each for key, each in self._chosen.items() if key[0] != agent}
         self._ranks = {key: rank for key, rank in self._ranks.items() if key[0] != agent}
 
-    # ── as text ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── at one moment ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    def text(self, now: Iterable[Sample] = ()) -> str:
-        """All metrics, as Prometheus reads them; those of which there is nothing yet have their names alone.
+    def series(self, now: Iterable[Sample] = ()) -> Iterator[MetricSeries]:
+        """Yield all metrics of the table, in its order, with the values of each.
 
         Args:
             now: Samples of gauges, read off now; those of one name and labels are added up.
@@ -190,15 +196,20 @@ class Metrics:
         for name, labels, value in (*now, *_of_record(self.effectiveness)):
             series = gauges.setdefault(name, {})
             series[labels] = series.get(labels, 0.0) + value
-        return "".join(self._metric(metric, gauges.get(metric.name, {})) for metric in METRICS)
+        for metric in METRICS:
+            values = {**self._counters.get(metric.name, {}), **gauges.get(metric.name, {})}
+            yield MetricSeries(metric, values, self._histograms.get(metric.name, {}))
 
-    def _metric(self, metric: Metric, gauges: dict[Labels, float]) -> str:
-        lines = [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
-        for labels, value in {**self._counters.get(metric.name, {}), **gauges}.items():
-            lines.append(f"{metric.name}{_labels(metric.labels, labels)} {_number(value)}")
-        for labels, histogram in self._histograms.get(metric.name, {}).items():
-            lines += _histogram_lines(metric, labels, histogram)
-        return "\n".join(lines) + "\n"
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The state of the daemon at one moment."""
+
+    metrics: Metrics
+    now: tuple[Sample, ...]
+    """Values of gauges."""
+    pid: int
+    """The daemon's."""
 
 
 STOP = InterventionKind.EMERGENCY_STOP
@@ -212,27 +223,3 @@ def _of_record(record: EffectRecord) -> Iterator[Sample]:
             yield "chaperon_intervention_effectiveness_low_ratio", labels, worth.low
             yield "chaperon_intervention_effectiveness_high_ratio", labels, worth.high
         yield "chaperon_intervention_disruption_ratio", labels, tally.disruption / max(1, tally.total)
-
-
-def _histogram_lines(metric: Metric, labels: Labels, histogram: _Histogram) -> Iterable[str]:
-    below = 0
-    for bound, count in zip((*metric.buckets, float("inf")), histogram.counts, strict=True):
-        below += count
-        edge = "+Inf" if bound == float("inf") else _number(bound)
-        yield f"{metric.name}_bucket{_labels((*metric.labels, 'le'), (*labels, edge))} {below}"
-    yield f"{metric.name}_sum{_labels(metric.labels, labels)} {_number(histogram.total)}"
-    yield f"{metric.name}_count{_labels(metric.labels, labels)} {below}"
-
-
-def _labels(names: Labels, values: Labels) -> str:
-    if not names:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)) + "}"
-
-
-def _escaped(value: str) -> str:
-    return str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(float(value))

@@ -95,7 +95,7 @@ class MetricsText:
     """The metrics, as Prometheus reads them."""
 
     counted: bytes
-    """The daemon's state; see `supervisor.runtime.daemon.exposition`."""
+    """The daemon's state; see `supervisor.runtime.daemon.metrics.Counted`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from anyio.abc import TaskGroup
 
 from monitors.contract import anyjson
 from monitors.contract.actions import Action, Review
-from supervisor.runtime.daemon.exposition import exposition
-from supervisor.runtime.daemon.metrics import CONTENT_TYPE
+from supervisor.runtime.daemon.exposition import CONTENT_TYPE, exposition
 from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at

@@ -1,17 +1,22 @@
 """What Prometheus reads: every name of the table and no other, and figures that are what happened."""
 
+import os
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from interventions.decisions import Fate, InterventionOutcome, Judgement
 from interventions.effectiveness import EffectRecord
 from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.daemon.metric_table import BY_SERIES, METRICS
 from supervisor.runtime.daemon.metrics import Metrics
 from tests.daemons import Base, metrics_of, served
@@ -20,10 +25,10 @@ from tests.house import bash, house, say
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
 
 
-def samples(text: str) -> dict[str, float]:
+def samples(served: str) -> dict[str, float]:
     """Every sample by its name with labels; fails at a line that the format does not know."""
     found = {}
-    for line in text.splitlines():
+    for line in served.splitlines():
         if line.startswith("#"):
             assert re.match(r"^# (HELP|TYPE) [a-z_]+ .+$", line), line
             continue
@@ -41,8 +46,8 @@ def judged(number: int, outcome: InterventionOutcome) -> events.InterventionJudg
 
 
 def test_every_documented_name_is_served_and_no_other() -> None:
-    text = Metrics().text()
-    assert re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE) == [(each.name, each.kind) for each in METRICS]
+    served = text(Metrics())
+    assert re.findall(r"^# TYPE (\w+) (\w+)$", served, re.MULTILINE) == [(each.name, each.kind) for each in METRICS]
 
 
 def test_a_name_that_is_not_documented_cannot_be_counted() -> None:
@@ -54,7 +59,7 @@ def test_a_histogram_counts_upwards_and_its_last_bucket_is_its_count() -> None:
     metrics = Metrics()
     for seconds in (0.00001, 0.0002, 0.0002, 7.0):
         metrics.observe("chaperon_review_seconds", seconds)
-    found = samples(metrics.text())
+    found = samples(text(metrics))
     buckets = [value for name, value in found.items() if name.startswith("chaperon_review_seconds_bucket")]
     assert buckets == sorted(buckets)
     assert found['chaperon_review_seconds_bucket{le="1e-05"}'] == 1
@@ -66,7 +71,38 @@ def test_a_histogram_counts_upwards_and_its_last_bucket_is_its_count() -> None:
 def test_labels_are_escaped() -> None:
     metrics = Metrics()
     metrics.add("chaperon_journal_events_total", 'odd "kind"\n\\')
-    assert samples(metrics.text())['chaperon_journal_events_total{kind="odd \\"kind\\"\\n\\\\"}'] == 1
+    assert samples(text(metrics))['chaperon_journal_events_total{kind="odd \\"kind\\"\\n\\\\"}'] == 1
+
+
+def test_a_label_of_bytes_that_are_no_text_is_served_and_told_from_another() -> None:
+    """A project's path may have any bytes; one such path took all metrics away."""
+    metrics = Metrics()
+    named = [("chaperon_checkpoint_store_bytes", (f"/p/{os.fsdecode(bytes([byte]))}",), 1.0) for byte in (0xFE, 0xFF)]
+    found = samples(text(metrics, named).encode().decode())
+    assert len([name for name in found if name.startswith("chaperon_checkpoint_store_bytes")]) == 2
+
+
+def test_the_text_is_read_by_the_library_as_what_was_counted() -> None:
+    """Help, kinds, names of buckets and figures, however large or small."""
+    metrics = Metrics()
+    metrics.observe("chaperon_checkpoint_seconds", 0.7)
+    metrics.add("chaperon_reviews_total", "allow", value=2**53)
+    read = {
+        family.name: family
+        for family in text_string_to_metric_families(text(metrics, [("chaperon_cost_usd_today", (), 1e-9)]))
+    }
+    assert [family.documentation for family in read.values()] == [metric.help for metric in METRICS]
+    assert [(sample.labels, sample.value) for sample in read["chaperon_reviews"].samples] == [
+        ({"decision": "allow"}, 2**53)
+    ]
+    assert read["chaperon_cost_usd_today"].samples[0].value == 1e-9
+    buckets = [sample.labels["le"] for sample in read["chaperon_checkpoint_seconds"].samples if "le" in sample.labels]
+    assert buckets == ["0.001", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "10", "+Inf"]
+
+
+def test_a_daemon_does_not_load_the_library_that_another_process_writes_with() -> None:
+    loads = "import sys, supervisor.runtime.service; print('prometheus_client' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", loads], text=True).strip() == "False"
 
 
 def test_effectiveness_is_of_all_runs_and_counted_once() -> None:
@@ -84,10 +120,10 @@ def test_effectiveness_is_of_all_runs_and_counted_once() -> None:
         metrics.saw(number, judged(number, outcome))
     metrics.saw(1, judged(1, InterventionOutcome.SUCCESS))
     labels = '{intervention_type="soft_correction",issue_type="repetition"}'
-    found = samples(metrics.text())
+    found = samples(text(metrics))
     assert found[f"chaperon_intervention_effectiveness_ratio{labels}"] == pytest.approx(2 / 3)
     assert found[f"chaperon_intervention_effectiveness_low_ratio{labels}"] < 2 / 3
-    assert samples(Metrics(EffectRecord.from_json(record.as_json())).text())[
+    assert samples(text(Metrics(EffectRecord.from_json(record.as_json()))))[
         f"chaperon_intervention_effectiveness_ratio{labels}"
     ] == pytest.approx(2 / 3)
 

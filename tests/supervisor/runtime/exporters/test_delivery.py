@@ -23,6 +23,7 @@ from monitors.contract.words import Severity
 from supervisor.protocol import events
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.exporters import delivery
 from supervisor.runtime.exporters.delivery import Exporting, ExportPosition, Positions, export_record
 from supervisor.runtime.journal.journal import Journal
@@ -61,7 +62,7 @@ async def test_every_record_of_the_journal_is_sent_in_order_over_restarts(base: 
         async with served(base) as (daemon, _):
             await sent(daemon)
             assert collector.numbers()[-1] == daemon.journal.last
-            metrics = await anyio.to_thread.run_sync(lambda: daemon.metrics.text([]))
+            metrics = await anyio.to_thread.run_sync(lambda: text(daemon.metrics))
             assert 'chaperon_exported_total{exporter="siem",result="sent"}' in metrics
         in_order = list(dict.fromkeys(collector.numbers()))  # what was under way as a daemon ended may come twice
         assert in_order == list(range(1, len(in_order) + 1))

@@ -16,6 +16,7 @@ from interventions.decisions import Incident
 from monitors.contract.words import Severity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import service
+from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.incidents.delivered import NAME
 from supervisor.runtime.incidents.notifications import (
     MOST_SHOWN,
@@ -243,7 +244,7 @@ async def test_a_channel_that_fails_delays_no_stop_and_is_counted(tmp_path: Path
         await made.submit()
         assert (await made.ended()).after is AgentState.STOPPED
         with anyio.fail_after(60):
-            while 'chaperon_notifications_total{channel="mail",result="retried"}' not in made.daemon.metrics.text():
+            while 'chaperon_notifications_total{channel="mail",result="retried"}' not in text(made.daemon.metrics):
                 await anyio.sleep(0.01)
 
 
