@@ -16,14 +16,14 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     ("supervisor/runtime/assembly/workspace_facts.py", frozenset({"_entries", "_node", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
-    ("tests/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),
+    ("tests/stages/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),
     ("tests/supervisor/runtime/daemon/test_metrics.py", frozenset({
         "test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port",
     })),
     ("tests/end_to_end/test_patterns.py", frozenset({
         "test_a_supervised_run_gives_the_same_issues_live_from_its_journal_and_from_the_shims_file",
     })),
-    ("tests/daemons.py", frozenset({"incidents", "records", "kinds", "events", "setup"})),
+    ("tests/stages/daemon.py", frozenset({"incidents", "records", "kinds", "events", "setup"})),
     ("tests/supervisor/runtime/shim/test_loop.py", frozenset({
         "cpu_ticks", "test_a_shim_that_fails_ends_the_agent_and_writes_down_why",
         "test_frozen_processes_stand_still_and_go_on_when_thawed",

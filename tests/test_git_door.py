@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints", "host")

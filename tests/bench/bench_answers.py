@@ -18,7 +18,7 @@ from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.runtime.daemon.daemon import Daemon
 from tests.bench.figures import Figure, middle
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 EACH = 5
 """Agents of a kind."""

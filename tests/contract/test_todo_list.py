@@ -7,7 +7,7 @@ import pytest
 from monitors.contract.todo import TodoItem, TodoState
 from supervisor.protocol import events
 from supervisor.rehearsal.script import Say, ToolUse
-from tests.live import live, make_repository
+from tests.stages.live import live, make_repository
 
 DONE, PENDING = TodoState.COMPLETED, TodoState.PENDING
 

@@ -14,8 +14,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime import service
 from supervisor.runtime.assembly.reviewer import WatchedReviewer
-from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import ended, served, until
 from tests.support import names_in
 
 pytestmark = pytest.mark.real_cli

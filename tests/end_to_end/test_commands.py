@@ -18,8 +18,8 @@ import pytest
 
 from supervisor.rehearsal.scenario import shipped
 from supervisor.runtime.journal.lock import take_state_directory
-from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import ended, reached, served, until
 from tests.support import names_in, processes_in
 
 pytestmark = pytest.mark.real_cli

@@ -9,8 +9,8 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ScriptStep, ToolUse
-from tests.daemons import ended, served, until
 from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import ended, served, until
 from tests.support import names_in
 
 pytestmark = pytest.mark.real_cli

@@ -8,9 +8,9 @@ from interventions.decisions import InterventionOutcome
 from interventions.words import InterventionKind
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
 from tests.interventions.runs import REINFORCE, ROLLBACK, SOFT, STOP
+from tests.stages.daemon import ended, served
 
 pytestmark = pytest.mark.real_cli
 

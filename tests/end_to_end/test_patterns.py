@@ -22,7 +22,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.journal.reader import read_records
-from tests.live import live, make_repository
+from tests.stages.live import live, make_repository
 from tests.support import cli_environment, kill_tree, real_claude_path
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(240)]

@@ -15,7 +15,7 @@ from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ScriptStep, ToolUse
-from tests.house import House, bash, house, make_workspace, say
+from tests.stages.house import House, bash, house, make_workspace, say
 
 pytestmark = pytest.mark.real_cli
 

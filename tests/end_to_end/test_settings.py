@@ -12,8 +12,8 @@ from supervisor.protocol import events
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript
 from supervisor.runtime.daemon.daemon import Daemon
-from tests.daemons import ended, served
 from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import ended, served
 
 pytestmark = pytest.mark.real_cli
 

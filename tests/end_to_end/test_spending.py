@@ -8,8 +8,8 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
-from tests.daemons import metrics_of
-from tests.house import House, house
+from tests.stages.daemon import metrics_of
+from tests.stages.house import House, house
 from tests.supervisor.runtime.daemon.test_metrics import samples
 
 pytestmark = pytest.mark.real_cli

@@ -12,8 +12,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ApiError, Say, ScriptStep
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.service import run_daemon
-from tests.daemons import ended, reached, served, until
 from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import ended, reached, served, until
 from tests.support import names_in
 
 pytestmark = pytest.mark.real_cli

@@ -19,7 +19,7 @@ from supervisor.config.paths import StatePaths
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
+STAND_IN = Path(__file__).parents[1] / "stages" / "stand_in.py"
 
 
 class DeadlyDisk(RealDisk):

@@ -31,7 +31,7 @@ from supervisor.runtime.services.rollbacks import roll_back
 
 E = TypeVar("E", bound=events.Event)
 
-STAND_IN = Path(__file__).with_name("turns.py")
+STAND_IN = Path(__file__).parents[1] / "stages" / "turns.py"
 
 
 def die() -> None:

@@ -13,7 +13,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
 from tests.kill.rollback_daemon import STAND_IN
-from tests.live import files_of, make_repository
+from tests.stages.live import files_of, make_repository
 
 pytestmark = pytest.mark.slow
 

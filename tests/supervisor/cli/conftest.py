@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from supervisor.cli.__main__ import main
-from tests.daemons import Base
+from tests.stages.daemon import Base
 
 
 @pytest.fixture

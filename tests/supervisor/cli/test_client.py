@@ -22,7 +22,7 @@ from supervisor.cli.client import (
     connect,
 )
 from supervisor.protocol.lines import MAX_LINE_BYTES
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 
 @contextmanager

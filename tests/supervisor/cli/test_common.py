@@ -8,7 +8,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, NoDaemonError
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
 

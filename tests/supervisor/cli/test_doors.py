@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from supervisor.protocol import events
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
 ASKS = """

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, wait_for
 from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 SECONDS = 30.0
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from supervisor.cli.__main__ import COMMANDS, SAYS, LazyGroup, main
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 
 HEAVY = {
     "anyio",

@@ -13,7 +13,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 from tests.support import acting
 

@@ -7,7 +7,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command
 from supervisor.protocol.events import TaskSubmitted
 from supervisor.protocol.words import AgentState
-from tests.play import Play
+from tests.stages.session import Play
 
 
 def play_of(agent: str, at: float = 0.0) -> TaskSubmitted:

@@ -14,7 +14,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import ReportIncident
 from supervisor.protocol.words import StopStep
-from tests.play import Play, Rules, recorded, verdict
+from tests.stages.session import Play, Rules, recorded, verdict
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 BLOCK = verdict(Decision.BLOCK)

@@ -5,7 +5,7 @@ from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.prices import Spent
-from tests.play import Play
+from tests.stages.session import Play
 from tests.supervisor.core.test_board import failed, play_of
 
 DAY = 20_779

@@ -20,7 +20,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import ApplyLimits, RestoreCheckpoint, StartTimer
 from supervisor.protocol.words import AgentState
 from supervisor.testing.samples import Moments, issue
-from tests.play import Play, Rules, answers, lines, recorded, verdict
+from tests.stages.session import Play, Rules, answers, lines, recorded, verdict
 
 WRITES = (SideEffect("file_write", Severity.LOW, True, "writes x"),)
 

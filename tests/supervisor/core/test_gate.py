@@ -14,7 +14,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import SendLine
 from supervisor.protocol.messages import CanUseTool, HookCallback, parse_frame
-from tests.play import ALLOW, Play, Rules, verdict
+from tests.stages.session import ALLOW, Play, Rules, verdict
 
 TOUCH = SideEffect("file_write", Severity.LOW, True, "writes a")
 ACTION = Action("Bash", {"command": "rm x"}, "/repo", "/repo", "u1")

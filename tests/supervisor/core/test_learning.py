@@ -9,7 +9,7 @@ from supervisor.core.board import Board
 from supervisor.core.learning import Lessons, inferred
 from supervisor.protocol import events
 from supervisor.protocol.commands import WriteEvent
-from tests.play import Play
+from tests.stages.session import Play
 
 ON = LearningSettings(enabled=True, least_outcomes=2)
 

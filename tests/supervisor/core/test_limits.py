@@ -19,7 +19,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import ApplyLimits, Command, Freeze, StartTimer
 from supervisor.protocol.words import AgentState
-from tests.play import ALLOW, Play, Rules, answers, lines, recorded
+from tests.stages.session import ALLOW, Play, Rules, answers, lines, recorded
 
 WRITES = replace(ALLOW, side_effects=(SideEffect("file_write", Severity.LOW, True, "writes x"),))
 ASKS = replace(ALLOW, side_effects=(SideEffect("network", Severity.LOW, True, "asks x"),))

@@ -9,7 +9,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, SendLine
 from supervisor.protocol.words import AgentState
-from tests.play import Play, verdict
+from tests.stages.session import Play, verdict
 
 RULES = {
     "rm": verdict(Decision.BLOCK, "no"),

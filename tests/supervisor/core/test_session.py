@@ -24,7 +24,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.words import AgentState, StopStep
 from supervisor.runtime.incidents.log import IncidentLog
-from tests.play import Play, answers, lines, recorded, verdict
+from tests.stages.session import Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
 

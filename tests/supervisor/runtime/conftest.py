@@ -19,7 +19,7 @@ from supervisor.runtime.processes.leftovers import end_leftovers
 from supervisor.runtime.processes.shim_client import CliOutput, Exited, ExitRecord, ShimClient, ShimEvent, ShimSpec
 from supervisor.runtime.shim import process_tree
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
-from tests.daemons import Base
+from tests.stages.daemon import Base
 
 E = TypeVar("E")
 PATIENCE_SECONDS = 60.0

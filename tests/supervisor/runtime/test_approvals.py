@@ -8,7 +8,7 @@ import pytest
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.house import House, bash, house, say
+from tests.stages.house import House, bash, house, say
 
 pytestmark = pytest.mark.real_cli
 

@@ -14,7 +14,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon import runner
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import processes_in
 
 ESCAPE = """

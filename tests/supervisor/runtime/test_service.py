@@ -20,7 +20,7 @@ from supervisor.runtime.journal.journal import JournalDamagedError, JournalState
 from supervisor.runtime.journal.lock import StateDirectoryTakenError
 from supervisor.runtime.service import SNAPSHOT_VERSION, SUMMARIES, run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
-from tests.daemons import Base, ended, metrics_of, reached, served
+from tests.stages.daemon import Base, ended, metrics_of, reached, served
 
 
 async def refused(base: Base, error: type[Exception], says: str) -> None:

@@ -7,7 +7,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import service
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
 
 WAITS = "begin()\nwhile True:\n    hear()"

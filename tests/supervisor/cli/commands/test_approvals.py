@@ -6,7 +6,7 @@ import pytest
 
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.cli.commands.approvals import ApprovalSelection, short_ids
-from tests.daemons import Base, ended, served, until
+from tests.stages.daemon import Base, ended, served, until
 from tests.supervisor.cli.conftest import chaperon
 
 WAITING = [

@@ -1,7 +1,7 @@
 import json
 
 from supervisor.runtime.daemon.metric_table import METRICS
-from tests.daemons import Base
+from tests.stages.daemon import Base
 from tests.supervisor.cli.conftest import command
 
 

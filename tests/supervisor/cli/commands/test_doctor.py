@@ -4,7 +4,7 @@ import pytest
 
 from supervisor.runtime import doctor
 from supervisor.runtime.doctor import DoctorFinding
-from tests.daemons import Base
+from tests.stages.daemon import Base
 from tests.supervisor.cli.conftest import command
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from supervisor.protocol.words import AgentState
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
 

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 from supervisor.protocol import events
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
 

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 from tests.supervisor.cli.conftest import chaperon
 
 SETTINGS = {

@@ -23,7 +23,7 @@ from supervisor.protocol.commands import (
     WriteEvent,
 )
 from supervisor.protocol.words import AgentState
-from tests.play import Play
+from tests.stages.session import Play
 
 Run = Callable[[Play], object]
 

@@ -9,7 +9,7 @@ from monitors.contract.words import Decision, Severity
 from supervisor.protocol import events
 from supervisor.protocol.commands import WriteEvent
 from supervisor.protocol.words import AgentState
-from tests.play import Play, answers, recorded, verdict
+from tests.stages.session import Play, answers, recorded, verdict
 
 
 class Alarm:

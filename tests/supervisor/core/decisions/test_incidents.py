@@ -6,7 +6,7 @@ from interventions.decisions import Incident
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import events
 from supervisor.protocol.commands import ReportIncident
-from tests.play import Play, verdict
+from tests.stages.session import Play, verdict
 
 
 def told(commands: list[Any]) -> Incident:

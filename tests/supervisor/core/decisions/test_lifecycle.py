@@ -11,7 +11,7 @@ from supervisor.core.fold.memory import Memory
 from supervisor.core.states import Transition
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState, StopStep
-from tests.play import Play
+from tests.stages.session import Play
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 

@@ -17,7 +17,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import CloseInput, Command, Launch, StartTimer
 from supervisor.protocol.words import AgentState
-from tests.play import Play, Rules, lines, recorded
+from tests.stages.session import Play, Rules, lines, recorded
 
 
 class Again(Play):

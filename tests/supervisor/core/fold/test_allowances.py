@@ -12,7 +12,7 @@ from monitors.review.allowances import Allowance
 from supervisor.core.fold.allowances import Allowances
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command
-from tests.play import Play, answers, verdict
+from tests.stages.session import Play, answers, verdict
 
 RULES = {"push": verdict(Decision.BLOCK, "rewrites"), "doom": verdict(Decision.BLOCK, "ends it", stop=True)}
 

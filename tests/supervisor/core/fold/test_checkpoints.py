@@ -36,7 +36,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.words import AgentState
-from tests.play import Play, Rules, answers, lines, recorded, verdict
+from tests.stages.session import Play, Rules, answers, lines, recorded, verdict
 
 DELETES = SideEffect("file_delete", Severity.MEDIUM, True, "deletes")
 RISKY = replace(verdict(Decision.ALLOW, "deletes"), side_effects=(DELETES,), checkpoint_first=True)

@@ -7,7 +7,7 @@ from monitors.contract.observations import ToolReturned
 from monitors.contract.words import Decision
 from supervisor.core.fold.history import KEPT, MAX_UNDER_WAY, MOST_RUNNING, History
 from supervisor.protocol import events
-from tests.play import ALLOW, verdict
+from tests.stages.session import ALLOW, verdict
 
 
 def made(number: int, **given: object) -> events.ReviewMade:

@@ -2,7 +2,7 @@
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.play import Play
+from tests.stages.session import Play
 
 
 def outbox(play: Play) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from supervisor.core.fold.outage import OUTAGE_RETRIES, Outage
 from supervisor.protocol.commands import ReportIncident
 from supervisor.protocol.retrying import Retrying
-from tests.play import Play
+from tests.stages.session import Play
 
 
 def retry(attempt: int) -> dict[str, Any]:

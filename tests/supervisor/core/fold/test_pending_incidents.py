@@ -7,7 +7,7 @@ from monitors.contract.actions import Action
 from monitors.contract.words import Decision, Severity
 from supervisor.core.fold.pending_incidents import PendingIncidents
 from supervisor.protocol import events
-from tests.play import verdict
+from tests.stages.session import verdict
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 OPENED = events.IncidentOpened(**STAMP, incident=Incident("a1-1-x", 0.0, "a1", "x", Severity.LOW, "It was.", ""))

@@ -11,7 +11,7 @@ from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, LookAtChanges, LookAtGrounds, ReportIncident
 from supervisor.protocol.words import StopStep
-from tests.play import ALLOW, Play, recorded
+from tests.stages.session import ALLOW, Play, recorded
 
 WRITES = replace(
     ALLOW,

@@ -5,7 +5,7 @@ from supervisor.core.fold.requests import Requests
 from supervisor.core.observing.frames import Unread
 from supervisor.protocol import events
 from supervisor.protocol.messages import CanUseTool
-from tests.play import ALLOW
+from tests.stages.session import ALLOW
 
 QUESTION = CanUseTool("r1", "Bash", {"command": "ls"}, "u1")
 ASKED = events.ApprovalAsked(

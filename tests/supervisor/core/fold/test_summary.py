@@ -8,7 +8,7 @@ from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
 from supervisor.protocol.prices import Spent
 from supervisor.protocol.words import AgentState
-from tests.play import ALLOW, Play, verdict
+from tests.stages.session import ALLOW, Play, verdict
 
 
 def summary() -> Summary:

@@ -7,7 +7,7 @@ from monitors.contract.words import Decision, Severity
 from monitors.patterns.repetition import Repetition
 from supervisor.core.replay.journal_replay import Rerun, rerun
 from supervisor.protocol import events
-from tests.play import Play
+from tests.stages.session import Play
 
 
 class Blocks:

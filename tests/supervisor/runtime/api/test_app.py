@@ -17,7 +17,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
-from tests.daemons import Base, ended, lines, reached, served, until
+from tests.stages.daemon import Base, ended, lines, reached, served, until
 
 WAITS = """
 begin()

@@ -19,7 +19,7 @@ from supervisor.runtime.api.turnstile import Turnstile
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 JSON = {"content-type": "application/json"}
 

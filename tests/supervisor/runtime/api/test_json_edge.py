@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interventions.decisions import Incident
 from monitors.contract.words import Severity
 from supervisor.protocol import events, records
-from tests.daemons import Base, ended, lines, served
+from tests.stages.daemon import Base, ended, lines, served
 from tests.support import acting
 
 BAD = "bad\udcff \x1b[2J \u202e\x00\u2028"

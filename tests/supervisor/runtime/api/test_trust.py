@@ -10,7 +10,7 @@ import orjson
 from supervisor.config.environment import STRICT_SERVERS
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.daemons import Base, ended, reached, served
+from tests.stages.daemon import Base, ended, reached, served
 
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 

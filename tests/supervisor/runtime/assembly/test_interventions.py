@@ -17,8 +17,8 @@ from supervisor.runtime.assembly.interventions import Patience, PluginInterventi
 from supervisor.runtime.assembly.plugins import PluginError
 from supervisor.testing import check_answer, check_strategy
 from supervisor.testing.samples import TASK, issue
-from tests.daemons import Base, ended, served
 from tests.interventions.runs import SOFT, Run
+from tests.stages.daemon import Base, ended, served
 
 EXAMPLE = "\n".join(
     line.removeprefix("    ")

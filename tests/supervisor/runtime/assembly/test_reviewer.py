@@ -15,7 +15,7 @@ from supervisor.runtime.assembly.plugins import PluginError
 from supervisor.runtime.assembly.reviewer import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
 from supervisor.runtime.clock import Clock
 from supervisor.testing import check_reviewer, check_risk
-from tests.play import ALLOW
+from tests.stages.session import ALLOW
 
 ACTION, CONTEXT = Action("Bash", {"command": "ls"}), ReviewContext(None)
 

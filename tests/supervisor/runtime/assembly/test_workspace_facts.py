@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.runtime.assembly import workspace_facts
 from supervisor.runtime.assembly.workspace_facts import Lookups
-from tests.live import git_environment, make_repository
+from tests.stages.live import git_environment, make_repository
 
 FILES = {"src/parser/lexer.py": "tokens\n" * 30, "src/parser/grammar.py": "rules\n" * 30, "README.md": "# Parser\n"}
 

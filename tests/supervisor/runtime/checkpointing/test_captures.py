@@ -19,9 +19,9 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.rollbacks import make, preview, roll_back
-from tests.daemons import PATIENCE_SECONDS, Base, ended, reached, served, until
+from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
 
-TURNS = Path(__file__).parents[3] / "kill" / "turns.py"
+TURNS = Path(__file__).parents[3] / "stages" / "turns.py"
 
 
 @asynccontextmanager

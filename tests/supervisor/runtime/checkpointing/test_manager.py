@@ -21,7 +21,7 @@ from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.runtime.checkpointing import manager as manager_module
 from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError
 from supervisor.runtime.clock import Clock
-from tests.live import files_of, git_environment, make_repository
+from tests.stages.live import files_of, git_environment, make_repository
 
 MOMENT = RunMoment(7, "s-1", "u-1", 0.9, 61.0, "running")
 

@@ -10,7 +10,7 @@ from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing.milestones import after_task
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 
 
 def agent(number: int, state: AgentState = AgentState.DONE, workspace: str = "/repo") -> Summary:

@@ -16,7 +16,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
 from supervisor.runtime.checkpointing.stores import Stores
 from tests.checkpoints.support import MOMENT
-from tests.live import Live, files_of, live, make_repository
+from tests.stages.live import Live, files_of, live, make_repository
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
 

@@ -11,8 +11,8 @@ from monitors.contract.errors import UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, served
-from tests.live import IDENTITY, git_environment
+from tests.stages.daemon import Base, ended, served
+from tests.stages.live import IDENTITY, git_environment
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from tests.house import bash, house, say
+from tests.stages.house import bash, house, say
 
 pytestmark = pytest.mark.real_cli
 

@@ -23,7 +23,7 @@ from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import names_in, processes_in
 
 TOO_OLD = 'import sys\nprint("2.0.9 (Claude Code)")'

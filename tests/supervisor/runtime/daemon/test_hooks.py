@@ -12,7 +12,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.daemon import hooks
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 
 WAITS = "begin()\nwhile True:\n    hear()"
 

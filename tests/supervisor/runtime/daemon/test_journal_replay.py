@@ -6,7 +6,7 @@ from monitors.contract.issues import Issue
 from supervisor.core.replay.journal_replay import rerun
 from supervisor.protocol import events
 from supervisor.runtime.assembly.detectors import MakeDetectors
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 
 LIMITS = {"limit_reached", "limit_overrun"}
 

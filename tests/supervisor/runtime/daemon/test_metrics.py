@@ -19,8 +19,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.daemon.metric_table import BY_SERIES, METRICS
 from supervisor.runtime.daemon.metrics import Metrics
-from tests.daemons import Base, metrics_of, served
-from tests.house import bash, house, say
+from tests.stages.daemon import Base, metrics_of, served
+from tests.stages.house import bash, house, say
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
 

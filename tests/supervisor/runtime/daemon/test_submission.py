@@ -9,7 +9,7 @@ import pytest
 from monitors.contract.errors import UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits
 from supervisor.runtime.daemon.submission import Defaults, Submission
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 
 async def refused(says: str, **about: object) -> UsageError:

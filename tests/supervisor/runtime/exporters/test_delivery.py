@@ -28,8 +28,8 @@ from supervisor.runtime.exporters import delivery
 from supervisor.runtime.exporters.delivery import Exporting, ExportPosition, Positions, export_record
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import list_segments
-from tests.daemons import Base, ended, served, until
 from tests.faults import FaultyDisk
+from tests.stages.daemon import Base, ended, served, until
 from tests.supervisor.runtime.exporters.collector import Collector, collecting
 
 

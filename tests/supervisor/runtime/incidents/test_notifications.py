@@ -30,8 +30,8 @@ from supervisor.runtime.incidents.notifications import (
     body_of,
     title_of,
 )
-from tests.daemons import Base, served, until
-from tests.house import bash, house
+from tests.stages.daemon import Base, served, until
+from tests.stages.house import bash, house
 
 
 def incident(number: int = 1, severity: Severity = Severity.HIGH, type_: str = "disk_full", **more: Any) -> Incident:

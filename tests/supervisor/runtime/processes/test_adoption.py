@@ -17,8 +17,8 @@ from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.adoption import Adopted
 from supervisor.runtime.processes.identity import read_identity
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
 from tests.faults import FaultyDisk
+from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import processes_in
 
 WAITS_FOR_A_FILE = "begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"

@@ -16,7 +16,7 @@ from supervisor.runtime.processes import earlier_life
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_strangers
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 
 WAITS = """
 begin()

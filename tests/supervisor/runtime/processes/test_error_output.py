@@ -19,8 +19,8 @@ from supervisor.runtime.processes.error_output import (
     TakenLine,
 )
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, reached, served, until
-from tests.live import live, make_repository
+from tests.stages.daemon import Base, ended, reached, served, until
+from tests.stages.live import live, make_repository
 
 PRINTS = """
 begin()

@@ -17,7 +17,7 @@ from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import WIRE, ProcessLauncher, arguments
 from supervisor.runtime.shim import process_tree
-from tests.daemons import Base
+from tests.stages.daemon import Base
 
 NONE = Uncontained("none here")
 

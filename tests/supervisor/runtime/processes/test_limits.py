@@ -14,7 +14,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.processes.cgroups import Ceiling
 from supervisor.runtime.processes.limits import Enforcer
-from tests.house import SECONDS, bash, house, say
+from tests.stages.house import SECONDS, bash, house, say
 
 BUSY = "timeout 40 python3 -c 'while True: pass # busy'"
 BUSY_AND_THEN = f"{BUSY} & sleep 2; kill %1; wait; echo over"

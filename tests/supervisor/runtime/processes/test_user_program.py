@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from supervisor.runtime.service import run_daemon
-from tests.daemons import Base, ended, served, until
-from tests.live import IDENTITY, git_environment
+from tests.stages.daemon import Base, ended, served, until
+from tests.stages.live import IDENTITY, git_environment
 
 pytestmark = pytest.mark.timeout(180)
 

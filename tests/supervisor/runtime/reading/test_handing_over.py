@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from tests.daemons import Base, served
+from tests.stages.daemon import Base, served
 
 HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
 EVENTS = b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"

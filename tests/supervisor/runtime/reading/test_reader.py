@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.daemons import Base, lines, served, until
+from tests.stages.daemon import Base, lines, served, until
 
 
 def reading_processes() -> list[psutil.Process]:

@@ -12,7 +12,7 @@ from supervisor.protocol.commands import Capture
 from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, CheckpointUpkeep
-from tests.live import Live, live, make_repository
+from tests.stages.live import Live, live, make_repository
 
 
 class Later(Clock):

@@ -12,7 +12,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.services.heartbeat import ailment, beat, listening_socket
 from supervisor.runtime.services.systemd import Notifier
-from tests.daemons import Base, reached, served, until
+from tests.stages.daemon import Base, reached, served, until
 
 
 @pytest.fixture

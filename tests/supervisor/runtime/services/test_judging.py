@@ -15,8 +15,8 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.judging import Ask, CliJudge, JudgeReply, Judging
-from tests.daemons import Base, ended, reached, served, until
-from tests.live import Live, bash, make_repository, setup
+from tests.stages.daemon import Base, ended, reached, served, until
+from tests.stages.live import Live, bash, make_repository, setup
 from tests.support import kill_tree
 
 EAGER = JudgeSettings(enabled=True, first_after_steps=1, every_steps=1, most_questions=2)

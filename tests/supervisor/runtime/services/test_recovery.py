@@ -13,7 +13,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.submission import UnavailableError
 from supervisor.runtime.services.recovery import Recovering
-from tests.house import House, bash, house, say
+from tests.stages.house import House, bash, house, say
 
 pytestmark = pytest.mark.real_cli
 

@@ -11,7 +11,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_output
-from tests.daemons import Base, ended, reached, served, until
+from tests.stages.daemon import Base, ended, reached, served, until
 
 WAITS = "begin()\nwhile True:\n    hear()"
 

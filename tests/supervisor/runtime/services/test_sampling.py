@@ -9,7 +9,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes.resources import Figures
 from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
-from tests.house import bash, house, say
+from tests.stages.house import bash, house, say
 
 IDLE = Figures(memory_mb=200.0, cpu_seconds=1.0, processes=4, open_files=60, io_bytes=1_000, disk_mb=0.0)
 

@@ -20,7 +20,7 @@ from supervisor.runtime.shim import marks
 from supervisor.runtime.shim.credentials import Peer
 from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer, most_connections
 from supervisor.runtime.socket.listening import listen
-from tests.daemons import Base, ended, served
+from tests.stages.daemon import Base, ended, served
 
 WELCOME = b"welcome"
 

@@ -29,7 +29,7 @@ from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.service import Setup, run_daemon
 
-STAND_IN = Path(__file__).parent / "kill" / "stand_in.py"
+STAND_IN = Path(__file__).with_name("stand_in.py")
 
 PATIENCE_SECONDS = 60.0
 """The longest that a test waits for anything; what is waited for takes tenths of a second."""
