@@ -201,11 +201,11 @@ async def test_a_start_without_a_snapshot_watches_over_nobody_again_who_has_ende
         assert os.environ["MADE"] == "one two two "
 
 
-def counts(text: str) -> dict[str, str]:
+def counts(text: str) -> dict[str, float]:
     """The counters and histograms of what happened to agents, by name and labels."""
     lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
     whole = ("chaperon_reviews_total", "chaperon_review_seconds", "chaperon_turns_total", "chaperon_agents_ended_total")
-    return {name: value for name, _, value in lines if name.startswith(whole)}
+    return {name: float(value) for name, _, value in lines if name.startswith(whole)}
 
 
 async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_one_and_without(base: Base) -> None:
@@ -214,8 +214,8 @@ async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_o
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
         first = counts(await metrics_of(daemon))
-    assert first['chaperon_reviews_total{decision="allow"}'] == "1"
-    assert first["chaperon_review_seconds_count"] == "1"
+    assert first['chaperon_reviews_total{decision="allow"}'] == 1
+    assert first["chaperon_review_seconds_count"] == 1
     old = base.places.snapshot.read_bytes()
     async with served(base) as (daemon, _):
         assert counts(await metrics_of(daemon)) == first
@@ -223,7 +223,7 @@ async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_o
         await daemon.submit(base.submission(name="a2"), by="test")
         await ended(daemon, "a2")
         second = counts(await metrics_of(daemon))
-    assert second['chaperon_agents_ended_total{state="done"}'] == "2"
+    assert second['chaperon_agents_ended_total{state="done"}'] == 2
     base.places.snapshot.write_bytes(old)
     async with run_daemon(base.setup()) as daemon:
         assert counts(await metrics_of(daemon)) == second
