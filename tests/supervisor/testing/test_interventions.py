@@ -23,8 +23,7 @@ from tests.interventions.runs import REINFORCE, SOFT, Run
 def worked_example() -> Answer:
     """The example of the contract's docstring, as it stands there."""
     text = contract.__doc__ or ""
-    code = text[text.index("    class AskForTheLog") : text.index("It is asked first")]
-    lines = "\n".join(line.removeprefix("    ") for line in code.splitlines())
+    lines = "\n".join(line.removeprefix("    ") for line in text.splitlines() if line.startswith("    "))
     names: dict[str, Any] = {"InterventionKind": InterventionKind, "Case": Case, "Plan": Plan, "Unfit": Unfit}
     exec(lines, names)
     example: Answer = names["AskForTheLog"]()
