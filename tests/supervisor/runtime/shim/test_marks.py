@@ -29,6 +29,7 @@ def test_a_mark_goes_with_a_process_that_cleared_all_else() -> None:
     process = subprocess.Popen([sys.executable, "-c", CLEARED, str(mark)])
     try:
         while process_tree.name(process.pid) != "sleep":
+            assert process.poll() is None, "it ended instead"
             process_tree.pause()
         assert marks.mark_of(process.pid) == mark
         assert marks.is_marked(process.pid)
