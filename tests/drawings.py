@@ -116,7 +116,7 @@ def api_as_table() -> str:
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
     api = make_api(nobody, nobody, nobody)
     metrics_routes(api, nobody, nobody)
-    outcome_routes(api, nobody, ())
+    outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
     described = api.openapi()
     rows = [

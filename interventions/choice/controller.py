@@ -94,18 +94,9 @@ class Controller:
         plugins: Sequence[Answer] = (),
         strategy: Strategy | None = None,
     ) -> None:
-        self._settings = settings
+        self.renew(settings, plugins, strategy)
         self._task = task
         self._record = record if record is not None else EffectRecord()
-        self._reinforcement = ContextReinforcement(settings.context_reinforcement)
-        built_in: tuple[Answer, ...] = (
-            SoftCorrection(settings.custom_prompts),
-            self._reinforcement,
-            ResourceThrottling(settings.resource_throttling),
-            CheckpointRollback(settings.checkpoint_rollback),
-            EmergencyStop(),
-        )
-        self._chooser = Chooser(settings, strategy_of(settings.strategy, strategy), (*plugins, *built_in))
         self._episodes = Episodes()
         self._due: list[Issue] = []
         self._pace = Pace()
@@ -125,6 +116,23 @@ class Controller:
         self._calm_since: float | None = None
         self._in_vain: tuple[bool, bool, bool, int] | None = None
         self._timeline: deque[TimelineEntry] = deque(maxlen=TIMELINE)
+
+    def renew(self, settings: InterventionSettings, plugins: Sequence[Answer], strategy: Strategy | None) -> None:
+        """Choose by other settings from here on; past choices and their outcomes stay. Arguments as for the class.
+
+        Raises:
+            UsageError: The settings name a strategy or strength that there is not.
+        """
+        reinforcement = ContextReinforcement(settings.context_reinforcement)
+        built_in: tuple[Answer, ...] = (
+            SoftCorrection(settings.custom_prompts),
+            reinforcement,
+            ResourceThrottling(settings.resource_throttling),
+            CheckpointRollback(settings.checkpoint_rollback),
+            EmergencyStop(),
+        )
+        self._chooser = Chooser(settings, strategy_of(settings.strategy, strategy), (*plugins, *built_in))
+        self._reinforcement, self._settings = reinforcement, settings
 
     # ── the fold ──────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,7 +6,7 @@ one with many. A fact is data: it is cut, its lines are joined, and braces in it
 
 import difflib
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from interventions.contract import Case
 from interventions.texts.known_errors import ErrorKind, KnownError, recognise
@@ -157,12 +157,15 @@ def fields_of(template: str) -> set[str]:
     return found
 
 
-def load(prompts: object, types: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+def load(
+    prompts: object, types: Sequence[str] | None, place: Callable[[object], str] = lambda _: ""
+) -> dict[str, tuple[str, ...]]:
     """Check the user's own texts, as they were parsed from `custom_prompts_path`.
 
     Args:
         prompts: A mapping from issue type to a text, or to a list of texts, one for each attempt.
         types: The issue types that there are; None if detectors of plugins may raise others.
+        place: Says where the texts of a key are, in front of what is wrong with them.
 
     Raises:
         UsageError: With all that is wrong; no text is used then.
@@ -172,7 +175,7 @@ def load(prompts: object, types: Sequence[str] | None) -> dict[str, tuple[str, .
             f"The custom prompts are a {type(prompts).__name__} and were not used.",
             way_out="Write a mapping from issue type to text.",
         )
-    wrong = [problem for key, value in prompts.items() for problem in _problems(key, value, types)]
+    wrong = [f"{place(key)}{problem}" for key, value in prompts.items() for problem in _problems(key, value, types)]
     if wrong:
         raise UsageError(
             f"The custom prompts have {len(wrong)} problem{'s' * (len(wrong) > 1)} and were not used: {' '.join(wrong)}",

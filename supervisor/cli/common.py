@@ -18,7 +18,7 @@ from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connec
 from supervisor.config.paths import StatePaths, places, sockets_to_try
 
 if TYPE_CHECKING:
-    from supervisor.config.load import Loaded
+    from supervisor.config.load import ConfigSource, Loaded
 
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 130 is what shells give for an end by Ctrl+C."""
@@ -46,11 +46,16 @@ def configuration() -> "Loaded":
     Raises:
         ConfigError: Something in it is wrong.
     """
+    return configuration_source().load()
+
+
+def configuration_source() -> "ConfigSource":
+    """Return the source of the configuration."""
     # Here and not above: the model of the configuration takes 0.2 s to import, which commands to a daemon need not pay.
-    from supervisor.config.load import load
+    from supervisor.config.load import ConfigSource
 
     named = click.get_current_context().find_root().params.get("config")
-    return load(os.environ, Path(named) if named else None)
+    return ConfigSource(os.environ, Path(named) if named else None)
 
 
 def daemon() -> Client:

@@ -82,6 +82,23 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """The source of a configuration, to be read again."""
+
+    environ: Mapping[str, str]
+    explicit: Path | None = None
+    system: Path = SYSTEM_FILE
+
+    def load(self) -> Loaded:
+        """Read it; raises like `load`. Blocks."""
+        return load(self.environ, self.explicit, system=self.system)
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that may be a part of it, whether they are there or not."""
+        return _files(self.environ, self.explicit, self.system)
+
+
+@dataclass(frozen=True, slots=True)
 class _Layer:
     source: str
     values: Mapping[str, Any]
@@ -102,10 +119,8 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     layers: list[_Layer] = []
     found: list[ConfigProblem] = []
     here = {"home": str(home(environ))}
-    for path in (system, config_home(environ) / "chaperon" / FILE_NAME):
-        _read_layer(path, here, layers, found, required=False)
-    if explicit is not None:
-        _read_layer(explicit.absolute(), here, layers, found, required=True)
+    for path in _files(environ, explicit, system):
+        _read_layer(path, here, layers, found, required=explicit is not None and path == explicit.absolute())
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
         _read_variable(name, environ[name], here, layers, found)
     if found:
@@ -116,6 +131,11 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     sources = tuple(layer.source for layer in layers)
     secrets = {layer.source: held for layer in layers if layer.is_file and (held := _secrets(layer.values))}
     return Loaded(Config.model_validate(values), sources, secrets)
+
+
+def _files(environ: Mapping[str, str], explicit: Path | None, system: Path) -> tuple[Path, ...]:
+    users = config_home(environ) / "chaperon" / FILE_NAME
+    return (system, users) if explicit is None else (system, users, explicit.absolute())
 
 
 def _secrets(values: Mapping[str, Any]) -> tuple[str, ...]:

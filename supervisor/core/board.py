@@ -6,6 +6,7 @@ summaries and where the oldest live agent began: rebuilding reads the journal fr
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
@@ -62,6 +63,17 @@ class Board:
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
+
+    def renew(self, make_session: MakeSession, renew: Callable[[Session], None]) -> None:
+        """Take another policy.
+
+        Args:
+            make_session: Makes the sessions of tasks from here on.
+            renew: Gives the policy to a session that runs. One that it fails for decides nothing any more.
+        """
+        self._make_session = make_session
+        for agent, session in list(self._live.items()):
+            self._guarded(agent, partial(_renewed, renew, session))
 
     def admit(self, submitted: TaskSubmitted) -> None:
         """Make the session of a task before the journal has it; `see` takes it from here.
@@ -304,3 +316,8 @@ def _keep_reasons(session: Session, event: AnyEvent) -> None:
     """Keep in the summary of a session that is over why it was answered as it was: its controller goes with it."""
     if session.over and not session.summary.explained:
         session.summary.explained = session.controller.explain(event.mono)
+
+
+def _renewed(renew: Callable[[Session], None], session: Session) -> list[Command]:
+    renew(session)
+    return []

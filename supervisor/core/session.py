@@ -9,9 +9,11 @@ from dataclasses import replace
 
 from interventions.choice.controller import Controller
 from interventions.decisions import LimitsInForce
+from interventions.recovery.after_end import RecoveryAnswer
 from interventions.words import InterventionKind
 from monitors.contract.actions import Reviewer
 from monitors.contract.issues import Detector
+from monitors.contract.tasks import Task
 from monitors.review.allowances import Allowance
 from supervisor.core.decisions import validation
 from supervisor.core.decisions.adoption import TABLE, Found, Todo
@@ -100,7 +102,8 @@ class Session:
             prices=settings.prices,
             own_rules=settings.own_rules,
         )
-        self._decider = Decider(reviewer, controller, settings, surroundings or AgentSurroundings())
+        self._surroundings = surroundings or AgentSurroundings()
+        self._decider = Decider(reviewer, controller, settings, self._surroundings)
         self._controller = controller
         self._wakes_at: float | None = None
         self._settings = settings
@@ -111,6 +114,11 @@ class Session:
     def summary(self) -> Summary:
         """The summary of the agent."""
         return self._memory.summary
+
+    @property
+    def task(self) -> Task:
+        """The task that it was given."""
+        return self._memory.task
 
     @property
     def state(self) -> AgentState:
@@ -175,6 +183,16 @@ class Session:
     def errors_offset(self) -> int:
         """Position in the agent's error output at which reading resumes."""
         return self._memory.processes.errors_offset
+
+    def renew(self, reviewer: Reviewer, settings: SessionSettings, recoveries: tuple[RecoveryAnswer, ...]) -> None:
+        """Take another policy between two events: what is decided from here on is decided by it.
+
+        Prices and the rules of captures stay, since what was counted by them stays too.
+        """
+        self._surroundings = replace(self._surroundings, recoveries=recoveries)
+        self._decider = Decider(reviewer, self._controller, settings, self._surroundings)
+        self._settings = settings
+        self._memory.renew(asynchronous=settings.asynchronous, own_rules=settings.own_rules)
 
     def check(self, request: AnyEvent) -> None:
         """Refuse a person's request that cannot be, before it is journalled; raises like `validation.check`."""

@@ -68,6 +68,19 @@ class DaemonStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChanged(Event):
+    """The configuration changed while the daemon ran; the new policy counts from the next review of each agent on."""
+
+    digest: str
+    """Names the policy: its keys, its texts, and the code of its plugins."""
+    before: str
+    """The digest of the policy that it replaces."""
+    changed: tuple[str, ...] = ()
+    """The keys that changed; none if a text or a plugin did."""
+    kind: Literal["policy_changed"] = "policy_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStopped(Event):
     """The daemon ended in order; its agents live on."""
 
@@ -725,6 +738,7 @@ class PatternAdjusted(Event):
 
 AnyEvent = (
     DaemonStarted
+    | PolicyChanged
     | DaemonStopped
     | FaultSeen
     | TaskSubmitted

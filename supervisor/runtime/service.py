@@ -8,11 +8,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import anyio
 import anyio.abc
@@ -21,31 +21,22 @@ from pydantic import TypeAdapter
 
 from checkpoints.workspace.capture import CaptureSettings
 from host.durable import REAL_DISK, Disk
-from interventions.approval import ApprovalSettings
-from interventions.choice.controller import Controller
-from interventions.choice.strategies import strategy_of
 from interventions.effectiveness import EffectRecord
-from monitors.contract.actions import ReviewContext, Reviewer
-from monitors.contract.tasks import Task
 from monitors.contract.wording import size
 from supervisor import __version__
+from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, prepare
-from supervisor.core.board import Board, MakeSession
-from supervisor.core.decisions.decide import AgentSurroundings
+from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
-from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.rollbacks import RollbackRequest
-from supervisor.runtime.assembly.detectors import MakeDetectors
-from supervisor.runtime.assembly.interventions import PluginInterventions
-from supervisor.runtime.assembly.reviewer import make_gate_reviewer, own_rule_names
+from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     channels,
-    controller_settings,
     detector_settings,
     off_limits,
     pattern_names,
@@ -53,7 +44,6 @@ from supervisor.runtime.assembly.settings import (
     session_settings,
     worktree_rules,
 )
-from supervisor.runtime.assembly.workspace_facts import Lookups
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
@@ -85,6 +75,7 @@ from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.recovery import Recovering
+from supervisor.runtime.services.reloading import Reloading
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.socket.admission import House, most_connections
@@ -109,7 +100,6 @@ a start without a snapshot folds the whole journal, a minute and more for a mill
 cost that."""
 
 SUMMARIES = TypeAdapter(list[Summary])
-APPROVAL = TypeAdapter(ApprovalSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +115,8 @@ class Setup:
     clock: Clock = field(default_factory=Clock)
     disk: Disk = REAL_DISK
     """The disk of the journal and the incident log; another, in tests."""
+    source: ConfigSource | None = None
+    """The source that the configuration is read from again if it changes; None: it stays as it is."""
     last: bool = False
     """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
 
@@ -151,9 +143,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
         record, lessons = EffectRecord(), Lessons(detector_settings(setup.config).learning)
-        reviewer = await anyio.to_thread.run_sync(lambda: make_gate_reviewer(setup.config, setup.clock))
+        make_policy = partial(Policy, places=setup.places, environ=setup.environ, clock=setup.clock, record=record)
+        policy = await anyio.to_thread.run_sync(make_policy, setup.config)
         past = PastAgents()
-        board = Board(await anyio.to_thread.run_sync(_session_maker, setup, reviewer, record, past), record, lessons)
+        board = Board(lambda submitted: policy.make_session(submitted, over=submitted.agent in past), record, lessons)
         opened = await anyio.to_thread.run_sync(_open, setup, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -172,7 +165,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             await _begin(daemon, setup, opened, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
-            serving.start_soon(_serve, daemon, listening, port, house, setup, name="socket")
+            source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
+            in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
+            serving.start_soon(_serve, daemon, listening, port, house, setup, in_force, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(
@@ -184,6 +179,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 positions = await anyio.to_thread.run_sync(Positions, setup.places.state, setup.disk)
                 for exporter in exporters:
                     _start_exporting(daemon, exporter, positions, opened.recovery.n, tasks)
+            if setup.source is not None:
+                tasks.start_soon(in_force.run, name="configuration")
             told = daemon.happened, setup.clock
             sampling = Sampling(board, opened.journal, manager.operations, *told)
             tasks.start_soon(sampling.run, name="sampling")
@@ -327,36 +324,6 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
     return launcher
 
 
-def _session_maker(setup: Setup, reviewer: Reviewer, record: EffectRecord, past: PastAgents) -> MakeSession:
-    """How sessions are made: the one reviewer and one record for all, detectors and a controller for each. Blocks.
-
-    Agents of the past get no detectors.
-    """
-    config = setup.config
-    about = replace(session_settings(config, setup.places, setup.environ), own_rules=own_rule_names(config))
-    interventions = controller_settings(config)
-    make_detectors = MakeDetectors.of(config)
-    brought = PluginInterventions(config)
-    strategy_of(interventions.strategy, brought.strategy(Task("", "", "/")))  # one that is not there is refused now
-
-    def make(submitted: events.TaskSubmitted) -> Session:
-        over = submitted.agent in past
-        detectors = () if over else make_detectors(submitted.task, submitted.workspace, submitted.factors)
-        plugins, strategy = brought.answers(submitted.task), brought.strategy(submitted.task)
-        controller = Controller(interventions, submitted.task, record, plugins, strategy)
-        own = submitted.task.approval
-        settings = about if own is None else replace(about, approval=APPROVAL.validate_python(own))
-        around = AgentSurroundings(
-            facts=Lookups(submitted.workspace),
-            recoveries=brought.recoveries,
-            zones=setup.clock.offset,
-            session_id=lambda: str(uuid4()),
-        )
-        return Session(submitted, reviewer, detectors, controller, settings, around)
-
-    return make
-
-
 async def _begin(
     daemon: Daemon, setup: Setup, opened: _Opened, strangers: Sequence[tuple[Path, Identity]] = ()
 ) -> None:
@@ -422,17 +389,19 @@ async def _serve(
     metrics: socket.socket | None,
     house: House,
     setup: Setup,
+    in_force: Reloading,
 ) -> None:
     """Answer on the socket, and on the port for metrics if one is configured.
 
     Its parts are made only now, and beside the loop: they are half of the start, and agents do not wait for them.
     """
-    reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup)
+    reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup, in_force.policy)
+    in_force.renewed = partial(_renew_reader, reader)
     daemon.incidents.on_growth = reader.incident
     from supervisor.runtime.api.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force)
     from supervisor.runtime.api.metrics import serve_metrics
     from supervisor.runtime.api.server import serve
 
@@ -444,26 +413,36 @@ async def _serve(
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
-def _make_reader(daemon: Daemon, setup: Setup) -> "ReadingService":
+def _take_policy(daemon: Daemon, policy: Policy) -> None:
+    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
+
+
+def _renew_reader(reader: "ReadingService", policy: Policy) -> None:
+    from supervisor.runtime.reading.reviews import pickled
+
+    reader.renew(pickled(policy.config, policy.nobody))
+
+
+def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingService":
     """Make the reading service. Its process is started at the first request."""
     from supervisor.runtime.reading.jobs import ReadPaths as ToRead
     from supervisor.runtime.reading.reader import ReadingService
     from supervisor.runtime.reading.reviews import pickled
 
-    about = session_settings(setup.config, setup.places, setup.environ)
-    nobody = ReviewContext(home=about.home, protected=about.protected)
     places = ToRead(
         setup.places.journal,
         setup.places.incident_log,
         setup.places.checkpoints,
-        pickled(setup.config, nobody),
+        pickled(policy.config, policy.nobody),
         log.level,
         most_connections(allowed()),
     )
     return ReadingService(places, daemon.journal)
 
 
-def _make_api(daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", setup: Setup) -> "FastAPI":
+def _make_api(
+    daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", setup: Setup, in_force: Reloading
+) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
     from supervisor.runtime.api.metrics import metrics_routes
@@ -473,7 +452,7 @@ def _make_api(daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", 
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
-    outcome_routes(api, daemon, pattern_names(detector_settings(setup.config)))
+    outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:
         return await rollbacks.roll_back(daemon, agent, RollbackRequest(checkpoint=checkpoint, files_only=True), by)

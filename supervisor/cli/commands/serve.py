@@ -56,7 +56,9 @@ async def _serve() -> None:
     for flaw in await anyio.to_thread.run_sync(what_will_not_work, loaded, os.environ):
         log.warning("%s", flaw)
     notifier = Notifier.from_environment(os.environ)
-    setup = Setup(loaded.config, common.here(), listening=listening_socket(os.environ))
+    setup = Setup(
+        loaded.config, common.here(), listening=listening_socket(os.environ), source=common.configuration_source()
+    )
     asked = anyio.Event()
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with anyio.create_task_group() as tasks:

@@ -18,7 +18,8 @@ class Allowances:
     """
 
     def __init__(self, own_rules: Collection[str] | None = None) -> None:
-        self._own_rules = own_rules
+        self.own_rules = own_rules
+        """Another policy may bring others."""
         self._given: dict[str, Allowance] = {}
         self._boots: dict[str, str] = {}
         self._decided: set[str] = set()
@@ -93,10 +94,10 @@ class Allowances:
 
     def _check_rule(self, rule: str) -> None:
         """Refuse the name of a rule that there is not; where a plugin reviews, only one that is near to a rule's."""
-        if not rule or rule in self._decided or rule in NAMES or rule in (self._own_rules or ()):
+        if not rule or rule in self._decided or rule in NAMES or rule in (self.own_rules or ()):
             return
-        alike = near(rule, self._own_rules or ())
-        if alike or self._own_rules is not None:
+        alike = near(rule, self.own_rules or ())
+        if alike or self.own_rules is not None:
             meant = f"Did you mean {', '.join(map(repr, alike[:3]))}? " if alike else ""
             raise UsageError(
                 f"There is no rule {rule!r}. The allowance was not given.",

@@ -147,6 +147,11 @@ class Memory:
         self._questions = Questions()
         self._asynchronous = asynchronous
 
+    def renew(self, *, asynchronous: bool, own_rules: Collection[str] | None) -> None:
+        """Take what another policy says of answers and allowances; arguments as at the beginning."""
+        self._asynchronous = asynchronous
+        self.allowances.own_rules = own_rules
+
     @property
     def spending(self) -> Spending:
         """Its spending, with the cost of the model's next call."""

@@ -1,6 +1,6 @@
 """The routes of the socket's API that are about outcomes of issues, and the learned state."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 
 from fastapi import FastAPI
@@ -39,13 +39,13 @@ class Lesson(BaseModel):
     """The adjustment that can be undone."""
 
 
-def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> None:
+def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Callable[[], Collection[str]]) -> None:
     """Add the routes.
 
     Args:
         api: Gets them.
         daemon: Takes outcomes in.
-        patterns: Names of what may have been missed.
+        patterns: Says the names of what may have been missed.
     """
 
     @api.get("/v1/outcomes")
@@ -57,7 +57,7 @@ def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Collection[str]) -> N
     async def say(agent: str, became: Became, by: By) -> Lesson:
         """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
         summary = daemon.board.summary(agent)
-        _refuse_unseen(summary, became, patterns)
+        _refuse_unseen(summary, became, patterns())
         said = _said_before(summary, became)
         await daemon.request(
             events.OutcomeGiven(

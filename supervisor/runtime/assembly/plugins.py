@@ -24,9 +24,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import CodeType
 from typing import Any, Generic, TypeVar
 
 from interventions.contract import Answer, Strategy
@@ -124,9 +126,18 @@ def _installed(kind: PluginKind[Any], name: str) -> Callable[..., Any]:
     return _callable(kind, name, loaded, "is no callable")
 
 
+class _FromSource(SourceFileLoader):
+    """Compiles a file each time: the cache of byte code misses a second change within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
 def _of_file(kind: PluginKind[Any], path: Path) -> Callable[..., Any]:
     name = f"chaperon_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
-    spec = spec_from_file_location(name, path)
+    spec = spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
     if spec is None or spec.loader is None:
         raise PluginError(kind.name, str(path), "is no Python file")
     module = sys.modules[name] = module_from_spec(spec)  # where dataclasses of the file look for their own module

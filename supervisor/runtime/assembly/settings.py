@@ -148,12 +148,18 @@ def custom_prompts(path: str, types: Sequence[str] | None) -> dict[str, tuple[st
         UsageError: The file cannot be read, is no YAML, or a text in it cannot be used.
     """
     try:
-        return texts.load(parse(Path(path).read_text(encoding="utf-8")).value, types)
+        document = parse(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YamlError) as error:
         raise UsageError(
             f"The custom prompts in {path} cannot be read ({error}); nothing was started.",
             way_out="Mend the file, or take interventions.kinds.soft_correction.custom_prompts_path out of the configuration.",
         ) from None
+
+    def place(key: object) -> str:
+        line, column = document.place((str(key),))
+        return f"{path}:{line}:{column}: "
+
+    return texts.load(document.value, types, place)
 
 
 def detector_settings(config: Config) -> DetectorSettings:

@@ -5,8 +5,9 @@ and the commands go to the agent's runner, which performs them once the journal 
 """
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -18,8 +19,9 @@ from anyio.abc import TaskGroup
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
 from monitors.contract.errors import NotFoundError, UsageError
+from monitors.contract.tasks import Limits
 from monitors.contract.words import Severity
-from supervisor.core.board import Board
+from supervisor.core.board import Board, MakeSession
 from supervisor.core.decisions.adoption import FIRST, Found, Todo
 from supervisor.core.decisions.lifecycle import asked
 from supervisor.core.decisions.validation import refuse_illegal
@@ -162,6 +164,11 @@ class Daemon:
         else:
             self._hand_over(event.agent, seq, commands)
         return seq
+
+    def take_policy(self, make_session: MakeSession, renew: Callable[[Session], None], limits: Limits) -> None:
+        """Have another policy in force: for sessions that run, and, with these limits, for tasks from here on."""
+        self.board.renew(make_session, renew)
+        self._defaults = replace(self._defaults, limits=limits)
 
     def _journal(self, event: events.AnyEvent) -> int:
         """Journal an event and count it; returns its sequence number."""

@@ -93,6 +93,8 @@ class Process:
             message, connection = received
             if isinstance(message, FileProgress):
                 self._progress.tell(message)
+            elif isinstance(message, ReadPaths):
+                self._places, self._reviewing = message, None
             elif isinstance(message, ReadJob) and connection is not None:
                 self._open += 1
                 tasks.start_soon(self._serve, message, connection, name=type(message.wanted).__name__)

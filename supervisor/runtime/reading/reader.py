@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import anyio
 import anyio.abc
@@ -74,6 +75,13 @@ class ReadingService:
         if job.follows:
             self._following += 1
             self._followed.set()
+
+    def renew(self, reviewer: bytes) -> None:
+        """Have actions reviewed by another configuration from here on; see `ReadPaths.reviewer`."""
+        self._places = replace(self._places, reviewer=reviewer)
+        if self._pair is not None:
+            with contextlib.suppress(OSError):  # a process that is gone is started again with what holds then
+                send(self._pair[0], self._places)
 
     def incident(self) -> None:
         """Note that the incident log grew."""

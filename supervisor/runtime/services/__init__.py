@@ -5,6 +5,7 @@ heartbeat          the daemon's heartbeat for the service manager
 judging            questions to a model whether an agent is stuck, if the configuration enables them
 recovery           the ways back from an incident, carried out from its report alone, on another day and by another
                    daemon
+reloading          the configuration taken live
 retention          data that is kept for a time only
 rollbacks          requests of people about checkpoints
 sampling           looking at the process trees of all live agents, in one pass every few seconds, and telling their

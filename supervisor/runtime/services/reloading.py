@@ -1,0 +1,214 @@
+"""The configuration taken live: files, texts and plugins are watched, and a change is tried out whole before it counts.
+
+A file that cannot be used changes nothing and is an incident with its place. Keys that a daemon takes at its start
+alone are named in an incident too. Everything else is journalled with the digest of the new policy, and counts from
+the next review on.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from watchfiles import awatch
+from watchfiles._rust_notify import WatchfilesRustInternalError
+
+from monitors.contract.errors import ChaperonError
+from monitors.contract.words import Severity
+from supervisor.config.load import ConfigError, ConfigSource
+from supervisor.config.model import Config
+from supervisor.protocol import events
+from supervisor.runtime.assembly.policy import ConfigChange, Policy, change, read_beside
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.incidents.feed import NoteFault
+from supervisor.runtime.log import log
+
+QUIET_MS = 50
+"""How long no file may change before they are read: editors write a file in several steps, within milliseconds."""
+
+LONGEST_MS = 1_600
+"""How long changes that follow one another are waited for."""
+
+LOOK_MS = 5_000
+"""Between two looks at the files if nothing was told: a network file system tells nothing, and a folder is watched a
+moment after it was looked at."""
+
+Fingerprint = tuple[tuple[int, ...] | None, ...]
+"""Signs of a file's change, for each file: inode, size and times; None for one that is not there."""
+
+
+class Reloading:
+    """Takes a configuration that changed.
+
+    Args:
+        policy: The one in force.
+        source: Where the configuration comes from.
+        make: Makes a policy. Blocks; raises ChaperonError if the configuration cannot be used.
+        happened: Journals an event.
+        take: Puts a policy in force.
+        fault: Notes an incident.
+        clock: Tells the time that events carry.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        source: ConfigSource,
+        make: Callable[[Config], Policy],
+        happened: Callable[[events.AnyEvent], int],
+        take: Callable[[Policy], None],
+        fault: NoteFault,
+        clock: Clock,
+    ) -> None:
+        self.policy = policy
+        self.renewed: Callable[[Policy], None] = lambda _: None
+        """Told of each new policy, for those who have a copy of the one before."""
+        self._happened, self._put_in_force, self._fault, self._clock = happened, take, fault, clock
+        self._source = source
+        self._make = make
+        self._named = read_beside(policy.config)
+        self._refused = ""
+        self._waiting: tuple[str, ...] = ()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        stop = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_set_at_the_end, stop, name="end of watching")
+            seen: Fingerprint | None = None
+            while True:
+                watched = await anyio.to_thread.run_sync(folders, self._files())
+                try:
+                    seen = await self._watch(watched, seen, stop)
+                except FileNotFoundError:
+                    continue  # a folder went just now; the next one above is watched instead
+                except (OSError, WatchfilesRustInternalError) as error:
+                    what = (
+                        f"Changes of the configuration are not seen any more: {error}. "
+                        f"The policy {self.policy.digest} holds on."
+                    )
+                    way_out = "Raise fs.inotify.max_user_watches or max_user_instances, and start the daemon again."
+                    self._fault("", "configuration_not_watched", what, Severity.HIGH, way_out)
+                    break
+            tasks.cancel_scope.cancel()
+
+    async def _watch(self, watched: frozenset[Path], seen: Fingerprint | None, stop: anyio.Event) -> Fingerprint:
+        """Take what changes, until other folders are to be watched; returns what was seen last.
+
+        A look comes before the first word of the watch as well: a watch does not tell of changes before it began.
+        """
+        told = awatch(
+            *watched,
+            watch_filter=None,
+            debounce=LONGEST_MS,
+            step=QUIET_MS,
+            stop_event=stop,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        async with aclosing(told):
+            while True:
+                now = await anyio.to_thread.run_sync(fingerprint, self._files())
+                if now != seen:
+                    seen = now
+                    await self._examine()
+                if await anyio.to_thread.run_sync(folders, self._files()) != watched:
+                    return seen
+                await anext(told, None)  # none at the end, which comes with a cancellation
+
+    def _files(self) -> tuple[Path, ...]:
+        return (*self._source.files(), *self._named)
+
+    async def _examine(self) -> None:
+        """Try out what the files say, and take it if it can be used."""
+        try:
+            found, policy = await anyio.to_thread.run_sync(self._try_out)
+        except Exception as error:  # noqa: BLE001 - it runs plugins, and agents must not suffer for these
+            self._refuse(error)
+            return
+        self._refused = ""
+        if policy is not None:
+            self._take(found, policy)
+        if found.at_the_start and found.at_the_start != self._waiting:
+            keys = ", ".join(found.at_the_start)
+            what = (
+                f"The configuration changed in what the daemon takes at its start alone: {keys}. "
+                "That part is not in force."
+            )
+            way_out = "Start the daemon again to have it; agents live on meanwhile."
+            self._fault("", "restart_needed", what, Severity.LOW, way_out)
+        self._waiting = found.at_the_start
+
+    def _try_out(self) -> tuple[ConfigChange, Policy | None]:
+        """Make the policy that the files want; None if it is the one in force. Blocks."""
+        wanted = self._source.load().config
+        self._named = tuple(dict.fromkeys((*read_beside(self.policy.config), *read_beside(wanted))))
+        found = change(self.policy.config, wanted)
+        policy = self._make(found.config)
+        return found, policy if policy.digest != self.policy.digest else None
+
+    def _refuse(self, error: Exception) -> None:
+        """Tell of a configuration that cannot be used, once."""
+        if isinstance(error, ConfigError):
+            says, way_out = "; ".join(f"{one.place}: {one.says}" for one in error.problems), "Correct these lines."
+        elif isinstance(error, ChaperonError):
+            says, way_out = error.what.replace("; nothing was started", "").rstrip("."), error.way_out
+        else:
+            says, way_out = f"{type(error).__name__}: {error}", "Mend the file, or take it out of the configuration."
+        if says == self._refused:
+            return
+        self._refused = says
+        what = (
+            f"The configuration changed and cannot be used: {says}. "
+            f"Nothing was changed; the policy {self.policy.digest} holds on."
+        )
+        self._fault("", "configuration_refused", what, Severity.HIGH, way_out)
+
+    def _take(self, found: ConfigChange, policy: Policy) -> None:
+        """Put a policy in force: journalled first, and then given to the sessions, between two events."""
+        before, self.policy = self.policy, policy
+        at, mono = self._clock.wall(), self._clock.mono()
+        self._happened(
+            events.PolicyChanged(
+                agent="", at=at, mono=mono, digest=policy.digest, before=before.digest, changed=found.live
+            )
+        )
+        self._put_in_force(policy)
+        self.renewed(policy)
+        log.info(
+            "the configuration changed (%s); the policy %s is in force", ", ".join(found.live) or "files", policy.digest
+        )
+
+
+async def _set_at_the_end(stop: anyio.Event) -> None:
+    """End the watch's thread, which no cancellation reaches."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.set()
+
+
+def folders(files: Iterable[Path]) -> frozenset[Path]:
+    """Return the folders to watch: those of files and of the targets of links, or the nearest ones above. Blocks."""
+    found = set()
+    for file in files:
+        for folder in (file.parent, Path(os.path.realpath(file)).parent):
+            found.add(next(one for one in (folder, *folder.parents) if one.is_dir()))
+    return frozenset(found)
+
+
+def fingerprint(files: Iterable[Path]) -> Fingerprint:
+    """Return the signs by which a change of the files is known. Blocks."""
+    return tuple(map(_of_file, files))
+
+
+def _of_file(path: Path) -> tuple[int, ...] | None:
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns

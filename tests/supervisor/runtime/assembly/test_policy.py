@@ -1,0 +1,73 @@
+"""A policy: what of a configuration can change while a daemon runs, and by what it is known."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.config.model import Config
+from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
+
+
+def test_each_key_that_waits_for_a_start_is_one_that_there_is() -> None:
+    keys = Config().model_dump(by_alias=True)
+    for path in AT_THE_START:
+        there = keys
+        for step in path.split("."):
+            assert step in there, f"{path} is no key of the configuration"
+            there = there[step]
+
+
+def test_what_waits_for_a_start_stays_as_it_was_and_the_rest_is_taken() -> None:
+    wanted = Config.model_validate(
+        {
+            "socket": {"mode": 0o660},
+            "checkpoints": {"maxCount": 7},
+            "patterns": {"judge": {"enabled": True}, "goal_drift": False},
+            "interventions": {"max_retries": 1, "emergency_stop": {"auto_cleanup": True}},
+        }
+    )
+    found = change(Config(), wanted)
+    assert found.live == ("patterns.goal_drift.enabled", "interventions.max_retries")
+    assert found.at_the_start == (
+        "socket.mode",
+        "patterns.judge.enabled",
+        "interventions.emergency_stop.auto_cleanup",
+        "checkpoints.maxCount",
+    )
+    taken = Config.model_validate({"patterns": {"goal_drift": False}, "interventions": {"max_retries": 1}})
+    assert found.config == taken
+
+
+def test_a_configuration_that_says_the_same_is_no_change() -> None:
+    found = change(Config(), Config.model_validate({"reviewer": {"enabled": True}, "resources": {"profile": "real"}}))
+    assert (found.live, found.at_the_start, found.config) == ((), (), Config())
+
+
+@pytest.mark.parametrize("profile", ["real", "mission"])
+def test_a_change_keeps_the_limits_that_a_profile_gives(profile: str) -> None:
+    wanted = Config.model_validate({"resources": {"profile": profile, "max_token_usage": 5}})
+    assert change(Config(), wanted).config.resources == wanted.resources
+
+
+def test_the_digest_is_that_of_keys_texts_and_the_code_of_plugins_and_of_nothing_that_waits_for_a_start(
+    tmp_path: Path,
+) -> None:
+    texts, plugin = tmp_path / "texts.yaml", tmp_path / "own.py"
+    texts.write_text("repetition: Stop.")
+    plugin.write_text("x = 1")
+
+    def digest(**more: object) -> str:
+        soft = {"soft_correction": {"custom_prompts_path": str(texts)}}
+        given = {"interventions": soft, "plugins": {"detectors": [str(plugin)]}, **more}
+        config = Config.model_validate(given)
+        assert read_beside(config) == (texts, plugin)
+        return digest_of(config)
+
+    first = digest()
+    assert digest(socket={"mode": 0o660}, agent={"environment": {"KEY": "secret"}}) == first
+    seen = {first, digest(rules=[{"name": "a", "decision": "block", "reason": "x"}])}
+    texts.write_text("repetition: Halt.")
+    seen.add(digest())
+    plugin.write_text("x = 2")
+    seen.add(digest())
+    assert len(seen) == 4
