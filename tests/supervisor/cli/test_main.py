@@ -39,12 +39,15 @@ NEEDLESS_FOR_A_REVIEW = {
     "httpx",
     "interventions.choice.controller",
     "pygit2",
-    "supervisor.core",
+    "supervisor.core.board",
+    "supervisor.core.fold",
+    "supervisor.core.session",
     "supervisor.protocol.events",
     "supervisor.protocol.messages",
     "supervisor.runtime.daemon.daemon",
 }
-"""What runs of agents need and a single review does not."""
+"""What runs of agents need and a single review does not. Settings are declared beside the code that reads them, so the
+configuration's model loads the detectors and the limits, and nothing that keeps an agent's state."""
 
 
 def loaded_by(*arguments: str) -> set[str]:
