@@ -32,6 +32,7 @@ WITHOUT = {
     "monitors/contract/learning.py": "types; tests/monitors/test_learning.py",
     "monitors/contract/observations.py": "types; tests/supervisor/core/observing/test_observer.py",
     "supervisor/protocol/settings.py": "types; tests/supervisor/config/test_brought.py",
+    "supervisor/protocol/stamp.py": "a type; mypy checks each event that is made with it",
     "monitors/contract/tasks.py": "types; tests/supervisor/runtime/daemon/test_submission.py",
     "monitors/contract/todo.py": "types; tests/supervisor/core/fold/test_todo_list.py",
     "supervisor/protocol/words.py": "enumerations; tests/supervisor/core/test_states.py has each state",

@@ -9,7 +9,7 @@ Each kind is one frozen dataclass; `kind` is its name in the journal and never c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -36,17 +36,6 @@ class Event:
     """Unix time in seconds, for people; never used to decide."""
     mono: float
     """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
-
-
-class EventStamp(TypedDict):
-    """Fields that `Event` needs, for a type checker.
-
-    It sees each event that is made: `PauseRequested(**stamp, by=…)`.
-    """
-
-    agent: str
-    at: float
-    mono: float
 
 
 # ── inputs: the daemon ────────────────────────────────────────────────────────────────────────────────────────────────

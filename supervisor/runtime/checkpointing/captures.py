@@ -14,6 +14,7 @@ from monitors.review.prediction import in_changes
 from monitors.review.verdict.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
+from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError, Restored
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
@@ -171,7 +172,7 @@ class Checkpointing:
             raise ChaperonError(f"{', '.join(sorted(others))} works in the same workspace; no file was changed.")
 
 
-def _restored(stamp: events.EventStamp, wanted: RestoreCheckpoint, done: Restored) -> events.CheckpointRestored:
+def _restored(stamp: EventStamp, wanted: RestoreCheckpoint, done: Restored) -> events.CheckpointRestored:
     """Return the result of a restore, and the session in which the conversation continues."""
     restored = events.CheckpointRestored(
         **stamp,

@@ -32,6 +32,7 @@ from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing.captures import Checkpointing
 from supervisor.runtime.checkpointing.manager import CheckpointManager
@@ -244,7 +245,7 @@ class Daemon:
         """Id of this boot of the machine; `mono` compares only within one."""
         return self._clock.boot_id()
 
-    def stamp(self, agent: str) -> events.EventStamp:
+    def stamp(self, agent: str) -> EventStamp:
         """Return the agent and the times of an event of now."""
         return self._clock.stamp(agent)
 

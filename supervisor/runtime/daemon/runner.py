@@ -42,6 +42,7 @@ from supervisor.protocol.commands import (
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode, request_id_of
+from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.timers import Timers
 from supervisor.runtime.incidents.feed import IncidentFeed
@@ -550,7 +551,7 @@ class Runner:
                 events.ErrorLineReceived(**self._stamp(), end=line.end, text=line.text, passed_over=line.passed_over)
             )
 
-    def _stamp(self) -> events.EventStamp:
+    def _stamp(self) -> EventStamp:
         return self._tools.clock.stamp(self.agent)
 
 

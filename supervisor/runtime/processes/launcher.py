@@ -12,7 +12,8 @@ from supervisor.config.environment import agent_environment
 from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
-from supervisor.protocol.events import EventStamp, SettingsFound
+from supervisor.protocol.events import SettingsFound
+from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.processes.find_cli import find_cli

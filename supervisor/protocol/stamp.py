@@ -1,0 +1,14 @@
+"""What every event carries: whom it is about, and when it was."""
+
+from typing import TypedDict
+
+
+class EventStamp(TypedDict):
+    """Fields that `Event` needs, for a type checker.
+
+    It sees each event that is made: `PauseRequested(**stamp, by=…)`.
+    """
+
+    agent: str
+    at: float
+    mono: float
