@@ -16,6 +16,6 @@ records    journal lines: one event, one line of JSON, with a sequence number, a
 retrying   the CLI's own retries
 rollbacks  one declaration of how a person wants to go back, for the route, the journal's event and the command
 settings   the settings of a repository that make the CLI run programs, and the settings that these run under
-stamp      what every event carries
+stamp      the fields that every event carries
 words      the enumerations that names, messages, the socket API and the docs share
 """

@@ -1,4 +1,4 @@
-"""What every event carries: whom it is about, and when it was."""
+"""The fields that every event carries: the agent it is about, and its time."""
 
 from typing import TypedDict
 

@@ -1,8 +1,8 @@
 """Start the CLI: its own session, its cgroup, the environment given and nothing else, no descriptors but 0, 1 and 2.
 
-Its input and its output are sockets, not pipes: a pipe can be opened again as /proc/PID/fd/0 by every process of the same
-user, so that a tool could answer the gate's questions in the daemon's place; a socket cannot (the kernel answers ENXIO).
-Its error output stays a pipe, for programs open /dev/stderr, and nothing is decided by what comes there.
+Its input and its output are sockets, not pipes. Every process of the same user can open a pipe again as
+/proc/PID/fd/0, so a tool could answer the gate's questions in the daemon's place. A socket cannot be opened so: the
+kernel answers ENXIO. Its error output stays a pipe, for programs open /dev/stderr, and it decides nothing.
 
 By fork and exec in the open rather than by `subprocess`: that would cost the shim 1 MB, and cannot enter a cgroup
 before the program runs. The shim has one thread, so code may run between the two.
