@@ -152,11 +152,6 @@ def test_the_shim_imports_the_standard_library_alone() -> None:
 USERS_OF_THE_DAEMON = ("supervisor/runtime/service.py", "supervisor/runtime/api/")
 """Who makes the daemon, and who lets people ask it for everything. All others are handed the parts that they use."""
 
-NOT_YET_WITHOUT_THE_DAEMON = {
-    "supervisor/runtime/services/rollbacks.py": "a rollback asks the session, the stores, the worktrees and the outcomes",
-    "supervisor/rehearsal/person.py": "it does what people do through the socket, rollbacks among it",
-}
-
 
 def test_nobody_but_who_makes_and_who_serves_the_daemon_knows_it_whole() -> None:
     module = "supervisor.runtime.daemon.daemon"
@@ -165,7 +160,7 @@ def test_nobody_but_who_makes_and_who_serves_the_daemon_knows_it_whole() -> None
         for path in sources("supervisor")
         if module in imports(path) and not (name := str(path.relative_to(ROOT))).startswith(USERS_OF_THE_DAEMON)
     }
-    assert known == set(NOT_YET_WITHOUT_THE_DAEMON)
+    assert known == set()
 
 
 STARTS_AGENTS = (

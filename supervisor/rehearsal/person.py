@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Protocol
 
 import anyio
 
@@ -12,18 +13,25 @@ from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
-from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services import rollbacks
 
 NAME = "rehearsal"
 """The person's name in the journal."""
 
 
+class PersonParts(rollbacks.RollbackParts, Protocol):
+    """The parts of the daemon that a person's requests need."""
+
+    def boot_id(self) -> str:
+        """Return the id of this boot of the machine."""
+        ...
+
+
 class Person:
     """Interjects what a scenario says.
 
     Args:
-        daemon: Is asked.
+        daemon: The parts of the daemon that a person asks through the socket.
         agent: The agent of the rehearsal.
         scenario: What is played.
         model: Plays it.
@@ -32,7 +40,7 @@ class Person:
 
     def __init__(
         self,
-        daemon: Daemon,
+        daemon: PersonParts,
         agent: str,
         scenario: Scenario,
         model: ScriptedModel,

@@ -5,22 +5,75 @@ A live agent's session decides, as with every request; an ended one has no sessi
 
 import re
 from dataclasses import asdict, dataclass, replace
+from typing import Protocol
 from uuid import uuid4
 
 from checkpoints.model import Checkpoint, Difference, Reason, RestorePlan
 from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.core.board import Board
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackRequest
-from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.outcomes import Either, ExpectedOutcome
+from supervisor.protocol.stamp import EventStamp
+from supervisor.runtime.checkpointing.captures import Checkpointing
+from supervisor.runtime.checkpointing.manager import CheckpointManager
+from supervisor.runtime.checkpointing.worktrees import Worktrees
+from supervisor.runtime.daemon.outcomes import Either, ExpectedOutcome, Outcomes
+from supervisor.runtime.journal.journal import Journal
 
 WORKSPACE_CHARACTERS = 50
 """Of a checkpoint's name, those that the name of its workspace keeps: a number may follow, and 60 are allowed."""
 
 OUTCOME_SECONDS = 600.0
 """How long an outcome is waited for: restoring thousands of files takes seconds, and the agent's queue may be busy."""
+
+
+class RollbackParts(Protocol):
+    """The parts of the daemon that requests about checkpoints need."""
+
+    @property
+    def board(self) -> Board:
+        """Agents and their sessions."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """The record; an outcome counts once it is on the disk."""
+        ...
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Outcomes of requests, as they come."""
+        ...
+
+    @property
+    def checkpoint_manager(self) -> CheckpointManager:
+        """Workspaces and their stores."""
+        ...
+
+    @property
+    def checkpointing(self) -> Checkpointing:
+        """Captures and restores of agents that have ended."""
+        ...
+
+    @property
+    def worktrees(self) -> Worktrees:
+        """New workspaces."""
+        ...
+
+    def stamp(self, agent: str) -> EventStamp:
+        """Return the agent and the times of an event of now."""
+        ...
+
+    def happened(self, event: events.AnyEvent) -> int:
+        """Journal an event and return its number."""
+        ...
+
+    async def request(self, event: events.AgentRequest) -> Summary:
+        """Take in what a person asks of an agent."""
+        ...
 
 
 class NotDoneError(ChaperonError):
@@ -37,7 +90,7 @@ class Preview:
     plan: RestorePlan
 
 
-async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
+async def make(parts: RollbackParts, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
     """Make a checkpoint of an agent's workspace under a name; it is durable when this returns.
 
     Raises:
@@ -45,28 +98,28 @@ async def make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> eve
         UsageError: The name is taken, another is taking it, or it cannot be one.
         NotDoneError: The workspace could not be captured.
     """
-    async with daemon.checkpoint_manager.naming(daemon.board.summary(agent).workspace, name):
-        return await _make(daemon, agent, name, note, by)
+    async with parts.checkpoint_manager.naming(parts.board.summary(agent).workspace, name):
+        return await _make(parts, agent, name, note, by)
 
 
-async def _make(daemon: Daemon, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
-    summary = daemon.board.summary(agent)
+async def _make(parts: RollbackParts, agent: str, name: str, note: str, by: str) -> events.CheckpointMade:
+    summary = parts.board.summary(agent)
     id_ = uuid4().hex[:12]
-    key, asked = f"person:{id_}", events.CheckpointRequested(**daemon.stamp(agent), id=id_, name=name, by=by, note=note)
-    with daemon.outcomes.expect(key, events.CheckpointMade, events.CaptureFailed) as outcome:
+    key, asked = f"person:{id_}", events.CheckpointRequested(**parts.stamp(agent), id=id_, name=name, by=by, note=note)
+    with parts.outcomes.expect(key, events.CheckpointMade, events.CaptureFailed) as outcome:
         if summary.state.ended:
-            moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
+            moment = RunMoment(parts.happened(asked), summary.session_id, state=summary.state)
             wanted = Capture(key, Reason.PERSON, moment, summary.task, summary.workspace, name, note)
-            daemon.checkpointing.capture(agent, wanted)
+            parts.checkpointing.capture(agent, wanted)
         else:
-            await daemon.request(asked)
-        made = await _come(daemon, outcome)
+            await parts.request(asked)
+        made = await _come(parts, outcome)
     if isinstance(made, events.CaptureFailed):
         raise NotDoneError(f"No checkpoint was made: {made.error}")
     return made
 
 
-async def preview(daemon: Daemon, name: str, agent: str, *, with_branch: bool = False) -> Preview:
+async def preview(parts: RollbackParts, name: str, agent: str, *, with_branch: bool = False) -> Preview:
     """Say what going back would do, or why it would be refused.
 
     Raises:
@@ -74,16 +127,16 @@ async def preview(daemon: Daemon, name: str, agent: str, *, with_branch: bool = 
         UsageError: Several agents work in its workspace, or another than the one named; or several projects have one of
             this name.
     """
-    target = await daemon.checkpoint_manager.stores.find(name, agent)
-    living = _living(daemon, target.workspace)
+    target = await parts.checkpoint_manager.stores.find(name, agent)
+    living = _living(parts, target.workspace)
     who = agent or _whose(target, living)
     _refuse_company(who, target.workspace, living)
     return Preview(
-        who, who in living, await daemon.checkpoint_manager.preview(target.workspace, name, with_branch=with_branch)
+        who, who in living, await parts.checkpoint_manager.preview(target.workspace, name, with_branch=with_branch)
     )
 
 
-async def roll_back(daemon: Daemon, agent: str, how: RollbackRequest, by: str) -> events.CheckpointRestored:
+async def roll_back(parts: RollbackParts, agent: str, how: RollbackRequest, by: str) -> events.CheckpointRestored:
     """Go back; done when this returns.
 
     Raises:
@@ -92,19 +145,19 @@ async def roll_back(daemon: Daemon, agent: str, how: RollbackRequest, by: str) -
         UsageError: Another agent works in the same workspace.
         NotDoneError: It was not done; the sentence says why, and how the workspace was left.
     """
-    summary = daemon.board.summary(agent)
-    (await daemon.checkpoint_manager.place(summary.workspace)).store.find(how.checkpoint)
-    _refuse_company(agent, summary.workspace, _living(daemon, summary.workspace))
+    summary = parts.board.summary(agent)
+    (await parts.checkpoint_manager.place(summary.workspace)).store.find(how.checkpoint)
+    _refuse_company(agent, summary.workspace, _living(parts, summary.workspace))
     asked = events.RollbackRequested(
-        **daemon.stamp(agent), id=uuid4().hex[:12], checkpoint=how.checkpoint, by=by, **asdict(how.options())
+        **parts.stamp(agent), id=uuid4().hex[:12], checkpoint=how.checkpoint, by=by, **asdict(how.options())
     )
-    with daemon.outcomes.expect(asked.id, events.CheckpointRestored, events.RestoreFailed) as expected:
+    with parts.outcomes.expect(asked.id, events.CheckpointRestored, events.RestoreFailed) as expected:
         if summary.state.ended:
-            _ended(daemon, agent, asked)
+            _ended(parts, agent, asked)
         else:
-            daemon.board.session(agent).check(asked)
-            await daemon.request(asked)
-        outcome = await _come(daemon, expected)
+            parts.board.session(agent).check(asked)
+            await parts.request(asked)
+        outcome = await _come(parts, expected)
     if isinstance(outcome, events.RestoreFailed):
         raise NotDoneError(f"Nothing was gone back to: {outcome.error}")
     return outcome
@@ -121,7 +174,7 @@ class Written:
     """Paths that could not be written, each with the reason."""
 
 
-async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
+async def to_new_workspace(parts: RollbackParts, name: str, agent: str) -> Written:
     """Write a checkpoint into a new workspace, whatever became of its own; no agent and no file of another is touched.
 
     Raises:
@@ -129,22 +182,22 @@ async def to_new_workspace(daemon: Daemon, name: str, agent: str) -> Written:
         UsageError: Several projects have one of this name, or the project is no git repository.
         CheckpointError: It could not be done.
     """
-    target = await daemon.checkpoint_manager.stores.find(name, agent)
+    target = await parts.checkpoint_manager.stores.find(name, agent)
     project, called = (
-        str(daemon.checkpoint_manager.stores.holding(target).project),
+        str(parts.checkpoint_manager.stores.holding(target).project),
         re.sub(r"[^A-Za-z0-9_-]", "-", target.name)[:WORKSPACE_CHARACTERS],
     )
     try:
-        made = await daemon.worktrees.create(called, project, target.repository.head or "HEAD")
+        made = await parts.worktrees.create(called, project, target.repository.head or "HEAD")
     except UsageError:  # the commit that stood there then is gone
-        made = await daemon.worktrees.create(called, project, "HEAD")
-    kept = await daemon.checkpoint_manager.write_out(target, made.path)
-    await daemon.checkpoint_manager.release(made.path)
-    await daemon.worktrees.keep(made, f"it was made for checkpoint {name}")
+        made = await parts.worktrees.create(called, project, "HEAD")
+    kept = await parts.checkpoint_manager.write_out(target, made.path)
+    await parts.checkpoint_manager.release(made.path)
+    await parts.worktrees.keep(made, f"it was made for checkpoint {name}")
     return Written(name, made.path, made.branch, kept)
 
 
-async def forget_project(daemon: Daemon, project: str) -> None:
+async def forget_project(parts: RollbackParts, project: str) -> None:
     """Delete all checkpoints of a project; workspaces are not touched.
 
     Raises:
@@ -153,35 +206,31 @@ async def forget_project(daemon: Daemon, project: str) -> None:
         CheckpointError: A restore is under way; nothing was deleted.
     """
     places = {
-        workspace
-        for workspace, place in daemon.checkpoint_manager.places.items()
-        if str(place.store.project) == project
+        workspace for workspace, place in parts.checkpoint_manager.places.items() if str(place.store.project) == project
     }
-    at_work = [one.agent for one in daemon.board.at_work() if one.workspace in {*places, project}]
+    at_work = [one.agent for one in parts.board.at_work() if one.workspace in {*places, project}]
     if at_work:
         raise UsageError(
             f"Agent {', '.join(at_work)} works in {project}; no checkpoint was deleted.", way_out="Stop it first."
         )
-    await daemon.checkpoint_manager.forget_project(project)
+    await parts.checkpoint_manager.forget_project(project)
 
 
-async def difference(daemon: Daemon, name: str, other: str, agent: str) -> tuple[Difference, ...]:
+async def difference(parts: RollbackParts, name: str, other: str, agent: str) -> tuple[Difference, ...]:
     """Return the changes from one checkpoint to another, or to the present if no other is named.
 
     Raises like `preview`.
     """
-    one = await daemon.checkpoint_manager.stores.find(name, agent)
+    one = await parts.checkpoint_manager.stores.find(name, agent)
     if not other:
-        return (await daemon.checkpoint_manager.preview(one.workspace, name)).lost
-    return await daemon.checkpoint_manager.stores.difference(
-        one, await daemon.checkpoint_manager.stores.find(other, "")
-    )
+        return (await parts.checkpoint_manager.preview(one.workspace, name)).lost
+    return await parts.checkpoint_manager.stores.difference(one, await parts.checkpoint_manager.stores.find(other, ""))
 
 
-def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
+def _ended(parts: RollbackParts, agent: str, asked: events.RollbackRequested) -> None:
     """Bring the files of an agent back that has ended; its conversation can be resumed by hand."""
-    summary = daemon.board.summary(agent)
-    moment = RunMoment(daemon.happened(asked), summary.session_id, state=summary.state)
+    summary = parts.board.summary(agent)
+    moment = RunMoment(parts.happened(asked), summary.session_id, state=summary.state)
     wanted = RestoreCheckpoint(
         asked.id,
         asked.checkpoint,
@@ -190,14 +239,14 @@ def _ended(daemon: Daemon, agent: str, asked: events.RollbackRequested) -> None:
         moment,
         replace(asked, files_only=True),
     )
-    daemon.checkpointing.restore(agent, wanted)
+    parts.checkpointing.restore(agent, wanted)
 
 
-async def _come(daemon: Daemon, expected: ExpectedOutcome[Either]) -> Either:
+async def _come(parts: RollbackParts, expected: ExpectedOutcome[Either]) -> Either:
     """Return what came of a request, once the journal has it on disk."""
     if (came := await expected.wait(OUTCOME_SECONDS)) is not None:
         seq, event = came
-        await daemon.journal.written(seq)
+        await parts.journal.written(seq)
         return event
     raise NotDoneError(
         f"Nothing was heard of it for {OUTCOME_SECONDS:g} s.", way_out="chaperon tail -f says when it is done."
@@ -211,9 +260,9 @@ def _refuse_company(agent: str, workspace: str, living: set[str]) -> None:
         )
 
 
-def _living(daemon: Daemon, workspace: str) -> set[str]:
+def _living(parts: RollbackParts, workspace: str) -> set[str]:
     """Agents at work in a workspace."""
-    return {one.agent for one in daemon.board.at_work() if one.workspace == workspace}
+    return {one.agent for one in parts.board.at_work() if one.workspace == workspace}
 
 
 def _whose(target: Checkpoint, living: set[str]) -> str:
