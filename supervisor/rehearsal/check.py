@@ -9,8 +9,8 @@ from monitors.contract.issues import Issue
 from monitors.contract.wording import counted
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.expect import DecisionExpected, Expect, FileExpected, InterventionExpected, ToldExpected
+from supervisor.rehearsal.model_requests import Request, all_that_the_model_was_told, what_the_model_was_told
 from supervisor.rehearsal.scenario import Scenario
-from supervisor.rehearsal.told import Request, all_that_the_model_was_told, what_the_model_was_told
 
 
 @dataclass(frozen=True, slots=True)

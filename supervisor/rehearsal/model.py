@@ -23,9 +23,9 @@ from anyio.abc import ByteStream, SocketAttribute
 
 from supervisor.rehearsal import reply
 from supervisor.rehearsal.connection import Connection, HttpRequest
+from supervisor.rehearsal.model_requests import Request, joined_text
 from supervisor.rehearsal.play import play
 from supervisor.rehearsal.script import ApiError, Failure, ModelScript, Say, ScriptStep, call_id, calls_in
-from supervisor.rehearsal.told import Request, joined_text
 
 
 @dataclass(slots=True)

@@ -18,8 +18,8 @@ from monitors.review import tools
 from supervisor.protocol import control
 from supervisor.protocol.prices import Spent, price_of
 from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.model_requests import tool_results, what_the_model_was_told
 from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
-from supervisor.rehearsal.told import tool_results, what_the_model_was_told
 from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
 from tests.support import processes_in
 

@@ -12,8 +12,8 @@ import pytest
 from supervisor.config.environment import GATE_ARGUMENTS, gate_arguments
 from supervisor.protocol import control
 from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.model_requests import tool_results
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
-from supervisor.rehearsal.told import tool_results
 from tests.contract.cli import Cli, Frame, event_of, running_cli
 
 pytestmark = pytest.mark.real_cli

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from supervisor.rehearsal.model import ScriptedModel
+from supervisor.rehearsal.model_requests import Request, all_that_the_model_was_told, tool_results
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
-from supervisor.rehearsal.told import Request, all_that_the_model_was_told, tool_results
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.stages.daemon import Base
 from tests.support import cli_environment, processes_in

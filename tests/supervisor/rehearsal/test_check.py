@@ -10,8 +10,8 @@ from monitors.contract.words import Decision, Severity
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal import scenario as scenarios
 from supervisor.rehearsal.check import RehearsalOutcome, check
+from supervisor.rehearsal.model_requests import Request
 from supervisor.rehearsal.scenario import Scenario
-from supervisor.rehearsal.told import Request
 
 STEPS = """\
 name: n

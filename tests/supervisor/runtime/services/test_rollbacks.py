@@ -8,8 +8,8 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.rehearsal.model_requests import what_the_model_was_told
 from supervisor.rehearsal.script import Say, ToolUse
-from supervisor.rehearsal.told import what_the_model_was_told
 from tests.stages.live import Live, bash, files_of, git_environment, live, make_repository
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(300)]

@@ -1,6 +1,6 @@
 from typing import Any
 
-from supervisor.rehearsal.told import (
+from supervisor.rehearsal.model_requests import (
     Request,
     all_that_the_model_was_told,
     joined_text,
