@@ -12,7 +12,7 @@ from monitors.contract.actions import Action, Review, ReviewContext
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
-from supervisor.runtime import service
+from supervisor.runtime.assembly import policy
 from supervisor.runtime.assembly.reviewer import WatchedReviewer
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import ended, served, until
@@ -181,7 +181,7 @@ async def test_a_reviewer_that_fails_never_lets_a_call_run(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, reviewer: Any, says: str
 ) -> None:
     monkeypatch.setattr(
-        service, "make_gate_reviewer", lambda _, clock: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0)
+        policy, "make_gate_reviewer", lambda _, clock: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0)
     )
     stage.bash("touch made")
     stage.write(stage.repo / "written")

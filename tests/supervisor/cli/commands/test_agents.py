@@ -5,7 +5,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import service
+from supervisor.runtime.assembly import policy
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
@@ -37,7 +37,7 @@ async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matte
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
-    monkeypatch.setattr(service, "Session", lambda *_: 1 / 0)
+    monkeypatch.setattr(policy, "Session", lambda *_: 1 / 0)
     async with served(base):
         _, row, matter = (await chaperon("ps")).output.splitlines()
         assert row.split()[:2] == ["a1", "running"]

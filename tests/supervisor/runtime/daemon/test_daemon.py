@@ -15,8 +15,7 @@ from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundEr
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import service
-from supervisor.runtime.assembly import settings
+from supervisor.runtime.assembly import policy, settings
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.runner import CommandBatch
 from supervisor.runtime.daemon.submission import UnavailableError
@@ -96,7 +95,7 @@ async def test_a_cli_that_never_answers_is_ended_and_told(base: Base, monkeypatc
 def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Sessions wait so long for the CLI's first answer."""
     real = settings.session_settings
-    monkeypatch.setattr(service, "session_settings", lambda *facts: replace(real(*facts), hello_seconds=seconds))
+    monkeypatch.setattr(policy, "session_settings", lambda *facts: replace(real(*facts), hello_seconds=seconds))
 
 
 async def test_a_cli_that_floods_its_error_output_is_not_held_up_by_it(base: Base) -> None:
@@ -242,7 +241,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
 ) -> None:
     cli = await left_running(base)
     with monkeypatch.context() as patched:
-        patched.setattr(service, "Session", no_session_for_bad)
+        patched.setattr(policy, "Session", no_session_for_bad)
         async with run_daemon(base.setup()) as daemon:
             assert daemon.adopted.counts() | {"found": 1, "reattached": 1} == daemon.adopted.counts()
             assert [one.agent for one in daemon.board.summaries()] == ["bad", "good"]
@@ -272,7 +271,7 @@ async def test_an_agent_whose_session_cannot_be_made_is_ended_with_all_its_proce
         await until(lambda: "sleep" in names_in(base.repo))
         known = daemon.board.summary("bad")
     with monkeypatch.context() as patched:
-        patched.setattr(service, "Session", no_session_for_bad)
+        patched.setattr(policy, "Session", no_session_for_bad)
         async with served(base) as (daemon, client):
             (row,) = (await client.get("/v1/agents")).json()
             assert (row["unwatched"], "could not be made" in row["why"]) == (True, True)
@@ -299,7 +298,7 @@ async def test_one_without_a_session_whose_shim_hangs_is_ended_without_its_shim(
         await daemon.submit(base.submission(name="bad"), by="test")
         await reached(daemon, AgentState.RUNNING, "bad")
         known = daemon.board.summary("bad")
-    monkeypatch.setattr(service, "Session", no_session_for_bad)
+    monkeypatch.setattr(policy, "Session", no_session_for_bad)
     monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.1)
     async with run_daemon(base.setup()) as daemon:
         os.kill(known.shim_pid, signal.SIGSTOP)
@@ -311,7 +310,7 @@ async def test_a_task_whose_session_cannot_be_made_is_refused_and_leaves_no_trac
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base.cli(WAITS)
-    monkeypatch.setattr(service, "Session", no_session_for_bad)
+    monkeypatch.setattr(policy, "Session", no_session_for_bad)
     async with served(base) as (daemon, client):
         with pytest.raises(UsageError, match="No session could be made for agent bad"):
             await daemon.submit(base.submission(name="bad"), by="test")
