@@ -59,7 +59,8 @@ async def test_a_rehearsal_that_is_killed_leaves_no_process(
     (tmp_path / "endless.yaml").write_text(f"name: small\ntask: {{prompt: go}}\nsteps: {steps}\n")
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
     environ["CHAPERON_AGENT__COMMAND"] = str(real_claude)
-    command = [sys.executable, "-m", "supervisor.cli", "rehearse", str(tmp_path / "endless.yaml")]
+    heeds = ["env", "--default-signal=INT"]  # whoever started the tests in the background had it ignored
+    command = [*heeds, sys.executable, "-m", "supervisor.cli", "rehearse", str(tmp_path / "endless.yaml")]
     async with await anyio.open_process(command, env=environ, stdout=None, stderr=None) as playing:
         with anyio.fail_after(60):
             while "tail" not in names_in(tmp_path):

@@ -325,7 +325,9 @@ hear()
         await ended(daemon)
         metrics = (await client.get("/metrics")).text
     assert json.loads((base.repo / "answers").read_text()) == ["HTTP/1.1 403"] * 20
-    counted = re.findall(r'^chaperon_socket_refused_total\{reason="(?:agent|unknown)"\} (\d+)$', metrics, re.MULTILINE)
+    counted = re.findall(
+        r'^chaperon_socket_refused_total\{reason="(?:agent|unknown)"\} (\d+)\.0$', metrics, re.MULTILINE
+    )
     assert sum(map(int, counted)) == 20
     told = [one["agent"] for one in base.incidents() if one["type"] == "socket_refused"]
     assert sorted(told) in (["a1"], ["", "a1"]), (
