@@ -30,8 +30,9 @@ steps       the steps of work that may be cut off half-way
 worktrees   a git worktree per agent
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from monitors.faces import lazily
 
 if TYPE_CHECKING:
     from checkpoints.model import CaptureContext, Checkpoint, Difference
@@ -49,17 +50,12 @@ __all__ = [
     "Store",
 ]
 
-_HOMES = {
-    "checkpoints.model": ("CaptureContext", "Checkpoint", "Difference"),
-    "checkpoints.restore.restore": ("Restorer",),
-    "checkpoints.store.store": ("Store",),
-    "checkpoints.workspace.capture": ("CaptureSettings", "Capturer"),
-}
-"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(
+    __name__,
+    {
+        "checkpoints.model": ("CaptureContext", "Checkpoint", "Difference"),
+        "checkpoints.restore.restore": ("Restorer",),
+        "checkpoints.store.store": ("Store",),
+        "checkpoints.workspace.capture": ("CaptureSettings", "Capturer"),
+    },
+)

@@ -19,8 +19,9 @@ stop_report       the full report of an emergency stop, as in the incident's fil
 words             the kinds of interventions, weakest first
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from monitors.faces import lazily
 
 if TYPE_CHECKING:
     from interventions.contract import Answer, Case, LadderPosition, Plan, Strategy, Unfit
@@ -45,17 +46,12 @@ __all__ = [
     "Unfit",
 ]
 
-_HOMES = {
-    "interventions.contract": ("Answer", "Case", "LadderPosition", "Plan", "Strategy", "Unfit"),
-    "interventions.decisions": ("Intervention", "Judgement", "PersonNeed"),
-    "interventions.recovery.after_end": ("AgentEnd", "Follow", "RecoveryAnswer", "RecoveryPlan"),
-    "interventions.words": ("InterventionKind",),
-}
-"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(
+    __name__,
+    {
+        "interventions.contract": ("Answer", "Case", "LadderPosition", "Plan", "Strategy", "Unfit"),
+        "interventions.decisions": ("Intervention", "Judgement", "PersonNeed"),
+        "interventions.recovery.after_end": ("AgentEnd", "Follow", "RecoveryAnswer", "RecoveryPlan"),
+        "interventions.words": ("InterventionKind",),
+    },
+)

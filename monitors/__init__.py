@@ -5,6 +5,7 @@ patterns/        the detectors, one pattern a module
 review/          the step reviewer
 signals/         signals in a run that several detectors use
 detectors        the detectors of a session, in order, and all their settings
+faces            names of a package, each looked up in its module at its first use
 guarded          around each detector
 learning         learning from outcomes
 per_subagent     subagents watched apart
@@ -13,8 +14,9 @@ sensitivity      how eagerly patterns are reported, and what each pattern's sett
 streaks          issues of one detector that are open
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from monitors.faces import lazily
 
 if TYPE_CHECKING:
     from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
@@ -69,33 +71,28 @@ __all__ = [
     "UserSpoke",
 ]
 
-_HOMES = {
-    "monitors.contract.actions": ("Action", "Review", "ReviewContext", "Reviewer"),
-    "monitors.contract.errors": ("ChaperonError", "UsageError"),
-    "monitors.contract.issues": ("Detector", "Issue"),
-    "monitors.contract.observations": (
-        "AgentSpoke",
-        "ContextCompacted",
-        "ErrorLineSeen",
-        "Observation",
-        "ResourcesSampled",
-        "TokensUsed",
-        "ToolCalled",
-        "ToolReturned",
-        "TurnEnded",
-        "UsageSeen",
-        "UserSpoke",
-    ),
-    "monitors.contract.tasks": ("Limits", "Task"),
-    "monitors.contract.words": ("Decision", "MonitoringLevel", "Severity"),
-    "monitors.review.rules.rules": ("Rule",),
-    "monitors.review.verdict.risk": ("Risk", "RiskCalculator", "StandardRisk"),
-}
-"""The names of the face by module. Each is looked up at its first use: a command that needs one loads little."""
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(
+    __name__,
+    {
+        "monitors.contract.actions": ("Action", "Review", "ReviewContext", "Reviewer"),
+        "monitors.contract.errors": ("ChaperonError", "UsageError"),
+        "monitors.contract.issues": ("Detector", "Issue"),
+        "monitors.contract.observations": (
+            "AgentSpoke",
+            "ContextCompacted",
+            "ErrorLineSeen",
+            "Observation",
+            "ResourcesSampled",
+            "TokensUsed",
+            "ToolCalled",
+            "ToolReturned",
+            "TurnEnded",
+            "UsageSeen",
+            "UserSpoke",
+        ),
+        "monitors.contract.tasks": ("Limits", "Task"),
+        "monitors.contract.words": ("Decision", "MonitoringLevel", "Severity"),
+        "monitors.review.rules.rules": ("Rule",),
+        "monitors.review.verdict.risk": ("Risk", "RiskCalculator", "StandardRisk"),
+    },
+)

@@ -20,11 +20,10 @@ from supervisor.runtime.api.outcomes import outcome_routes
 from supervisor.runtime.api.recovery import recovery_routes
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.daemon.metric_table import METRICS
+from tests.sources import PACKAGES
 from tests.test_layers import LAYERS, PURE
 
 ROOT = Path(__file__).parent.parent
-
-PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 NOT_CODE = {
     "systemd": "units for a user's service and for the system's, and tmpfiles",

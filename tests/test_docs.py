@@ -5,14 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests import docs
+from tests.sources import sources
 
 ROOT = Path(__file__).parent.parent
 
-PACKAGES = sorted(
-    str(path.parent.relative_to(ROOT))
-    for top in ("supervisor", "monitors", "interventions", "checkpoints", "host")
-    for path in (ROOT / top).rglob("__init__.py")
-)
+FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in sources() if path.name == "__init__.py")
 """Each folder's docstring is its map: what the folder is, then a line for each module and folder in it."""
 
 UNLISTED = {
@@ -38,7 +35,7 @@ def test_a_file_without_its_markers_is_an_error(text: str) -> None:
         docs.redrawn(text, docs.Section("f", "n", lambda: ""))
 
 
-@pytest.mark.parametrize("package", sorted({*PACKAGES} - UNLISTED.keys()))
+@pytest.mark.parametrize("package", sorted({*FOLDERS} - UNLISTED.keys()))
 def test_the_map_of_a_folder_lists_all_that_is_in_it(package: str) -> None:
     docstring = ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text())) or ""
     modules = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}

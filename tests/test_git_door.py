@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import ROOT, sources
 from tests.stages.daemon import Base, ended, served
-
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 DOOR = "checkpoints/git/git_command.py"
 
@@ -43,10 +41,9 @@ STARTS = {
 """Functions that start a program, by module; with those of `os` whose names begin with exec or spawn."""
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sources():
+        yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
 
 
 def starts(tree: ast.AST) -> Iterator[str]:
@@ -65,7 +62,7 @@ def starts(tree: ast.AST) -> Iterator[str]:
 
 
 def test_programs_are_started_in_known_places_alone() -> None:
-    found = {path: sorted(set(starts(tree))) for path, tree in sources()}
+    found = {path: sorted(set(starts(tree))) for path, tree in modules()}
     assert {path for path, names in found.items() if names} == set(STARTERS), {
         path: names for path, names in found.items() if names and path not in STARTERS
     }
@@ -86,7 +83,7 @@ def test_the_look_finds_each_way_to_start_a_program() -> None:
 def test_programs_are_run_by_known_places_alone() -> None:
     asking = {
         path
-        for path, tree in sources()
+        for path, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom | ast.Import)
         and "host.children" in ast.unparse(node).replace(" import ", ".")
@@ -109,7 +106,7 @@ def commands(tree: ast.AST) -> Iterator[str]:
 def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
     named = {
         path
-        for path, tree in sources()
+        for path, tree in modules()
         if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & set(commands(tree))
     }
     assert named == {DOOR}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import PACKAGES
+
 ROOT = Path(__file__).parent.parent
 
 PARTS = ("monitors", "interventions", "checkpoints")
@@ -59,9 +61,6 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-OURS = ("supervisor", "monitors", "interventions", "checkpoints", "host")
-
-
 @pytest.mark.parametrize("package", LAYERS)
 def test_a_package_imports_only_what_is_below_it(package: str) -> None:
     allowed = (*LAYERS[package], package)
@@ -69,7 +68,7 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
         f"{path.relative_to(ROOT)} imports {name}"
         for path in sources(package)
         for name in imports(path)
-        if within(name, OURS) and not within(name, allowed) and name != "supervisor"
+        if within(name, PACKAGES) and not within(name, allowed) and name != "supervisor"
     }
     assert not found
 
@@ -100,7 +99,7 @@ def test_a_forbidden_import_would_be_found(tmp_path: Path) -> None:
 
 
 def packages() -> list[Path]:
-    return sorted(path.parent for top in OURS for path in (ROOT / top).rglob("__init__.py"))
+    return sorted(path.parent for top in PACKAGES for path in (ROOT / top).rglob("__init__.py"))
 
 
 def arrows(package: Path) -> dict[str, set[str]]:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import PACKAGES
+
 ROOT = Path(__file__).parent.parent
-
-DONE: tuple[str, ...] = ("checkpoints", "host", "interventions", "monitors", "supervisor")
-"""Folders and files that hold the rules."""
-
 
 WIDTH = 120
 RELATIVE = re.compile(r"(?:What|Who|Whoever|Whom|Whose|Where|Wherever|Whatever|Which)\b")
@@ -49,7 +47,7 @@ def modules(place: str) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
-@pytest.mark.parametrize("place", DONE)
+@pytest.mark.parametrize("place", PACKAGES)
 def test_docstrings_begin_with_a_verb_or_noun_and_fit_the_page(place: str) -> None:
     assert modules(place)
     seen = {str(path.relative_to(ROOT)): faults(path.read_text()) for path in modules(place)}

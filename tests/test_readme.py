@@ -26,6 +26,7 @@ from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from supervisor.runtime.assembly.plugins import DETECTORS, load
 from supervisor.runtime.assembly.review_settings import review_settings
 from tests.docs import ROOT
+from tests.sources import PACKAGES, sources
 
 README = (ROOT / "README.md").read_text()
 
@@ -376,9 +377,9 @@ IMPORTED_AS = {"pyyaml": "yaml", "claude-agent-sdk": "claude_agent_sdk"}
 
 
 def test_every_dependency_is_used_and_everything_used_is_declared() -> None:
-    sources = [path.read_text() for top in ("supervisor", "monitors", "interventions", "checkpoints", "host") for path in (ROOT / top).rglob("*.py")]  # fmt: skip
-    used = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(sources), re.MULTILINE))
-    own = {"supervisor", "monitors", "interventions", "checkpoints", "host"}
+    text = "\n".join(path.read_text() for path in sources())
+    used = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    own = set(PACKAGES)
     named = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in declared()}
     assert named - used <= {"claude_agent_sdk"}, "the extra is found on the disk and never imported"
     brought = {"starlette", "pydantic_core"}  # by fastapi and pydantic, as their own faces

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from checkpoints.workspace.capture import CaptureSettings
 from host.durable import REAL_DISK, Disk
 from interventions.effectiveness import EffectRecord
+from monitors.contract.actions import ReviewContext
 from monitors.contract.wording import size
 from supervisor import __version__
 from supervisor.config.load import ConfigSource
@@ -41,7 +42,6 @@ from supervisor.runtime.assembly.settings import (
     off_limits,
     pattern_names,
     retention,
-    session_settings,
     worktree_rules,
 )
 from supervisor.runtime.checkpointing.manager import CheckpointManager
@@ -163,7 +163,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = _make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
-            await _begin(daemon, setup, opened, strangers)
+            await _begin(daemon, setup, opened, policy.nobody, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
@@ -325,11 +325,10 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
 
 
 async def _begin(
-    daemon: Daemon, setup: Setup, opened: _Opened, strangers: Sequence[tuple[Path, Identity]] = ()
+    daemon: Daemon, setup: Setup, opened: _Opened, about: ReviewContext, strangers: Sequence[tuple[Path, Identity]] = ()
 ) -> None:
     """Report the start and the findings, adopt agents, and end those that the journal does not know."""
     clock = setup.clock
-    about = await anyio.to_thread.run_sync(session_settings, setup.config, setup.places, setup.environ)
     daemon.happened(
         events.DaemonStarted(
             **clock.stamp(""),

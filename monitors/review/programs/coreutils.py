@@ -42,19 +42,7 @@ def value(invocation: Invocation, *names: str) -> Arg | None:
 
 def operands(invocation: Invocation, values: str = "") -> list[Arg]:
     """The words that are no options and not the values of those named."""
-    taking = values.split()
-    found: list[Arg] = []
-    skip = False
-    for index, word in enumerate(invocation.args):
-        if skip:
-            skip = False
-        elif word == "--":
-            return [*found, *invocation.args[index + 1 :]]
-        elif word[:1] == "-" and len(word) > 1:
-            skip = word in taking
-        else:
-            found.append(word)
-    return found
+    return invocation.operands(values.split())
 
 
 def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

@@ -159,20 +159,7 @@ class RuleBook:
 
     def operands(self, invocation: Invocation) -> list[Arg]:
         """The words that are no options and no options' values."""
-        values = self._values.get(invocation.name, _NO_VALUES)
-        found: list[Arg] = []
-        skip = False
-        for index, word in enumerate(invocation.args):
-            if skip:
-                skip = False
-            elif word == "--":
-                found.extend(invocation.args[index + 1 :])
-                break
-            elif word[:1] == "-" and len(word) > 1:
-                skip = word in values
-            else:
-                found.append(word)
-        return found
+        return invocation.operands(self._values.get(invocation.name, _NO_VALUES))
 
     def rules_for(self, name: str) -> bool:
         """Whether any rule is about the program."""

@@ -1,6 +1,6 @@
 """One command that would run, with everything the reviewer asks of it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 
@@ -122,6 +122,25 @@ class Invocation:
         """Variables set for this command alone, or exported before it in the same script."""
         self.redirects = redirects or []
         self.input = stdin
+
+    def operands(self, taking: Collection[str] = ()) -> list[Arg]:
+        """Return the words that are no options and no options' values.
+
+        Args:
+            taking: Options whose value is the next word.
+        """
+        found: list[Arg] = []
+        skip = False
+        for index, word in enumerate(self.args):
+            if skip:
+                skip = False
+            elif word == "--":
+                return [*found, *self.args[index + 1 :]]
+            elif word[:1] == "-" and len(word) > 1:
+                skip = word in taking
+            else:
+                found.append(word)
+        return found
 
     def text(self) -> str:
         """The command in one line, for people."""

@@ -9,10 +9,9 @@ import click
 import pytest
 
 from supervisor.cli.__main__ import COMMANDS, main
+from tests.sources import PACKAGES
 
 ROOT = Path(__file__).parents[3]
-
-FOLDERS = ("supervisor", "monitors", "interventions", "checkpoints", "host")
 
 FILLED = "FILLED"
 """Stands for what is filled in when a message is made."""
@@ -23,7 +22,7 @@ WORD = re.compile(r" (-{1,2}[a-z][a-z-]*|[A-Z_]+\b|(?:diff|doctor|forget|delete|
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Every text of the source, and every line of the documents."""
-    for path in (ROOT / "README.md", *(path for folder in (*FOLDERS, "docs") for path in (ROOT / folder).rglob("*"))):
+    for path in (ROOT / "README.md", *(path for folder in (*PACKAGES, "docs") for path in (ROOT / folder).rglob("*"))):
         if path.suffix == ".md":
             yield from ((path, line) for line in path.read_text().splitlines())
         for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
