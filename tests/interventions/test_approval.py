@@ -42,7 +42,7 @@ def test_who_waits_for_a_person(tool: str, made: Review, settings: ApprovalSetti
 
 
 def asked(tool: str, given: dict[str, str]) -> str:
-    action = Action(tool, given, "/work/repo", "/work/repo")
+    action = Action(tool, given, "/w/repo", "/w/repo")
     return needs_person(action, make_reviewer().review(action, ReviewContext(home="/home/ann")), ASK)
 
 
@@ -56,7 +56,7 @@ def asked(tool: str, given: dict[str, str]) -> str:
     ],
 )  # fmt: skip
 def test_mode_ask_asks_for_whatever_changes_something(command: str) -> None:
-    reviewed = make_reviewer().review(Action("Bash", {"command": command}, "/work/repo", "/work/repo"), ReviewContext())
+    reviewed = make_reviewer().review(Action("Bash", {"command": command}, "/w/repo", "/w/repo"), ReviewContext())
     assert reviewed.decision is Decision.BLOCK or asked("Bash", {"command": command})
 
 
