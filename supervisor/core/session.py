@@ -1,6 +1,6 @@
 """One agent's session: events in, commands out, and nothing else touched.
 
-`see` folds an event into what is memory, makes the decisions that are due, and returns what is to be done, in order.
+`see` folds an event into the session's memory, makes the decisions that are due, and returns the commands, in order.
 `remember` only folds, for rebuilding from the journal; `recover` then does what a crash left undone.
 """
 
