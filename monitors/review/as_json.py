@@ -1,5 +1,6 @@
 """`chaperon review --jsonl`: one action a line in, one answer a line out, in order and none lost."""
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import orjson
 
 from monitors.contract import anyjson
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
+from monitors.contract.words import Decision, Severity
 from monitors.review.chain import safe_review
 
 MAX_LINE = 16 * 1024 * 1024
@@ -33,7 +35,7 @@ def review_jsonl(
         clock: Measures `micros`.
         context: Facts common to all lines.
         workspace: For rows that name none.
-        cwd: For rows that name none; if empty, the row's workspace.
+        cwd: For rows that name none; if empty, the row's workspace, from which a relative one counts.
     """
     context = context or ReviewContext()
     for number, line in enumerate(lines, 1):
@@ -46,13 +48,19 @@ def _answer(
 ) -> dict[str, Any]:
     parsed = _parsed(line, number)
     if isinstance(parsed, str):
-        return {"id": None, "error": parsed}
+        return _refused(None, parsed)
     action = _action(parsed, number, *where)
     if isinstance(action, str):
-        return {"id": _plain(parsed.get("id")), "error": action}
+        return _refused(_plain(parsed.get("id")), action)
     began = clock()
     review = safe_review(reviewer, action, context)
     return {"id": _plain(parsed.get("id")), **as_dict(review), "micros": (clock() - began) // 1000}
+
+
+def _refused(id_: Any, error: str) -> dict[str, Any]:
+    """Return the answer to a line that holds no action: as at the gate a block, and the fault in `error`."""
+    review = Review(Decision.BLOCK, 1.0, 0.0, Severity.MEDIUM, f"{error}.", "tools.malformed")
+    return {"id": id_, **as_dict(review), "micros": 0, "error": error}
 
 
 def _parsed(line: bytes, number: int) -> dict[str, Any] | str:
@@ -70,11 +78,16 @@ def _parsed(line: bytes, number: int) -> dict[str, Any] | str:
 
 
 def _action(parsed: dict[str, Any], number: int, workspace: str, cwd: str) -> Action | str:
-    where = {"workspace": parsed.get("workspace", workspace), "cwd": parsed.get("cwd", cwd)}
+    given = {name: value for name, value in parsed.items() if value is not None}
+    where = {"workspace": given.get("workspace", workspace), "cwd": given.get("cwd", cwd)}
     for name, value in where.items():
         if not isinstance(value, str):
             return f"line {number}: `{name}` is {type(value).__name__}, where a text belongs"
-    if "command" in parsed:
+    if "workspace" in given and "cwd" not in given:
+        where["cwd"] = ""  # of that workspace, and not the directory of the others
+    elif where["cwd"]:
+        where["cwd"] = posixpath.join(where["workspace"], where["cwd"])
+    if "command" in given or ("command" in parsed and "tool" not in given):
         if not isinstance(parsed["command"], str):
             return f"line {number}: `command` is {type(parsed['command']).__name__}, where a text belongs"
         return Action("Bash", {"command": parsed["command"]}, where["cwd"], where["workspace"])

@@ -21,7 +21,7 @@ from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
 from supervisor.cli.words import COLOURS, clean
 from supervisor.config.model import Config, RuleSection
-from supervisor.config.paths import home
+from supervisor.config.paths import home, places
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock
@@ -49,6 +49,10 @@ def about(command: Callable[..., None]) -> Callable[..., None]:
     return profile(workspace(home_(command)))
 
 
+OF_THIS_USER = frozenset({"STATE_DIRECTORY", "XDG_STATE_HOME", "XDG_CONFIG_HOME"})
+"""Variables that say where this user's files are, whatever the home directory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """The surroundings by which an action is judged."""
@@ -59,17 +63,32 @@ class Where:
 
 
 def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
-    """Return the facts about an agent's places as the gate has them; none under the strict profile."""
-    if profile == "strict":
+    """Return the facts about an agent's places as the gate has them; under the strict profile those that are named."""
+    if profile == "strict" and home_ is None:
         return Where(ReviewContext())
-    at_home = home_.absolute() if home_ else home(os.environ)
-    context = ReviewContext(home=str(at_home), protected=protected_paths(config, common.here(), os.environ))
+    context = _facts_of(config, home_)
+    if profile == "strict":
+        return Where(context)
     if workspace is not None:
         top = os.path.realpath(workspace)
         return Where(context, top, top)
     here = Path(os.path.realpath(Path.cwd()))
     found = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None) if typed else None
     return Where(context, str(found), str(here)) if found else Where(context)
+
+
+def _facts_of(config: Config, home_: Path | None) -> ReviewContext:
+    """Return the context of an agent with this home directory, which need not exist; with this user's if None.
+
+    Chaperon's own paths are those of a daemon that runs with that home, and this user's.
+    """
+    protected = protected_paths(config, common.here(), os.environ)
+    if home_ is None:
+        return ReviewContext(home=str(home(os.environ)), protected=protected)
+    there = {name: value for name, value in os.environ.items() if name not in OF_THIS_USER}
+    there["HOME"] = str(home_.absolute())
+    more = protected_paths(config, places(there, os.getuid()), there)
+    return ReviewContext(home=there["HOME"], protected=tuple(dict.fromkeys((*protected, *more))))
 
 
 @click.command()
@@ -87,8 +106,9 @@ def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: 
         reviewer = make_gate_reviewer(config, Clock(), profile=profile)
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
         where = _where(config, profile, workspace, home_, typed=not jsonl)
-        places = {"workspace": where.workspace, "cwd": where.cwd}
-        for answer in review_jsonl(lines, reviewer, Clock().nanos, where.context, **places):
+        for answer in review_jsonl(
+            lines, reviewer, Clock().nanos, where.context, workspace=where.workspace, cwd=where.cwd
+        ):
             if jsonl:
                 terminal.echo_line(answer.removesuffix(b"\n"))
             else:

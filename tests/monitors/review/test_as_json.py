@@ -64,6 +64,23 @@ def test_a_bad_line_gets_an_error_in_its_place_and_the_rest_go_on() -> None:
     assert "int" in str(found[3]["error"])
 
 
+def test_a_bad_line_has_the_fields_of_an_answer_and_blocks_as_the_gate_does() -> None:
+    (answer,) = answers(b'{"id": 7, "tool": "Bash"}')
+    assert set(answer) == {*FIELDS, "error"}
+    assert (answer["id"], answer["decision"], answer["rule"]) == (7, "block", "tools.malformed")
+
+
+def test_a_field_that_is_null_counts_as_missing_and_a_relative_cwd_is_below_the_workspace() -> None:
+    reviewer = make_reviewer(ReviewSettings())
+    lines = [
+        b'{"command": null, "tool": "Write", "input": {"file_path": "a", "content": ""}, "workspace": "/w", "cwd": null}',
+        b'{"command": "rm -r b", "workspace": "/w", "cwd": "sub"}',
+        b'{"command": "rm -r ../b", "workspace": "/w", "cwd": "sub"}',
+        b'{"command": "rm -r ../../b", "workspace": "/w", "cwd": "sub"}',
+    ]
+    assert [one["decision"] for one in answers(*lines, reviewer=reviewer)] == ["allow", "allow", "allow", "block"]
+
+
 def test_text_that_json_cannot_hold_is_answered_all_the_same() -> None:
     (answer,) = answers(rb'{"command": "rm -rf /\u0000\u202e"}')
     assert answer["decision"] in ("block", "modify")

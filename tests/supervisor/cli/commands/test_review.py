@@ -42,6 +42,27 @@ def test_a_line_that_cannot_be_read_is_answered_in_its_place(tmp_path: Path) -> 
     assert second["decision"] == "allow"
 
 
+def test_the_places_named_need_not_exist_and_count_as_those_of_a_run(tmp_path: Path) -> None:
+    rows = [
+        {"command": "rm -rf ./src/generated", "id": "inside"},
+        {"command": "rm -rf ~/Documents", "id": "home"},
+        {"command": "cat /home/nobody-here/.ssh/id_ed25519", "id": "secret"},
+        {"command": "rm -rf ~/.local/state/chaperon", "id": "guard"},
+        {"command": "rm -rf ../../up", "cwd": "src", "id": "above"},
+        {"tool": "Write", "input": {"file_path": "src/a.py", "content": "1"}, "id": "write"},
+    ]
+    places = ("--workspace", "/home/nobody-here/work", "--home", "/home/nobody-here")
+    found = {one["id"]: (one["decision"], one["rule"]) for one in answers(rows, tmp_path, *places)}
+    assert found["inside"] == found["write"] == ("allow", "")
+    assert found["home"][0] == found["secret"][0] == found["above"][0] == "block"
+    assert found["guard"] == ("block", "chaperon.self-protection")
+
+
+def test_under_the_strict_profile_a_home_that_is_named_counts(tmp_path: Path) -> None:
+    (answer,) = answers([{"command": "rm -rf /elsewhere/ann"}], tmp_path, "--profile=strict", "--home=/elsewhere/ann")
+    assert answer["rule"] == "chaperon.self-protection"  # whose state lies below every home
+
+
 def test_lines_of_text_are_commands_and_the_answer_has_no_colour_in_a_pipe(tmp_path: Path) -> None:
     done = chaperon("review", given="ls\nrm -rf /etc\n", home=tmp_path)
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["allow", "block"]
