@@ -37,7 +37,10 @@ import socket
 peer = socket.socket(socket.AF_UNIX)
 peer.connect(open("where").read())
 body = b'{"text": "rm -rf .git"}'
-peer.sendall(b"POST /v1/agents/a1/allowances HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
+try:
+    peer.sendall(b"POST /v1/agents/a1/allowances HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
+except OSError:
+    pass  # it was refused before it could ask, and the answer is there to be read
 open("reply", "wb").write(peer.recv(65536))
 """
 """An agent's own program asks the socket to allow something; where the socket is stands in a file, so no review sees it."""
