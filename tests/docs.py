@@ -27,6 +27,7 @@ SECTIONS = (
     Section("docs/explanation/architecture.md", "layers", drawings.layers_as_table),
     Section("docs/how-to/extend.md", "plugins", drawings.plugins_as_table),
     Section("docs/reference/states.md", "states", drawings.states_as_mermaid),
+    Section("docs/reference/states.md", "task-states", drawings.task_states_as_mermaid),
     Section("docs/reference/commands.md", "commands", drawings.commands_as_table),
     Section("docs/reference/api.md", "socket", drawings.api_as_table),
     Section("docs/reference/metrics.md", "metrics", drawings.metrics_as_table),

@@ -13,6 +13,7 @@ from monitors.contract import effects
 from supervisor.cli.__main__ import COMMANDS, SAYS, main
 from supervisor.core import states
 from supervisor.core.decisions import adoption
+from supervisor.core.tasks.states import draw_tasks
 from supervisor.protocol import events
 from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.metrics import metrics_routes
@@ -79,6 +80,11 @@ def plugins_as_table() -> str:
 def states_as_mermaid() -> str:
     """The table of states as a picture."""
     return f"```mermaid\n{states.draw()}\n```"
+
+
+def task_states_as_mermaid() -> str:
+    """The table of the states of stored tasks as a picture."""
+    return f"```mermaid\n{draw_tasks()}\n```"
 
 
 def taking_over_as_table() -> str:

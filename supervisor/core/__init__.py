@@ -4,6 +4,7 @@ decisions/  decisions that are due, by the state of a session
 fold/       the state of a session
 observing/  lines of the CLI become observations, which detectors read
 replay/     recorded runs played again
+tasks/      stored tasks
 board       the board: every agent there is, live or ended, as a fold over the journal
 bypass      calls that ran against the gate's answer, or without one
 costs       spending of all agents together, updated with their summaries

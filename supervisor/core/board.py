@@ -14,6 +14,7 @@ from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
+from supervisor.core.tasks.store import TaskEvent, TaskStore
 from supervisor.core.trusts import Trusts
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
@@ -52,6 +53,8 @@ class Board:
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
         """Spending of all agents together."""
+        self.tasks = TaskStore()
+        """Stored tasks, which agents claim."""
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
         """Errors raised by sessions, by agent. A failed session decides nothing any more, so no call of its agent is
@@ -98,6 +101,9 @@ class Board:
             return self._adjust(seq, [event])
         if isinstance(event, TrustDecided):
             self.trusts.remember(seq, event)
+        if isinstance(event, TaskEvent):
+            self.tasks.remember(seq, event)
+            return []
         session = self._session_of(seq, event)
         if session is None:
             return []
@@ -111,6 +117,9 @@ class Board:
             self._learn(seq, event)
         if isinstance(event, TrustDecided):
             self.trusts.remember(seq, event)
+        if isinstance(event, TaskEvent):
+            self.tasks.remember(seq, event)
+            return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
         self._guarded(event.agent, lambda: self._fold(seq, event))

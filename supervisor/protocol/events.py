@@ -23,20 +23,9 @@ from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.settings import RepositorySetting
+from supervisor.protocol.stamp import Event as Event
+from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.words import AgentState, StopStep
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Fields of all events."""
-
-    agent: str
-    """The agent's name, or empty if the event is the daemon's own."""
-    at: float
-    """Unix time in seconds, for people; never used to decide."""
-    mono: float
-    """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
-
 
 # ── inputs: the daemon ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -782,6 +771,11 @@ AnyEvent = (
     | IncidentOpened
     | FrameRejected
     | PatternAdjusted
+    | TasksAdded
+    | TaskEdited
+    | TaskReordered
+    | TaskClaimed
+    | TaskMoved
 )
 """Every event there is, for type checkers and for generated documentation."""
 

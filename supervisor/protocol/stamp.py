@@ -1,6 +1,19 @@
 """The fields that every event carries: the agent it is about, and its time."""
 
+from dataclasses import dataclass
 from typing import TypedDict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Fields of all events."""
+
+    agent: str
+    """The agent's name, or empty if the event is the daemon's own."""
+    at: float
+    """Unix time in seconds, for people; never used to decide."""
+    mono: float
+    """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
 
 
 class EventStamp(TypedDict):

@@ -94,7 +94,7 @@ beside those of live agents."""
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
 
-SNAPSHOT_VERSION = "5"
+SNAPSHOT_VERSION = "6"
 """Version of a snapshot's content, to be raised if this version cannot read an older one. It is not chaperon's own:
 a start without a snapshot folds the whole journal, a minute and more for a million events, and an upgrade should not
 cost that."""
@@ -251,6 +251,7 @@ def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
         board.record.restore(snapshot.state["record"])
         board.lessons.restore(snapshot.state["lessons"])
         board.trusts.restore(snapshot.state["trusts"])
+        board.tasks.restore(snapshot.state["tasks"])
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     metrics, counted = Metrics(board.record), 0
     if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
@@ -489,7 +490,7 @@ async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    learned = {name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts")}
+    learned = {name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts", "tasks")}
     counted = daemon.metrics.as_json()
     state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "metrics": counted, **learned}
     try:

@@ -417,6 +417,11 @@ def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, _See
     return shown
 
 
+def _added(record: Record, _: _Seen) -> Lines:
+    for task in record["tasks"]:
+        yield ViewLine("task", clean(f"{task['id']} was added by {record['by']}: {task['prompt'][:120]}"), "magenta")
+
+
 FOUND = {
     "reattached": "it runs on",
     "exited": "it has ended meanwhile",
@@ -478,6 +483,11 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "daemon_started": _told("", "daemon {version} started, pid {pid}"),
     "policy_changed": _told("", "policy {digest} instead of {before}"),
     "daemon_stopped": _told("", "daemon stopped: {reason}"),
+    "tasks_added": _added,
+    "task_edited": _told("task", "{task[id]} was changed by {by}"),
+    "task_reordered": _told("task", "{task} has another place, says {by}"),
+    "task_claimed": _told("task", "{task} is claimed by {worker} (run {run_id})"),
+    "task_moved": _told("task", "{task}: {before} → {after} ({why})", "magenta"),
 }
 
 

@@ -1,0 +1,118 @@
+"""The order in which tasks are claimed, and what holds one back.
+
+Facts of the machine come in as numbers, so that the same facts give the same claim.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from annotated_types import Ge, Le
+
+from monitors.contract.bounds import Count, Key
+from supervisor.core.tasks.records import StoredTask
+from supervisor.core.tasks.store import TaskStore
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """How many stored tasks are worked on at once, and what the machine must have left for one more."""
+
+    slots: Count = 2
+    """How many are worked on at once: one CLI has about 205 MB, and a test run beside it keeps a core busy."""
+    slots_per_repository: Count | None = None
+    """The same for each repository; empty: as `slots`."""
+    min_free_memory_mb: Annotated[int, Key(), Ge(0)] = 512
+    """Memory that must be available before one more is begun, in MiB: an idle CLI has 205, with a test run twice
+    that."""
+    min_free_disk_mb: Annotated[int, Key(), Ge(0)] = 1_024
+    """Room that the disks of workspaces and state must have before one more is begun, in MiB."""
+    max_load_per_core: Annotated[float, Key(), Ge(0), Le(1_000)] = 8.0
+    """One-minute load average, divided by the number of cores, above which none is begun; 0: it does not matter.
+    Builds make 1 to 4 in health; beyond 8 each agent is slower than fewer would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """The free memory, disk and processor time of the machine."""
+
+    free_memory_mb: float
+    free_disk_mb: float
+    load_per_core: float
+
+
+class TaskQueue(Protocol):
+    """The queue's place: who asks for the next task need not know where tasks are kept.
+
+    The node's own journal is behind `LocalQueue`. Another may be behind it if a claim carries a run id, and if a run
+    that has lost its claim is told so by `holds`.
+    """
+
+    def next(self, facts: MachineFacts) -> StoredTask | None:
+        """The task to be claimed now; None if none can be."""
+        ...
+
+    def holds(self, task: str, run_id: str) -> bool:
+        """Whether a run still has its task."""
+        ...
+
+
+class LocalQueue:
+    """The queue of this node's own store.
+
+    Args:
+        store: The tasks.
+        settings: Returns the settings in force.
+    """
+
+    def __init__(self, store: TaskStore, settings: Callable[[], QueueSettings]) -> None:
+        self._store, self._settings = store, settings
+        self.drained = ""
+        """Why no task is claimed at all; empty if some may be."""
+
+    def next(self, facts: MachineFacts) -> StoredTask | None:
+        """The task to be claimed now; None if none can be."""
+        if self.drained or closed_gate(self._settings(), facts) or self._full():
+            return None
+        busy = self._by_repository()
+        return next((task for task in self._store.ready() if not self._without_slot(task, busy)), None)
+
+    def holds(self, task: str, run_id: str) -> bool:
+        """Whether a run still has its task."""
+        return self._store.holds(task, run_id)
+
+    def reason(self, task: StoredTask, facts: MachineFacts) -> str:
+        """Why a pending task is not claimed now; empty if it is the next, or only waits for those before it."""
+        waits = next((f"it waits for {one.id}, which is {one.state}" for one in self._store.unmet(task)), "")
+        return (
+            waits
+            or self._without_slot(task, self._by_repository())
+            or self.drained
+            or closed_gate(self._settings(), facts)
+            or self._full()
+        )
+
+    def _without_slot(self, task: StoredTask, busy: Counter[str]) -> str:
+        most = self._settings().slots_per_repository
+        if most is not None and busy[task.spec.repository] >= most:
+            return f"its repository has no slot free ({most} in use)"
+        return ""
+
+    def _full(self) -> str:
+        slots = self._settings().slots
+        return f"no slot is free ({slots} in use)" if len(self._store.held()) >= slots else ""
+
+    def _by_repository(self) -> Counter[str]:
+        return Counter(task.spec.repository for task in self._store.held())
+
+
+def closed_gate(settings: QueueSettings, facts: MachineFacts) -> str:
+    """Say what the machine lacks for one more task; empty if nothing."""
+    if facts.free_memory_mb < settings.min_free_memory_mb:
+        return f"{facts.free_memory_mb:.0f} MiB of memory are free, and tasks.min_free_memory_mb is {settings.min_free_memory_mb}"
+    if facts.free_disk_mb < settings.min_free_disk_mb:
+        return f"{facts.free_disk_mb:.0f} MiB of the disk are free, and tasks.min_free_disk_mb is {settings.min_free_disk_mb}"
+    if settings.max_load_per_core and facts.load_per_core > settings.max_load_per_core:
+        return f"the load is {facts.load_per_core:.1f} per core, and tasks.max_load_per_core is {settings.max_load_per_core:g}"
+    return ""
