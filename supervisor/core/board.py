@@ -66,6 +66,8 @@ class Board:
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
+        self._versions: dict[str, int] = {}
+        """How often the summary of an agent may have changed."""
 
     def renew(self, make_session: MakeSession, renew: Callable[[Session], None]) -> None:
         """Take another policy.
@@ -96,6 +98,7 @@ class Board:
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Hand the event to its session and return what is to be done; nothing for events of the daemon's own."""
+        self._touch(event.agent)
         if isinstance(event, OutcomeGiven | PatternAdjusted):
             self._learn(seq, event)
             return self._adjust(seq, [event])
@@ -111,6 +114,7 @@ class Board:
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal in, deciding nothing."""
+        self._touch(event.agent)
         if isinstance(event, InterventionJudged):
             self.record.remember(seq, event.judgement)
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
@@ -128,6 +132,7 @@ class Board:
 
     def recover(self, seq: int, event: AgentAdopted) -> list[Command]:
         """Return the commands that are still due for the agent of the event after the journal was read."""
+        self._touch(event.agent)
         session = self._live.get(event.agent)
         if session is None:
             return []
@@ -170,6 +175,10 @@ class Board:
         """
         known = self._ended.get(agent) or self.unmade.get(agent)
         return known or self.session(agent).summary
+
+    def version(self, agent: str) -> int:
+        """A number that is another one whenever the agent's summary has changed."""
+        return self._versions.get(agent, 0)
 
     def explained(self, agent: str, mono: float) -> Summary:
         """The summary of that name with the reasons of its controller as they are now.
@@ -219,6 +228,7 @@ class Board:
 
     def abandon(self, event: StateChanged) -> None:
         """Write an agent off whose session failed: its life is over, whatever the session would still decide."""
+        self._touch(event.agent)
         self.failed.pop(event.agent, None)
         session, summary = self._live.pop(event.agent, None), self.unmade.pop(event.agent, None)
         summary = session.summary if session is not None else summary
@@ -234,8 +244,12 @@ class Board:
         for agent, session in list(self._live.items()):
             self._retire(agent, session)
         for agent, summary in self.unmade.items():
+            self._touch(agent)
             summary.unwatched = True
             summary.why = f"its session could not be made ({type(self.failed[agent]).__name__}: {self.failed[agent]})"
+
+    def _touch(self, agent: str) -> None:
+        self._versions[agent] = self._versions.get(agent, 0) + 1
 
     def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:
         """Keep what one session raises from all others."""

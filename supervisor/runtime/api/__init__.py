@@ -1,5 +1,6 @@
 """The routes of the socket, one subject a module.
 
+agent_rows   the list of all agents as JSON
 allowances   the routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it
              back
 app          the socket's API

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import anyio
 from fastapi import FastAPI, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from monitors.contract.actions import Action, Review
@@ -18,6 +19,7 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor import __version__
 from supervisor.core.fold.summary import DAY, Summary
 from supervisor.protocol import events
+from supervisor.runtime.api.agent_rows import AgentRows
 from supervisor.runtime.api.allowances import allowance_routes
 from supervisor.runtime.api.bodies import BoundedBodies
 from supervisor.runtime.api.checkpoints import checkpoint_routes
@@ -27,7 +29,7 @@ from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
-from supervisor.runtime.reading.jobs import LINES, Events, Incidents, Reviewing
+from supervisor.runtime.reading.jobs import JSON, LINES, Events, Incidents, Reviewing
 from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.socket.peer import By
 
@@ -176,10 +178,12 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
 
 
 def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
-    @api.get("/v1/agents")
-    async def agents() -> list[Summary]:
+    rows = AgentRows(lambda: daemon.board)
+
+    @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
+    async def agents() -> Response:
         """All agents, oldest first."""
-        return daemon.board.summaries()
+        return StreamingResponse(rows.parts(), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

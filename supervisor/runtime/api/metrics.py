@@ -20,8 +20,10 @@ OWN_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
 """Names by which a request may address this machine. A page of the web can have a browser here ask for a name of its
 own that it points to 127.0.0.1, and so read what the port serves (DNS rebinding); the name is in the request."""
 
-EVERY_SECONDS = 0.25
-"""Between two times that they are gathered, which takes the loop some milliseconds with a thousand agents."""
+EVERY_SECONDS = 1.0
+"""Between two times that they are gathered, which takes the loop 10 ms with a thousand agents, and that the reading
+process looks at every store for them: four that asked without end took so much of two processors that decisions took
+three times as long. Nobody scrapes oftener, and one alone waits for nothing."""
 
 
 def metrics_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:

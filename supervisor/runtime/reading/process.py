@@ -70,6 +70,9 @@ class Process:
         self._lines = JournalLines(self._indexes, files_of(self._indexes))
         self._reviewing: Callable[[Action], Review] | None = None
         self._open = 0
+        self._one_text = anyio.Lock()
+        self._counted, self._text = b"", b""
+        """The last metrics that were written, and their text."""
 
     async def run(self) -> None:
         """Serve until the daemon has ended, and then a moment longer."""
@@ -132,15 +135,22 @@ class Process:
                 lines = incident_lines(self._places.incidents, self._progress, follow=follow)
                 await _until_gone(answer, lines, follow=follow)
             case MetricsText(counted=counted):
-                places = self._places
-                text = await anyio.to_thread.run_sync(exposition, counted, places.journal, places.checkpoints)
-                await answer.whole(text.encode(), CONTENT_TYPE)
+                await answer.whole(await self._metrics(counted), CONTENT_TYPE)
             case Checkpoints(agent=agent):
                 await answer.stream(listed(self._places.checkpoints, agent), JSON)
             case Reviewing() as wanted:
                 await answer.whole(anyjson.dumps(self._review(wanted.read())), JSON)
             case unknown:
                 raise TypeError(f"{unknown!r} is nothing that can be read")
+
+    async def _metrics(self, counted: bytes) -> bytes:
+        """The metrics' text, written once for all who asked of the same moment: it looks at every store on the disk."""
+        async with self._one_text:
+            if counted != self._counted:
+                places = self._places
+                text = await anyio.to_thread.run_sync(exposition, counted, places.journal, places.checkpoints)
+                self._counted, self._text = counted, text.encode()
+            return self._text
 
     def _review(self, action: Action) -> Review:
         """Review as the gate would, in this loop: only a process's main thread can be interrupted at a time limit."""

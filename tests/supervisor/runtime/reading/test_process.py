@@ -1,6 +1,8 @@
 """The reading process: a real one, asked over a real channel."""
 
 import json
+import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import pytest
 from monitors.contract.actions import Action, ReviewContext
 from supervisor.config.model import Config
 from supervisor.protocol.events import TimerFired
+from supervisor.runtime.daemon.metrics import Counted, Metrics
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.reading.jobs import (
     FINISHED,
@@ -20,6 +23,7 @@ from supervisor.runtime.reading.jobs import (
     Events,
     FileProgress,
     Incidents,
+    MetricsText,
     ReadJob,
     ReadPaths,
     Reviewing,
@@ -95,6 +99,18 @@ def test_what_costs_much_is_answered_beside_it(places: ReadPaths) -> None:
         for command, decision in (("rm -rf /", "block"), ("ls", "allow"), ("x" * 5_000_000, "block")):
             answer = read(ask(channel, Reviewing.of(Action("Bash", {"command": command}))))
             assert json.loads(answer)["decision"] == decision, command[:20]
+
+
+def test_metrics_of_one_moment_are_written_once_for_all_who_ask(places: ReadPaths) -> None:
+    """Each text costs a look at every file of every store."""
+    moment, later = (pickle.dumps(Counted(Metrics(), (), os.getpid() if one else os.getppid())) for one in (1, 0))
+    with running(places) as (_, channel):
+        first = read(ask(channel, MetricsText(moment)))
+        with (places.journal / f"{11:020d}.jsonl").open("wb") as grown:
+            grown.write(bytes(1_000_000))
+        assert read(ask(channel, MetricsText(moment))) == first
+        assert b"chaperon_journal_bytes" in first
+        assert read(ask(channel, MetricsText(later))) != first
 
 
 def test_those_who_follow_get_what_was_written_last_and_then_the_end(places: ReadPaths) -> None:
