@@ -50,6 +50,14 @@ CHANGED = {
 Agent = Mapping[str, Any]
 
 
+def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts under their contracted names.
+
+    `task` is the prompt, and `task_details` has all facts about the task.
+    """
+    return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}
+
+
 def row(agent: Agent, now: float) -> list[str]:
     """A row of the list."""
     reviews, over = agent["reviews"], agent["ended_at"] is not None
@@ -74,7 +82,37 @@ def below_row(agent: Agent, now: float) -> Iterator[str]:
         yield f"nobody watches over it: {clean(agent['why'], SENTENCE)}"
     if agent.get("api"):
         yield clean(agent["api"], SENTENCE)
+    if held := _held(agent):
+        yield clean(held, SENTENCE)
     yield from (clean(line, SENTENCE) for line in _waiting(agent, now))
+
+
+def in_force(orders: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people ordered that concerns agents which start now."""
+    drain = orders.get("drain") or {}
+    if drain.get("on"):
+        yield clean(f"No new tasks are taken: {_ordered(drain)}. To take them again: chaperon drain --off", SENTENCE)
+    for pause in orders.get("pauses", ()):
+        whom, lift = "All agents", "--all"
+        if pause["repository"]:
+            whom, lift = f"Agents of {pause['repository']}", f"--repo {pause['repository']}"
+        yield clean(f"{whom} are held as they start: {_ordered(pause)}. To go on: chaperon resume {lift}", SENTENCE)
+
+
+def _ordered(order: Mapping[str, Any]) -> str:
+    why = f" ({order['reason']})" if order["reason"] else ""
+    return f"by {order['by']} since {local(order['since'])}{why}"
+
+
+def _held(agent: Agent) -> str:
+    """Say who holds it, or will."""
+    pause = agent.get("pause")
+    if not pause:
+        return ""
+    held = "held" if agent["state"] == "paused" else "to be held"
+    when_ = " when its turn ends" if pause["at_turn_end"] and agent["state"] != "paused" else ""
+    why = f": {pause['reason']}" if pause["reason"] else ""
+    return f"{held}{when_}, by {pause['by']} since {local(pause['asked_at'])}{why}"
 
 
 def _short_state(agent: Agent) -> str:

@@ -12,6 +12,7 @@ gate        the gate: a request of the CLI, the reviewer's answer, and the line 
 learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate
 session     one agent's session
+standing    standing orders of people to all agents, or to those of a repository
 states      the life of an agent as a table of states and steps
 timers      the names of a session's timers
 trusts      trust of people in repositories' settings, by digest

@@ -14,6 +14,7 @@ from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
+from supervisor.core.standing import StandingOrders
 from supervisor.core.tasks.store import TaskEvent, TaskStore
 from supervisor.core.trusts import Trusts
 from supervisor.protocol import commands
@@ -49,6 +50,7 @@ class Board:
         self, make_session: MakeSession, record: EffectRecord | None = None, lessons: Lessons | None = None
     ) -> None:
         self.trusts = Trusts()
+        self.orders = StandingOrders()
         self.record = record if record is not None else EffectRecord()
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
@@ -102,10 +104,8 @@ class Board:
         if isinstance(event, OutcomeGiven | PatternAdjusted):
             self._learn(seq, event)
             return self._adjust(seq, [event])
-        if isinstance(event, TrustDecided):
-            self.trusts.remember(seq, event)
+        self._note(seq, event)
         if isinstance(event, TaskEvent):
-            self.tasks.remember(seq, event)
             return []
         session = self._session_of(seq, event)
         if session is None:
@@ -119,10 +119,8 @@ class Board:
             self.record.remember(seq, event.judgement)
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
-        if isinstance(event, TrustDecided):
-            self.trusts.remember(seq, event)
+        self._note(seq, event)
         if isinstance(event, TaskEvent):
-            self.tasks.remember(seq, event)
             return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
@@ -250,6 +248,15 @@ class Board:
 
     def _touch(self, agent: str) -> None:
         self._versions[agent] = self._versions.get(agent, 0) + 1
+
+    def _note(self, seq: int, event: AnyEvent) -> None:
+        """Fold what people decided beyond one agent."""
+        if isinstance(event, TrustDecided):
+            self.trusts.remember(seq, event)
+        elif isinstance(event, TaskEvent):
+            self.tasks.remember(seq, event)
+        else:
+            self.orders.remember(seq, event)
 
     def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:
         """Keep what one session raises from all others."""

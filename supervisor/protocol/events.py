@@ -21,6 +21,9 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.order_events import DrainChanged as DrainChanged
+from supervisor.protocol.order_events import OrderCarriedOut as OrderCarriedOut
+from supervisor.protocol.order_events import OrderGiven as OrderGiven
 from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.settings import RepositorySetting
 from supervisor.protocol.stamp import Event as Event
@@ -87,6 +90,8 @@ class TaskSubmitted(Event):
     """The session id that the CLI is started with."""
     branch: str = ""
     """The branch of a workspace that was made for the agent; empty if it works in place."""
+    project: str = ""
+    """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
     kind: Literal["task_submitted"] = "task_submitted"
@@ -429,9 +434,14 @@ class RedirectRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseRequested(Event):
-    """A person wants the agent held at its next tool call."""
+    """A person wants the agent held at its next tool call, or when its turn ends."""
 
     by: str
+    reason: str = ""
+    at_turn_end: bool = False
+    """Whether the turn that runs may end first."""
+    request_id: str = ""
+    """Id of the request; one that comes twice is carried out once. Of an order to many agents it is the order's."""
     kind: Literal["pause_requested"] = "pause_requested"
 
 
@@ -440,6 +450,8 @@ class ResumeRequested(Event):
     """A person lets a paused agent go on."""
 
     by: str
+    request_id: str = ""
+    """As for a pause."""
     kind: Literal["resume_requested"] = "resume_requested"
 
 
@@ -456,6 +468,8 @@ class StopRequested(Event):
     """Whether to end the tree at once instead of step by step."""
     limit: str = ""
     """The limit of the task for which chaperon itself ends it; empty for any other reason."""
+    request_id: str = ""
+    """As for a pause."""
     kind: Literal["stop_requested"] = "stop_requested"
 
 
@@ -749,6 +763,9 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | OrderGiven
+    | OrderCarriedOut
+    | DrainChanged
     | OutcomeGiven
     | CheckpointRequested
     | RollbackRequested

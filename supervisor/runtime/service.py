@@ -74,6 +74,7 @@ from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
+from supervisor.runtime.services.orders import hold_again
 from supervisor.runtime.services.recovery import Recovering
 from supervisor.runtime.services.reloading import Reloading
 from supervisor.runtime.services.retention import forget_what_is_old
@@ -252,6 +253,8 @@ def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
         board.lessons.restore(snapshot.state["lessons"])
         board.trusts.restore(snapshot.state["trusts"])
         board.tasks.restore(snapshot.state["tasks"])
+        if (orders := snapshot.state.get("orders")) is not None:  # older snapshots have none
+            board.orders.restore(orders)
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     metrics, counted = Metrics(board.record), 0
     if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
@@ -364,6 +367,7 @@ async def _begin(
     adopted = await daemon.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
+    hold_again(daemon)
     await daemon.end_strangers(strangers)
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
 
@@ -490,7 +494,9 @@ async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    learned = {name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts", "tasks")}
+    learned = {
+        name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts", "tasks", "orders")
+    }
     counted = daemon.metrics.as_json()
     state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "metrics": counted, **learned}
     try:

@@ -6,6 +6,7 @@ approvals    commands about what waits for a person
 checkpoints  commands that keep checkpoints
 dashboard    the command that prints the dashboard for Grafana
 doctor       the command that says what works on this machine, and how to mend the rest
+drain        the command by which a daemon takes no new tasks
 export       records for other programs, in the form that `audit.export_format` says
 notify       the command that lists the notification channels, and tests them
 outcome      the command that says what became of issues, and shows what was learned from that

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
 from monitors.contract.wording import dollars
 from supervisor.cli import agent_words, common, terminal
+from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.client import Client, RefusedError
+from supervisor.cli.many import control, many_options
 from supervisor.cli.tables import table
 from supervisor.runtime.clock import Clock
 
@@ -32,6 +35,8 @@ def ps(as_json: bool) -> None:
             for below in agent_words.below_row(agent, now):
                 for line in terminal.wrapped(below, 4):
                     terminal.echo(line)
+        for line in agent_words.in_force(daemon.get("/v1/health").get("orders") or {}):
+            terminal.echo(line)
         with suppress(RefusedError):  # a daemon before an upgrade
             spent = daemon.get("/v1/costs")
             if spent["total_usd"]:
@@ -69,12 +74,15 @@ def changes_of(daemon: Client, agent: str) -> Any:
 
 
 @click.command()
-@click.argument("agent")
-@click.argument("text", nargs=-1, required=True)
+@click.argument("words", metavar="[AGENT] TEXT", nargs=-1, required=True)
+@many_options
 @common.json_option
-def say(agent: str, text: tuple[str, ...], as_json: bool) -> None:
-    """Tell AGENT something: into its running turn, or as a new one."""
-    _ask(agent, "say", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
+def say(words: tuple[str, ...], every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
+    """Tell AGENT something: into its running turn, or as a new one. With --all or --repo, all words are the TEXT."""
+    many = every or repo is not None
+    agent, text = (None, words) if many else (words[0], words[1:])
+    body = {"text": common.whole_text(" ".join(text))}
+    control("say", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -87,32 +95,50 @@ def redirect(agent: str, text: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("agent")
+@click.argument("agent", required=False)
+@many_options
+@click.option("--at-turn-end", is_flag=True, help="Let the turn that runs end first.")
+@click.option("--reason", default="", help="What the journal and `chaperon ps` say about why.")
 @common.json_option
-def pause(agent: str, as_json: bool) -> None:
+def pause(
+    agent: str | None,
+    every: bool,
+    repo: Path | None,
+    request_id: str,
+    at_turn_end: bool,
+    reason: str,
+    as_json: bool,
+) -> None:
     """Hold AGENT at its next tool call, until `chaperon resume`."""
-    _ask(agent, "pause", as_json=as_json)
+    said = {"at_turn_end": at_turn_end, "reason": common.whole_text(reason)}
+    body = {name: value for name, value in said.items() if value}
+    control("pause", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
 
 
 @click.command()
-@click.argument("agent")
+@click.argument("agent", required=False)
+@many_options
 @common.json_option
-def resume(agent: str, as_json: bool) -> None:
+def resume(agent: str | None, every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
     """Let AGENT go on that is paused, or start one again at once that waits to be."""
-    _ask(agent, "resume", as_json=as_json)
+    control("resume", agent, {}, every=every, repo=repo, request_id=request_id, as_json=as_json)
 
 
 @click.command()
-@click.argument("agent")
-@click.option("--force", is_flag=True, help="End all its processes at once instead of asking first.")
+@click.argument("agent", required=False)
+@many_options
+@click.option("--force", is_flag=True, help="End all processes at once instead of asking first.")
 @click.option("--reason", default="", help="What the journal says about why.")
 @common.json_option
-def stop(agent: str, force: bool, reason: str, as_json: bool) -> None:
+def stop(
+    agent: str | None, every: bool, repo: Path | None, request_id: str, force: bool, reason: str, as_json: bool
+) -> None:
     """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
 
     This returns when the stop has begun.
     """
-    _ask(agent, "stop", {"force": force, "reason": common.whole_text(reason)}, as_json=as_json)
+    body = {"force": force, "reason": common.whole_text(reason)}
+    control("stop", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
@@ -124,11 +150,3 @@ def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_jso
             terminal.echo(f"{known['agent']} is {known['state']}.")
 
     common.run(work)
-
-
-def with_task_text(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts under their contracted names.
-
-    `task` is the prompt, and `task_details` has all facts about the task.
-    """
-    return {**agent, "task": agent["task"]["prompt"], "task_details": agent["task"]}

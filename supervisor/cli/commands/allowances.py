@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from supervisor.cli import common, terminal
-from supervisor.cli.commands.agents import with_task_text
+from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.times import Duration
 from supervisor.cli.words import clean
 

@@ -8,8 +8,8 @@ import click
 
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.cli import common, terminal
+from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.client import RefusedError
-from supervisor.cli.commands.agents import with_task_text
 from supervisor.cli.words import clean, local, what
 
 

@@ -9,7 +9,6 @@ from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
     LaunchFailed,
-    PauseRequested,
     PersonNeeded,
     ResumeRequested,
     StopRequested,
@@ -169,6 +168,8 @@ def _how_it_ended(memory: Memory) -> str:
 def _requested(memory: Memory) -> Due:
     """Return the step by which the agent is held, or goes on."""
     match memory.requested:
+        case None if memory.pausing.due(memory.state, memory.summary.turns):
+            due = Transition.PAUSE, memory.pausing.why
         case None:
             return None
         case ResumeRequested(by=by):
@@ -176,6 +177,4 @@ def _requested(memory: Memory) -> Due:
             due = Transition.REST if rests else Transition.RESUME, f"resumed by {by}"
         case PersonNeeded():
             due = Transition.PAUSE, "paused by chaperon"
-        case PauseRequested(by=by):
-            due = Transition.PAUSE, f"paused by {by}"
     return due if due[0] in legal(memory.state) else None

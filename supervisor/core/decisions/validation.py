@@ -18,12 +18,21 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.words import AgentState
 
+PAUSABLE = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.WAITING})
+"""The states in which a pause can be asked for; one that starts or waits to be started is held at its first call."""
+
 LISTENING = frozenset({AgentState.STARTING, AgentState.RUNNING, AgentState.IDLE, AgentState.PAUSED})
 """The states in which something said reaches the model."""
 
 
-def refuse_illegal(agent: str, state: AgentState, request: AnyEvent) -> None:
+def refuse_illegal(agent: str, state: AgentState, request: AnyEvent, *, pause_asked: bool = False) -> None:
     """Refuse a person's request that the state does not allow.
+
+    Args:
+        agent: Its name.
+        state: Its state.
+        request: What a person asks.
+        pause_asked: Whether a pause was asked for and not lifted, which can be lifted before it is carried out.
 
     Raises:
         IllegalStepError: It does not.
@@ -31,9 +40,9 @@ def refuse_illegal(agent: str, state: AgentState, request: AnyEvent) -> None:
     match request:
         case SayRequested() | RedirectRequested() if state not in LISTENING:
             raise IllegalStepError(agent, state, "be told anything", legal(state))
-        case PauseRequested() if Transition.PAUSE not in legal(state):
+        case PauseRequested() if state not in PAUSABLE:
             raise IllegalStepError(agent, state, Transition.PAUSE, legal(state))
-        case ResumeRequested() if Transition.RESUME not in legal(state):
+        case ResumeRequested() if not pause_asked and Transition.RESUME not in legal(state):
             raise IllegalStepError(agent, state, Transition.RESUME, legal(state))
         case StopRequested() if state.ended:
             raise IllegalStepError(agent, state, Transition.STOP, legal(state))
@@ -51,7 +60,7 @@ def check(memory: Memory, request: AnyEvent) -> None:
         UsageError: An agent may not request it, or there is nothing that it is about.
     """
     agent = memory.submitted.agent
-    refuse_illegal(agent, memory.state, request)
+    refuse_illegal(agent, memory.state, request, pause_asked=memory.pausing.asked)
     match request:
         case ApprovalGiven():
             _check_answer(memory, request)

@@ -9,6 +9,7 @@ issues             troubles in one agent's run
 memory             the state of a session
 outage             whether the API answers an agent
 outbox             the outbox of lines to the CLI, under keys, until the shim has accepted them
+pausing            the pause of an agent that a person asked for
 pending_incidents  incidents of one agent that are not reported yet
 predicted_changes  outcomes of calls beside the predictions of their reviews
 processes          the processes of one agent

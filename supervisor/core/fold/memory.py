@@ -24,6 +24,7 @@ from supervisor.core.fold.history import History
 from supervisor.core.fold.issues import Issues
 from supervisor.core.fold.outage import Outage
 from supervisor.core.fold.outbox import Outbox, message_id
+from supervisor.core.fold.pausing import Pausing
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.core.fold.processes import Processes
@@ -138,8 +139,9 @@ class Memory:
         self.retries = Retries()
         self.pending_incidents = PendingIncidents()
         self.outage = Outage()
-        self.requested: PauseRequested | ResumeRequested | PersonNeeded | None = None
-        """The request that holds the agent or lets it go on; a need of a person holds it."""
+        self.pausing = Pausing()
+        self.requested: ResumeRequested | PersonNeeded | None = None
+        """The request that lets the agent go on, or a need of a person, which holds it."""
         self.usage_seen = False
         """Whether something was seen since the last line, or in it, by which a limit may be reached or kept again."""
         self.controller = controller
@@ -174,6 +176,7 @@ class Memory:
             or self.stopping.due
             or self.processes.ending is not None
             or self.requested is not None
+            or self.pausing.due(self.state, self.summary.turns)
             or self.requests.unread is not None
         )
 
@@ -494,6 +497,7 @@ class Memory:
         if event.after.ended:
             self.outbox.clear()
             self.requests.clear()
+            self.pausing.lift()
             if event.after in (AgentState.FAILED, AgentState.LOST) and self.processes.ending is not None:
                 self.pending_incidents.add(self.processes.ending)
 
@@ -510,8 +514,16 @@ class Memory:
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case PersonNeeded() if not event.need.hold:
                 pass
-            case _:
+            case PauseRequested():
+                self.pausing.ask(event, self.state, self.summary.turns)
+            case ResumeRequested() if self.pausing.asked and self.state is not AgentState.PAUSED:
+                self.pausing.lift()  # it was not held yet
+            case ResumeRequested():
+                self.pausing.lift()
                 self.requested = event
+            case PersonNeeded():
+                self.requested = event
+        self.summary.pause = self.pausing.pause
 
     def _process(self, seq: int, event: AnyEvent) -> None:
         match event:

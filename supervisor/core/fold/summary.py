@@ -74,6 +74,23 @@ class TakenRecovery:
     """The agent that goes on; empty if none does."""
 
 
+@dataclass(frozen=True, slots=True)
+class AskedPause:
+    """A person's pause of an agent that was not lifted yet, whether the agent is held already or not."""
+
+    by: str
+    reason: str
+    at_turn_end: bool
+    request_id: str
+    asked_at: float
+    """Unix time in seconds."""
+
+    @property
+    def sentence(self) -> str:
+        """The person who holds it, and the reason."""
+        return f"paused by {self.by}" + (f": {self.reason}" if self.reason else "")
+
+
 @dataclass(slots=True)
 class Summary:
     """Counts and facts of one agent, kept up to date by its session."""
@@ -87,6 +104,10 @@ class Summary:
     """Unix time of the submission, in seconds."""
     branch: str = ""
     """The branch of a workspace that was made for it; empty if it works in place."""
+    project: str = ""
+    """The folder that stands for all worktrees of its repository; empty if an older chaperon took the task."""
+    pause: AskedPause | None = None
+    """The pause that a person asked for, until it is lifted."""
     workspace_closed: str = ""
     """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
@@ -183,6 +204,7 @@ class Summary:
             submitted.session_id,
             submitted.at,
             submitted.branch,
+            submitted.project,
             factors=dict(submitted.factors),
         )
 
@@ -219,7 +241,7 @@ class Summary:
         """Note a step of the state table."""
         self.state, self.why = event.after, event.why
         if event.after.ended:
-            self.ended_at = event.at
+            self.ended_at, self.pause = event.at, None
             self._gone()
 
     def _gone(self) -> None:

@@ -9,6 +9,7 @@ checkpoints  the routes of the socket's API that are about checkpoints
 gathering    the metrics of the daemon at one moment, gathered for their text
 json_edge    JSON at the API's edge
 metrics      the metrics server
+orders       the routes by which a person controls many agents at once, and has no new tasks taken
 outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state
 recovery     the routes of the socket's API that are about ways back from an incident
 server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits

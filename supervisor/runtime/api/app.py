@@ -24,6 +24,7 @@ from supervisor.runtime.api.allowances import allowance_routes
 from supervisor.runtime.api.bodies import BoundedBodies
 from supervisor.runtime.api.checkpoints import checkpoint_routes
 from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
+from supervisor.runtime.api.orders import OrdersInForce, RequestId, in_force_now, order_routes
 from supervisor.runtime.api.trust import trust_routes
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon
@@ -47,12 +48,29 @@ class Said(SubmissionRequest):
     """A message to an agent."""
 
     text: str
+    request_id: RequestId = ""
+
+
+class PauseBody(SubmissionRequest):
+    """How an agent is to be held."""
+
+    reason: str = ""
+    at_turn_end: bool = False
+    """Let the turn that runs end first."""
+    request_id: RequestId = ""
+
+
+class ResumeBody(SubmissionRequest):
+    """How an agent is to go on."""
+
+    request_id: RequestId = ""
 
 
 class StopBody(SubmissionRequest):
     """How an agent is to be stopped."""
 
     reason: str = ""
+    request_id: RequestId = ""
     force: bool = False
     """End the tree at once instead of asking first."""
 
@@ -102,6 +120,8 @@ class HealthResponse(BaseModel):
     agents: int
     """How many live."""
     adopted: dict[str, int]
+    orders: OrdersInForce
+    """Orders of people that stand: whether new tasks are taken, and which agents are held."""
 
 
 class CostsResponse(BaseModel):
@@ -140,6 +160,7 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
     _approval_routes(api, daemon)
     allowance_routes(api, daemon)
     trust_routes(api, daemon)
+    order_routes(api, daemon)
     checkpoint_routes(api, daemon, reader)
     _streams(api, daemon, reader)
     return api
@@ -156,6 +177,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
             adopted=daemon.adopted.counts(),
+            orders=in_force_now(daemon),
         )
 
     @api.get("/v1/costs")
@@ -202,7 +224,9 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.post("/v1/agents/{agent}/say")
     async def say(agent: str, said: Said, by: By) -> Summary:
         """Tell the agent something: into its running turn, or as a new one."""
-        return await daemon.request(events.SayRequested(**daemon.stamp(agent), id=_id(), text=_words(said), by=by))
+        return await daemon.request(
+            events.SayRequested(**daemon.stamp(agent), id=said.request_id or _id(), text=_words(said), by=by)
+        )
 
     @api.post("/v1/agents/{agent}/redirect")
     async def redirect(agent: str, said: Said, by: By) -> Summary:
@@ -210,20 +234,31 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
         return await daemon.request(events.RedirectRequested(**daemon.stamp(agent), id=_id(), text=_words(said), by=by))
 
     @api.post("/v1/agents/{agent}/pause")
-    async def pause(agent: str, by: By) -> Summary:
-        """Hold the agent at its next tool call."""
-        return await daemon.request(events.PauseRequested(**daemon.stamp(agent), by=by))
+    async def pause(agent: str, by: By, how: PauseBody | None = None) -> Summary:
+        """Hold the agent at its next tool call, or when its turn ends."""
+        how = how or PauseBody()
+        pause = events.PauseRequested(
+            **daemon.stamp(agent),
+            by=by,
+            reason=how.reason,
+            at_turn_end=how.at_turn_end,
+            request_id=how.request_id,
+        )
+        return await daemon.request(pause)
 
     @api.post("/v1/agents/{agent}/resume")
-    async def resume(agent: str, by: By) -> Summary:
+    async def resume(agent: str, by: By, how: ResumeBody | None = None) -> Summary:
         """Let a paused agent go on."""
-        return await daemon.request(events.ResumeRequested(**daemon.stamp(agent), by=by))
+        request_id = how.request_id if how is not None else ""
+        return await daemon.request(events.ResumeRequested(**daemon.stamp(agent), by=by, request_id=request_id))
 
     @api.post("/v1/agents/{agent}/stop")
     async def stop(agent: str, by: By, how: StopBody | None = None) -> Summary:
         """Stop the agent: ask first, then make it; or at once."""
         how = how or StopBody()
-        stop = events.StopRequested(**daemon.stamp(agent), by=by, reason=how.reason, force=how.force)
+        stop = events.StopRequested(
+            **daemon.stamp(agent), by=by, reason=how.reason, force=how.force, request_id=how.request_id
+        )
         return await daemon.request(stop)
 
 

@@ -6,6 +6,7 @@ exposition    the metrics as text, with values from files
 hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
 metric_table  the names of all metrics
 metrics       the daemon's counters, as Prometheus reads them
+orders        the consequences of people's standing orders for one agent, and for tasks that are being taken
 outcomes      waits for the outcome of a request, by the request's id
 runner        the runner of one agent
 submission    the submission of a task, and the check whether it can be taken

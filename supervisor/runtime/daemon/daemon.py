@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from checkpoints.workspace.repository import project_of
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
 from monitors.contract.errors import NotFoundError, UsageError
@@ -42,6 +43,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.metrics import Metrics
+from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
 from supervisor.runtime.daemon.submission import Defaults, Submission, UnavailableError
@@ -264,12 +266,13 @@ class Daemon:
             CheckpointError, SetUpError: No workspace could be made for it, or set up.
             UnavailableError: The daemon is ending, or the disk is full.
         """
+        since = self.journal.last
         self._refuse_tasks_for_now()
         workspace = await wanted.check()
         self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         with self._naming(name):
-            return await self._submit(name, wanted, workspace, by)
+            return await self._submit(name, wanted, workspace, by, since)
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
@@ -283,7 +286,7 @@ class Daemon:
         finally:
             self._submitting.discard(name)
 
-    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str) -> Summary:
+    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str, since: int) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
         branch, base = "", wanted.base_of_new(self._defaults)
         if base is not None:
@@ -294,7 +297,9 @@ class Daemon:
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         await self.hooks.before_start(name, task.id, workspace)
         await self._make_room(name)
+        project = str(await anyio.to_thread.run_sync(project_of, Path(workspace)))
         self._refuse_tasks_for_now()  # so did these
+        refuse_stopped(self.board.orders, since, project)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
             **self.stamp(name),
@@ -302,11 +307,14 @@ class Daemon:
             workspace=workspace,
             session_id=session_id,
             branch=branch,
+            project=project,
             factors=dict(self.board.lessons.factors),
         )
         self.board.admit(submitted)
         self._start_runner(name)
         seq = self.happened(submitted)
+        if (pause := self.board.orders.pause_of(project)) is not None:
+            self.happened(held_by(pause, self.stamp(name)))
         log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
         self._tell_of_company(name, workspace)
         await self.journal.written(seq)
@@ -356,6 +364,7 @@ class Daemon:
             raise UnavailableError(
                 "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
             )
+        refuse_drained(self.board.orders)
         if self.journal.state is JournalState.FULL:
             raise UnavailableError(
                 "The disk of the state directory is full, so no new task is taken; nothing was started.",
@@ -371,14 +380,22 @@ class Daemon:
             UnavailableError: It has no session, and its processes could not be ended.
         """
         agent = event.agent
+        if carried_out(self.board.orders, event):
+            await self.journal.written(self.journal.last)
+            return self.board.summary(agent)
         if isinstance(event, events.StopRequested) and agent in self.board.unmade:
             return await self._stop_unmade(event)
-        self.board.refuse_unmade(agent)
-        refuse_illegal(agent, self.board.summary(agent).state, event)
+        self.refuse_request(event)
         if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
             self.board.session(agent).check(event)
         await self.journal.written(self.happened(event))
         return self.board.summary(agent)
+
+    def refuse_request(self, event: events.AgentRequest) -> None:
+        """Refuse what cannot be asked of an agent now; raises like `request`."""
+        self.board.refuse_unmade(event.agent)
+        known = self.board.summary(event.agent)
+        refuse_illegal(event.agent, known.state, event, pause_asked=known.pause is not None)
 
     async def _stop_unmade(self, stop: events.StopRequested) -> Summary:
         """End an agent without a session at once, since it cannot be stopped step by step.

@@ -3,6 +3,7 @@
 checkpoint_upkeep  upkeep of checkpoints in idle moments
 heartbeat          the daemon's heartbeat for the service manager
 judging            questions to a model whether an agent is stuck, if the configuration enables them
+orders             orders of people to many agents at once
 recovery           the ways back from an incident, carried out from its report alone, on another day and by another
                    daemon
 reloading          the configuration taken live

@@ -61,6 +61,36 @@ async def test_an_agent_is_steered_by_name(base: Base) -> None:
         assert (await ended(daemon)).why.endswith("enough")
 
 
+async def test_all_agents_are_steered_at_once_with_a_row_for_each(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        for name in ("a1", "a2"):
+            await daemon.submit(base.submission(name=name), by="test")
+            await reached(daemon, AgentState.RUNNING, name)
+        await chaperon("pause", "a2")
+        head, first, second, rest = (await chaperon("pause", "--all", "--reason", "lunch")).output.splitlines()
+        assert head.split() == ["AGENT", "STATE", "ASKED", "WHAT"]
+        assert (first.split()[:3], second.split()[:3]) == (["a1", "paused", "yes"], ["a2", "paused", "no"])
+        assert rest.endswith("To go on: chaperon resume --all")
+        assert "held, by " in (await chaperon("ps")).output
+        told = json.loads((await chaperon("say", "--repo", str(base.repo), "two", "words", "--json")).output)
+        assert [(row["agent"], row["done"]) for row in told] == [("a1", True), ("a2", True)]
+        assert json.loads((await chaperon("resume", "--all", "--json")).output)[0]["state"] == "running"
+        assert (await chaperon("stop", "--all", "--force")).exit_code == 0
+        await ended(daemon, "a1")
+        await ended(daemon, "a2")
+        assert (await chaperon("stop", "--all")).output == "No agent is at work.\n"
+        assert (await chaperon("resume", "--all")).exit_code == 0
+
+
+async def test_who_is_meant_must_be_said_and_once(base: Base) -> None:
+    async with served(base):
+        nobody, both = await chaperon("stop"), await chaperon("pause", "a1", "--all")
+        assert (nobody.exit_code, both.exit_code) == (2, 2)
+        assert "--all" in nobody.stderr
+        assert "nothing was done" in both.stderr
+
+
 RUNS = """
 begin()
 say({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "I look at it."}]}})

@@ -1,0 +1,88 @@
+"""Controls that are given to one agent by name, to all, or to those of a repository: options, requests, answers."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import click
+
+from monitors.contract.errors import UsageError
+from supervisor.cli import common, terminal
+from supervisor.cli.agent_words import with_task_text
+from supervisor.cli.tables import Column, table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COLUMNS = (Column("AGENT"), Column("STATE"), Column("ASKED"), Column("WHAT"))
+
+
+def many_options(command: F) -> F:
+    """Add the options by which many agents are meant."""
+    for option in (
+        click.option("--all", "every", is_flag=True, help="All agents; a pause also holds those that start meanwhile."),
+        click.option(
+            "--repo",
+            type=click.Path(exists=False, file_okay=False, path_type=Path),
+            help="All agents of the repository of this directory.",
+        ),
+        click.option("--request-id", default="", help="An id of this request: given twice, it is carried out once."),
+    ):
+        command = option(command)
+    return command
+
+
+def control(
+    what: str,
+    agent: str | None,
+    body: Mapping[str, Any],
+    *,
+    every: bool,
+    repo: Path | None,
+    request_id: str,
+    as_json: bool,
+) -> None:
+    """Run a control's command: for one agent by name, or for many."""
+
+    def work() -> int | None:
+        if not every and repo is None:
+            if agent is None:
+                raise UsageError(
+                    "No agent was named; nothing was done.", way_out="Name one, or say --all, or --repo DIR."
+                )
+            _ask_one(agent, what, body, request_id, as_json=as_json)
+            return None
+        if agent is not None:
+            raise UsageError(f"{agent!r} and all agents cannot both be meant; nothing was done.", way_out="Say one.")
+        return _order(what, body, repo, request_id, as_json=as_json)
+
+    common.run(work)
+
+
+def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *, as_json: bool) -> None:
+    named = {"request_id": request_id} if request_id else {}  # older daemons know no ids
+    told = {**body, **named} or None
+    known = common.daemon().post(f"{common.agent_path(agent)}/{what}", told)
+    if as_json:
+        terminal.echo_json(with_task_text(known))
+        return
+    pending = known.get("pause") if what == "pause" and known["state"] != "paused" else None
+    terminal.echo(f"{known['agent']} is {known['state']}{', and is held later' if pending else ''}.")
+
+
+def _order(what: str, body: Mapping[str, Any], repo: Path | None, request_id: str, *, as_json: bool) -> int:
+    where = {} if repo is None else {"repository": str(repo.absolute())}
+    order = {**body, **where, "request_id": request_id or uuid4().hex[:12]}
+    given = common.daemon().post(f"/v1/orders/{what}", order)
+    rows, place = given["agents"], given["repository"]
+    if as_json:
+        terminal.echo_json(rows)
+        return 0
+    asked = [[row["agent"], row["state"], "yes" if row["done"] else "no", row["what"]] for row in rows]
+    found = table(COLUMNS, asked) if rows else [f"No agent is at work in {place}." if place else "No agent is at work."]
+    terminal.echo("\n".join(found))
+    if what == "pause":
+        lift = f"chaperon resume --repo {quote(place)}" if place else "chaperon resume --all"
+        terminal.echo(f"Agents that start meanwhile are held at their first call. To go on: {lift}")
+    return 0

@@ -1,0 +1,129 @@
+"""Standing orders of people: pauses of all agents or of a repository's, and the drain; a fold over the journal.
+
+It is kept with the snapshot. It also knows which requests were carried out for which agents, by their ids, so that one
+that comes twice, or is repeated after a crash, is carried out once.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from supervisor.protocol.events import (
+    AnyEvent,
+    DrainChanged,
+    OrderCarriedOut,
+    OrderGiven,
+    PauseRequested,
+    ResumeRequested,
+    SayRequested,
+    StopRequested,
+)
+
+MOST_ORDERS = 256
+"""Orders kept, the last ones: a client repeats a request within seconds."""
+
+MOST_REQUESTS = 2_048
+"""Ids of requests kept, the last ones, as above; each with the agents for which it was carried out."""
+
+_ORDERS = TypeAdapter(dict[str, OrderGiven])
+_RESULTS = TypeAdapter(dict[str, OrderCarriedOut])
+_DRAIN = TypeAdapter(DrainChanged | None)
+
+
+class StandingOrders:
+    """The orders in force, and the last ones that were given."""
+
+    def __init__(self) -> None:
+        self.drain: DrainChanged | None = None
+        """The order by which no new task is taken; None while tasks are taken."""
+        self.pauses: dict[str, OrderGiven] = {}
+        """The pauses in force by project, under an empty name that of all agents."""
+        self.given: dict[str, OrderGiven] = {}
+        """The last orders, by id."""
+        self.results: dict[str, OrderCarriedOut] = {}
+        """Their results, by id; an order without results was cut off by a crash."""
+        self._carried_out: dict[str, set[str]] = {}
+        self._stops: dict[str, tuple[int, OrderGiven]] = {}
+        self._last_seq = 0
+
+    def pause_of(self, project: str) -> OrderGiven | None:
+        """Return the pause that holds an agent of this project which starts now; None if none does."""
+        return self.pauses.get("") or (self.pauses.get(project) if project else None)
+
+    def stop_since(self, seq: int, project: str) -> OrderGiven | None:
+        """Return the order to stop that was given behind this event for agents of this project; None without one."""
+        for where in {"", project}:
+            number, order = self._stops.get(where, (0, None))
+            if number > seq:
+                return order
+        return None
+
+    def carried_out(self, request_id: str, agent: str) -> bool:
+        """Whether this request was carried out for an agent."""
+        return agent in self._carried_out.get(request_id, ())
+
+    def unfinished(self) -> Iterator[OrderGiven]:
+        """The orders that a crash cut off before all their agents were asked, oldest first."""
+        return iter([order for id_, order in self.given.items() if id_ not in self.results])
+
+    def remember(self, seq: int, event: AnyEvent) -> None:
+        """Take in an event, once, however often the journal is read; those without bearing change nothing."""
+        match event:
+            case OrderGiven() if seq > self._last_seq:
+                self._ordered(seq, event)
+            case OrderCarriedOut() if seq > self._last_seq:
+                self.results[event.id] = event
+            case DrainChanged() if seq > self._last_seq:
+                self.drain = event if event.on else None
+            case PauseRequested() | ResumeRequested() | StopRequested() if event.request_id and seq > self._last_seq:
+                self._asked(event.request_id, event.agent)
+            case SayRequested() if seq > self._last_seq:
+                self._asked(event.id, event.agent)
+            case _:
+                return
+        self._last_seq = max(self._last_seq, seq)
+
+    def _ordered(self, seq: int, order: OrderGiven) -> None:
+        self.given[order.id] = order
+        if len(self.given) > MOST_ORDERS:
+            oldest = next(iter(self.given))
+            del self.given[oldest]
+            self.results.pop(oldest, None)
+        match order.control:
+            case "pause":
+                self.pauses[order.project] = order
+            case "resume" if order.project:
+                self.pauses.pop(order.project, None)
+            case "resume":
+                self.pauses.clear()
+            case "stop":
+                self._stops[order.project] = seq, order
+            case "say":
+                pass
+
+    def _asked(self, request_id: str, agent: str) -> None:
+        self._carried_out.setdefault(request_id, set()).add(agent)
+        if len(self._carried_out) > MOST_REQUESTS:
+            standing = {pause.id for pause in self.pauses.values()}  # whom it held already is asked at each start
+            del self._carried_out[next(id_ for id_ in self._carried_out if id_ not in standing)]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for the snapshot."""
+        return {
+            "last_seq": self._last_seq,
+            "drain": _DRAIN.dump_python(self.drain, mode="json"),
+            "pauses": _ORDERS.dump_python(self.pauses, mode="json"),
+            "given": _ORDERS.dump_python(self.given, mode="json"),
+            "results": _RESULTS.dump_python(self.results, mode="json"),
+            "carried_out": {id_: sorted(agents) for id_, agents in self._carried_out.items()},
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take in what a snapshot has, before the journal is read from where it ends."""
+        self._last_seq = saved["last_seq"]
+        self.drain = _DRAIN.validate_python(saved["drain"])
+        self.pauses = _ORDERS.validate_python(saved["pauses"])
+        self.given = _ORDERS.validate_python(saved["given"])
+        self.results = _RESULTS.validate_python(saved["results"])
+        self._carried_out = {id_: set(agents) for id_, agents in saved["carried_out"].items()}

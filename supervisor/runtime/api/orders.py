@@ -1,0 +1,189 @@
+"""The routes by which a person controls many agents at once, and has no new tasks taken."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import anyio.to_thread
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from checkpoints.workspace.repository import project_of
+from checkpoints.workspace.worktree import worktree_of
+from monitors.contract.errors import UsageError
+from monitors.contract.tasks import MAX_PROMPT_BYTES
+from supervisor.protocol import events
+from supervisor.protocol.order_events import OrderControl
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.orders import standing
+from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.services import orders
+from supervisor.runtime.socket.peer import By
+
+RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")]
+"""Id of a client's request: one that comes twice is carried out once. Empty: a new one is made."""
+
+
+class OrderBody(SubmissionRequest):
+    """An order to many agents."""
+
+    repository: Annotated[str, Field(min_length=1)] | None = None
+    """A directory of the repository whose agents are meant; none: all agents are."""
+    reason: Annotated[str, Field(max_length=1_000)] = ""
+    text: Annotated[str, Field(max_length=MAX_PROMPT_BYTES)] = ""
+    """The message to them, for `say`."""
+    at_turn_end: bool = False
+    """For `pause`: let the turns that run end first."""
+    force: bool = False
+    """For `stop`: end them at once instead of asking first."""
+    request_id: RequestId = ""
+
+
+class ResultOfOrder(BaseModel):
+    """The outcome of an order for one agent."""
+
+    agent: str
+    state: AgentState
+    """Its state now."""
+    done: bool
+    """Whether it was asked."""
+    what: str
+    """The consequence, or why it was not asked."""
+
+
+class OrderResponse(BaseModel):
+    """The outcome of an order."""
+
+    request_id: str
+    control: OrderControl
+    repository: str
+    """The repository whose agents were meant; empty if all were."""
+    agents: list[ResultOfOrder]
+    """Those that were at work when it was given first."""
+
+
+class StandingPause(BaseModel):
+    """A pause that holds agents, and those that start meanwhile."""
+
+    repository: str
+    """Empty if it is of all agents."""
+    by: str
+    reason: str
+    at_turn_end: bool
+    since: float
+    """Unix time in seconds."""
+
+
+class DrainState(BaseModel):
+    """Whether new tasks are taken."""
+
+    on: bool
+    by: str = ""
+    reason: str = ""
+    since: float | None = None
+    """Unix time in seconds."""
+
+
+class OrdersInForce(BaseModel):
+    """Orders of people that stand."""
+
+    drain: DrainState
+    pauses: list[StandingPause]
+
+
+class DrainBody(SubmissionRequest):
+    """Whether the daemon is to take no new tasks."""
+
+    on: bool
+    reason: Annotated[str, Field(max_length=1_000)] = ""
+
+
+def order_routes(api: FastAPI, daemon: Daemon) -> None:
+    """Add them. Only a person reaches them: the server turns the processes of agents away."""
+
+    @api.post("/v1/orders/{control}")
+    async def give(control: OrderControl, by: By, body: OrderBody | None = None) -> OrderResponse:
+        """Pause, resume, stop or tell all agents, or a repository's; those that start meanwhile are held too."""
+        wanted = body or OrderBody()
+        _check(control, wanted)
+        project = await anyio.to_thread.run_sync(_project, wanted.repository) if wanted.repository is not None else ""
+        order = events.OrderGiven(
+            **daemon.stamp(""),
+            id=wanted.request_id or uuid4().hex[:12],
+            control=control,
+            by=by,
+            project=project,
+            reason=wanted.reason,
+            text=wanted.text,
+            at_turn_end=wanted.at_turn_end,
+            force=wanted.force,
+        )
+        results = await orders.give(daemon, order)
+        rows = [
+            ResultOfOrder(
+                agent=each.agent, state=daemon.board.summary(each.agent).state, done=each.done, what=each.what
+            )
+            for each in results
+        ]
+        return OrderResponse(request_id=order.id, control=control, repository=project, agents=rows)
+
+    @api.get("/v1/orders")
+    async def in_force() -> OrdersInForce:
+        """Return the drain and the pauses of many agents that are in force."""
+        return in_force_now(daemon)
+
+    @api.post("/v1/drain")
+    async def drain(wanted: DrainBody, by: By) -> DrainState:
+        """Take no new tasks from here on, or take them again. Kept over restarts."""
+        changed = events.DrainChanged(**daemon.stamp(""), on=wanted.on, by=by, reason=wanted.reason)
+        if wanted.on is not (daemon.board.orders.drain is not None) or wanted.reason:
+            daemon.happened(changed)
+        await daemon.journal.written(daemon.journal.last)
+        return in_force_now(daemon).drain
+
+
+def in_force_now(daemon: Daemon) -> OrdersInForce:
+    """Return what stands, for the routes that tell of it."""
+    drain = daemon.board.orders.drain
+    pauses = [
+        StandingPause(
+            repository=each.project, by=each.by, reason=each.reason, at_turn_end=each.at_turn_end, since=each.at
+        )
+        for each in standing(daemon.board.orders)
+    ]
+    if drain is None:
+        return OrdersInForce(drain=DrainState(on=False), pauses=pauses)
+    return OrdersInForce(drain=DrainState(on=True, by=drain.by, reason=drain.reason, since=drain.at), pauses=pauses)
+
+
+_FOR: Mapping[str, OrderControl] = {"text": "say", "at_turn_end": "pause", "force": "stop"}
+"""Fields of an order that one control alone has a use for."""
+
+
+def _check(control: OrderControl, wanted: OrderBody) -> None:
+    """Refuse fields that mean nothing for a control, and a text that says nothing.
+
+    Raises:
+        UsageError: There are some; nothing was done.
+    """
+    for name, use in _FOR.items():
+        if getattr(wanted, name) and control != use:
+            raise UsageError(f"{name} is for {use} and means nothing for {control}; nothing was done.")
+    if control == "say" and not wanted.text.strip():
+        raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
+
+
+def _project(directory: str) -> str:
+    """Return the repository of a directory; one that has gone is taken by its path.
+
+    Raises:
+        UsageError: It is no absolute path, or in no git worktree.
+    """
+    path = Path(directory)
+    if "\0" in directory or not path.is_absolute():
+        raise UsageError(f"The repository {directory!r} is not an absolute path; nothing was done.")
+    if not path.exists():
+        return directory.rstrip("/")
+    return str(project_of(worktree_of(path)))
