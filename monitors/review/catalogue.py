@@ -168,7 +168,7 @@ def _only_reads(walk: Walk, book: RuleBook) -> bool:
 
 def _starts_true(walk: Walk) -> bool:
     """Whether `true` is started, alone or with what `xargs` would put for the braces."""
-    return any(one.name == "true" and one.args in ([], ["{}"]) for one in walk.invocations)
+    return any(one.name == "true" and one.args in ([], ["{}"], ["$PIPED"]) for one in walk.invocations)
 
 
 def _scripts_in_code(invocation: Invocation) -> list[str]:

@@ -6,12 +6,13 @@ from monitors.contract.actions import ReviewContext
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.interpreters import code_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
+from monitors.review.programs.outputs import made
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.invocation import Invocation, arg
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
@@ -41,11 +42,12 @@ def command_findings(
             + ([walk.too_much] if walk.too_much else [])
         ),
     )
-    scene.files = walk.files
+    scene.files = dict(walk.overlay.texts())
+    scene.follow(walk.overlay.resolved)
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    defined = [found for path, text in walk.files.items() for found in agent_definitions.written(scene, path, text)]
+    defined = [found for path, text in scene.files.items() for found in agent_definitions.written(scene, path, text)]
     whole = [found for found in (*_understood(walk), hidden_text(command), *defined) if found is not None]
     return [*(finding for finding, _ in seen), *whole], seen
 
@@ -65,9 +67,10 @@ def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, di
         return found.scripts if found else []
 
     def files(invocation: Invocation, word: str) -> str | None:
-        path = scene.places.absolute(word, invocation.cwd)
-        known = walk.files.get(path)
-        return known if known is not None else read(path)
+        text = walk.overlay.text(scene.places.absolute(word, invocation.cwd))
+        if text is None:
+            invocation.made_by = walk.made_by(arg(scene.places.absolute(word, invocation.cwd)))
+        return text
 
     def read(path: str) -> str | None:
         text = scene.facts.text(path, MAX_CODE)
@@ -81,6 +84,8 @@ def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, di
         launchers=scene.launchers,
         code=code,
         text=read,
+        written=made,
+        folder=lambda path: scene.facts.kind(path) == "directory",
     )
     walk.script(command.replace("\0", ""))
     return walk, uses

@@ -116,6 +116,8 @@ class KnownLauncher(Section):
     """The surroundings of the command if not this machine; the last of the words skipped names them."""
     assigns: bool = False
     """Whether `NAME=value` words may stand before the command."""
+    directory: str = ""
+    """Its options that name the directory in which the command runs."""
     dashes: bool = False
     """Whether the command begins only behind `--`."""
     unless: str = ""

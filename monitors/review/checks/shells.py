@@ -50,9 +50,11 @@ _CODE = frozenset({"-c", "-e", "-r", "-p", "-E", "--eval", "--print", "--execute
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look at how shells are used, and at shells among the words."""
+    if invocation.made_by:
+        yield _unread(invocation, list(invocation.made_by), alone=invocation.name in SHELLS)
     use = shell_use(invocation)
     if use is not None:
-        yield from _used(scene, invocation, use)
+        yield from _used(invocation, use)
         return
     if invocation.name in ("eval", "source", "."):
         yield _unread(invocation, [source for word in invocation.args for source in word.source])
@@ -70,7 +72,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     ):
         yield _unread(invocation, list(invocation.input.source))
     elif invocation.name in _INTERPRETERS and invocation.args:
-        yield _fetched_code(scene, invocation)
+        yield _fetched_code(invocation)
     elif invocation.name in _SESSIONS:
         yield _session(invocation)
     elif invocation.program.glob and invocation.program[:1] == "/":
@@ -87,14 +89,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield _unknown_program(invocation)
     elif _TYPED_SHELL.match(invocation.program):
         yield _interactive(invocation)
-    elif (
-        scene.downloads and "/" in invocation.program and scene.path(invocation.program, invocation) in scene.downloads
-    ):
-        yield _download(invocation, str(invocation.program))
     yield _handed(scene, invocation)
 
 
-def _used(scene: Scene, invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:
+def _used(invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:
     yield _unread(invocation, list(use.source))
     terminal = use.file is not None and "tty" in use.file
     if use.interactive or terminal or (use.piped and "-i" in invocation.args):
@@ -107,12 +105,10 @@ def _used(scene: Scene, invocation: Invocation, use: ShellUse) -> Iterator[Findi
             "Write them to a file, and read it first.",
             effect=effect("code_execution", "a shell runs its input"),
         )
-    elif use.file is not None and scene.path(use.file, invocation) in scene.downloads:
-        yield _download(invocation, str(use.file))
 
 
-def _fetched_code(scene: Scene, invocation: Invocation) -> Finding | None:
-    """Code that an interpreter is given out of a download or a decoder, or a file that was just downloaded."""
+def _fetched_code(invocation: Invocation) -> Finding | None:
+    """Code that an interpreter is given out of a download or a decoder."""
     before: str = ""
     for word in invocation.args:
         if before in _CODE:
@@ -121,7 +117,7 @@ def _fetched_code(scene: Scene, invocation: Invocation) -> Finding | None:
         if fetched and word[:1] != "-":
             return _unread(invocation, fetched)
         if word[:1] != "-":
-            return _download(invocation, word) if scene.path(word, invocation) in scene.downloads else None
+            return None
         before = word
     return None
 
@@ -163,7 +159,8 @@ def _session(invocation: Invocation) -> Finding | None:
     return _interactive(invocation)
 
 
-def _unread(invocation: Invocation, sources: list[Invocation]) -> Finding | None:
+def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = True) -> Finding | None:
+    """Return the finding for running what these commands make; `alone` if that is so whatever they are."""
     loud = next((source for source in sources if source.name in DOWNLOADS), None)
     if loud is not None:
         return _download(invocation, loud.text())
@@ -173,7 +170,7 @@ def _unread(invocation: Invocation, sources: list[Invocation]) -> Finding | None
             "shell.run-hidden", levels.HARM, f"runs what `{hidden.text()}` makes of something, unread", "Decode it to a file, read it, then run it.",
             effect=effect("code_execution", "runs decoded text"), elevated=invocation.elevated,
         )  # fmt: skip
-    if sources and invocation.name not in ("source", "."):
+    if alone and sources and invocation.name not in ("source", "."):
         return Finding(
             "shell.run-generated",
             levels.CARE if invocation.name != "eval" else levels.MODERATE,

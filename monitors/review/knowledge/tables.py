@@ -398,7 +398,7 @@ TABLES = r"""{
 },
 "launchers":{
 "launchers":[
-{"command":"sudo","values":"-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U --other-user -R --chroot -D --chdir","elevates":true,"assigns":true,"unless":"-l --list -v --validate -k -K -V --version -e --edit","alone":"-i -s --login --shell","yes":["sudo -u root true","sudo -nE A=b true","sudo -uroot -- true"]},
+{"command":"sudo","values":"-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U --other-user -R --chroot -D --chdir","directory":"-D --chdir","elevates":true,"assigns":true,"unless":"-l --list -v --validate -k -K -V --version -e --edit","alone":"-i -s --login --shell","yes":["sudo -u root true","sudo -nE A=b true","sudo -uroot -- true"]},
 {"command":"doas","values":"-u -C","elevates":true,"alone":"-s","yes":"doas -u root true"},
 {"command":"pkexec","values":"--user","elevates":true,"yes":"pkexec --user root true"},
 {"command":"gosu","skip":1,"elevates":true,"yes":"gosu root true"},
@@ -406,7 +406,7 @@ TABLES = r"""{
 {"command":"runuser","values":"-u --user -g -G -s -w","code":"-c --command","elevates":true,"yes":"runuser -u nobody true"},
 {"command":"su","values":"-s --shell -g -G -w","code":"-c --command","elevates":true,"alone":"shell","yes":["su -c true","su - root -c true"]},
 {"command":"sg","skip":1,"code":"-c","elevates":true,"alone":"shell","yes":["sg staff -c true","sg staff true"]},
-{"command":"env","values":"-u --unset -C --chdir -a --argv0","code":"-S --split-string","assigns":true,"yes":["env -i A=b true","env -u X true","env -S 'true'"]},
+{"command":"env","values":"-u --unset -C --chdir -a --argv0","code":"-S --split-string","directory":"-C --chdir","assigns":true,"yes":["env -i A=b true","env -u X true","env -S 'true'"]},
 {"command":"command","unless":"-v -V","yes":"command -p true"},
 {"command":"builtin","yes":"builtin true"},
 {"command":"exec","values":"-a","yes":"exec -a name true"},

@@ -111,7 +111,9 @@ def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 def _taken(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
-    found = deletes(scene, invocation, word, recursive=False, forced=False)
+    path = scene.path(word, invocation)
+    whole = path in (scene.places.workspace, f"{scene.places.workspace}/.git") and bool(scene.places.workspace)
+    found = deletes(scene, invocation, word, recursive=whole, forced=False)
     return found if found and (found.risk >= levels.CARE or found.stop) else None
 
 
@@ -205,6 +207,8 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if "-delete" not in invocation.args and (chosen or not _executes_rm(invocation)):
         return
     for root in roots(invocation):
+        if not chosen and scene.places.workspace and scene.path(root, invocation) == scene.places.workspace:
+            root = arg(scene.places.workspace + "/.git")  # which is among what it finds
         if not chosen:
             all_of = arg(root.rstrip("/") + "/{}", known=root.known) if "-type" in invocation.args else root
             yield deletes(scene, invocation, all_of, recursive=True, forced=True)

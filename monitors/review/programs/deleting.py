@@ -45,7 +45,7 @@ def deletes(
     if not word.known:
         word = next(listed(word.source), word)
         path = scene.path(word, invocation)
-    if not word.known and word[:1] in "$`":
+    if word[:2] == "{}" or (not word.known and word[:1] in "$`"):
         return _unknown(word, invocation, recursive=recursive and forced)
     through = word.endswith("/")  # names what a link leads to
     return deletes_path(

@@ -84,7 +84,6 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     for word in _written(invocation):
         if word not in ("-", ""):
             yield writes(scene, invocation, word)
-            scene.wrote(invocation, word)
     if name in ("sed", "gsed", "perl", "ruby", "yq", "rename") and any(
         _IN_PLACE.match(word) for word in invocation.args
     ):
@@ -101,8 +100,6 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield _edited(scene, invocation, word)
     elif name not in _KEEPS and not scene.reads_only(invocation):
         yield from _handed(scene, invocation)
-    if name in ("curl", "wget", "aria2c", "http", "https", "xh", "axel", "fetch"):
-        _note_download(scene, invocation)
 
 
 def _written(invocation: Invocation) -> Iterator[Arg]:
@@ -240,13 +237,15 @@ _MINUS = re.compile(r"-[rwx]+")
 _VITAL = re.compile(r"/(?:usr/)?(?:s?bin|lib(?:32|64)?)/|/etc/")
 
 
-def _note_download(scene: Scene, invocation: Invocation) -> None:
-    for word in _written(invocation):
-        scene.downloads.add(scene.path(word, invocation))
-    for word in invocation.args:
-        if "://" in word:
-            scene.downloads.add(
-                posixpath.join(
-                    invocation.cwd or scene.places.cwd, posixpath.basename(word.partition("?")[0].rstrip("/"))
-                )
-            )
+_DOWNLOADERS = frozenset({"curl", "wget", "aria2c", "http", "https", "xh", "axel", "fetch", "lwp-download"})
+
+
+def made(invocation: Invocation) -> Iterator[Arg]:
+    """Yield the files that the invocation writes by an option, or under the name of what it downloads."""
+    if invocation.name in MODELS and invocation.name != "find":
+        return
+    yield from (word for word in _written(invocation) if word not in ("-", "", "."))
+    if invocation.name in _DOWNLOADERS:
+        for word in invocation.args:
+            if "://" in word or (invocation.name != "curl" and word[:1] != "-" and "/" in word):
+                yield arg(posixpath.basename(word.partition("?")[0].rstrip("/")) or "index.html", known=word.known)

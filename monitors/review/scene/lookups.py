@@ -6,6 +6,7 @@ that it can be checked after the action has run (`monitors.review.verdict.ground
 behind it.
 """
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 MISSING = "missing"
@@ -63,3 +64,16 @@ class NoFiles:
     def stamp(self, path: str) -> str:  # noqa: ARG002 — the protocol's signature
         """Always unknown."""
         return ""
+
+
+class WithLinks:
+    """Lookups after the links that an action itself makes."""
+
+    def __init__(self, facts: FileLookups, resolved: Callable[[str], str]) -> None:
+        self._facts = facts
+        self._resolved = resolved
+        self.kind, self.ignored, self.text, self.stamp = facts.kind, facts.ignored, facts.text, facts.stamp
+
+    def real(self, path: str) -> str:
+        """Return the path with all links in it followed."""
+        return self._facts.real(self._resolved(path))

@@ -226,6 +226,13 @@ class ActionPlaces:
             return Place.HERE
         return Place.OTHER
 
+    def captured(self, folder: str) -> bool:
+        """Whether a checkpoint of the workspace holds the files of this directory."""
+        if not self.workspace:
+            return False
+        each = (self.absolute(folder), self.facts.real(self.absolute(folder)))
+        return all(_below(path, self.workspace) and "/.git" not in path[len(self.workspace) :] for path in each)
+
     def _at_home(self, path: str) -> bool:
         """Whether the path is in the agent's home, which is no scratch space even where it lies in /tmp."""
         return bool(self.home) and _below(path, self.home)

@@ -1,10 +1,11 @@
 """The state of a review while it examines one action."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from monitors.contract.actions import Ground, Touch
 from monitors.review.rules.rules import RuleBook
-from monitors.review.scene.lookups import FileLookups
+from monitors.review.scene.lookups import FileLookups, WithLinks
 from monitors.review.scene.places import ActionPlaces
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.invocation import Arg, Invocation
@@ -36,8 +37,10 @@ class Scene:
     """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
-    downloads: set[str] = field(default_factory=set)
-    """Files that the action itself downloads."""
+
+    def follow(self, resolved: Callable[[str], str]) -> None:
+        """Follow the links that the action itself makes, before those that stand on the disk."""
+        self.facts = self.places.facts = WithLinks(self.facts, resolved)
 
     def touch(self, path: str, access: str, *, entry: bool = False) -> None:
         """Note that the action would reach a path; if it changes the file, also the target of links.
@@ -55,10 +58,6 @@ class Scene:
     def path(self, word: Arg, invocation: Invocation) -> str:
         """The absolute path that a word of the invocation names."""
         return self.places.absolute(word, invocation.cwd)
-
-    def wrote(self, invocation: Invocation, word: Arg) -> None:
-        """Note that what the invocation writes is not the text known before."""
-        self.files.pop(self.path(word, invocation), None)
 
     def reads_only(self, invocation: Invocation) -> bool:
         """Whether this use of the program is known to change nothing."""

@@ -1,11 +1,13 @@
 """Bash as the reviewer reads it: text to a tree, and the tree to the commands that would run.
 
 constant    the output of simple commands that follows from their text alone
+copying     programs that copy, link and unpack
 expand      expansion: what a word becomes once variables, substitutions and braces are replaced, as far as that is
             known
 invocation  one command that would run, with everything the reviewer asks of it
 launch      looking through launchers
 launchers   how the command line of a program is laid out that starts another program
+overlay     the files of an action as it goes on
 reader      reads Bash leniently and in linear work
 shells      how a shell is used
 tree        the syntax tree of a script

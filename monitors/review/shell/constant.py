@@ -9,7 +9,7 @@ import codecs
 import re
 from collections.abc import Callable
 
-from monitors.review.shell.invocation import Invocation, program_name
+from monitors.review.shell.invocation import Arg, Input, Invocation, program_name
 from monitors.review.shell.words import decode_ansi
 
 MAX_PRINTED = 65_536
@@ -18,13 +18,29 @@ MAX_PRINTED = 65_536
 _FORMAT = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?([sdbqcx%])")
 
 
-def printed(invocation: Invocation) -> str | None:
-    """The text on its standard output, or None if that is not known."""
+def printed(invocation: Invocation, files: Callable[[Arg], str | None] | None = None) -> str | None:
+    """The text on its standard output, or None if that is not known.
+
+    Args:
+        invocation: The command.
+        files: The text of a file that it names, if that is known.
+    """
     say = _PRINTERS.get(invocation.name)
     if say is None or invocation.inside or not all(word.known and not word.glob for word in invocation.args):
         return None
+    named = [word for word in invocation.args if word[:1] != "-"] if files and invocation.name in _OF_FILES else []
+    if named and files:
+        texts = [text for text in map(files, named) if text is not None]
+        if len(texts) < len(named):
+            return None
+        options = [word for word in invocation.args if word[:1] == "-"]
+        invocation = Invocation(invocation.program, options, stdin=Input("".join(texts)))
     text = say(invocation)
     return text if text is None or len(text) <= MAX_PRINTED else None
+
+
+_OF_FILES = frozenset({"cat", "base64", "base32", "rev", "xxd", "sort", "uniq"})
+"""Programs whose operands are the files that they print or decode."""
 
 
 def _echo(invocation: Invocation) -> str | None:
@@ -49,9 +65,10 @@ def _printf(invocation: Invocation) -> str | None:
         value = str(next(values, ""))
         return decode_ansi(value) if match[1] == "b" else value
 
-    text = _FORMAT.sub(replace, decode_ansi(invocation.args[0]))
-    rest = list(values)
-    return text + "".join(rest) if rest and "%s" in invocation.args[0] else text
+    form = decode_ansi(invocation.args[0])
+    taken = max(sum(found[1] != "%" for found in _FORMAT.finditer(form)), 1)
+    rounds = max(-(-(len(invocation.args) - 1) // taken), 1)  # it is used again until all values are printed
+    return "".join(_FORMAT.sub(replace, form) for _ in range(rounds if "%" in form else 1))
 
 
 def _filter(change: Callable[[str], str]) -> Callable[[Invocation], str | None]:

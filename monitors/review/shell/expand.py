@@ -60,7 +60,12 @@ def expand(word: Word, variables: Mapping[str, Value], substitute: Substitution)
             made.extend(_braces(field))
         else:
             made.append(field.made())
-    return made[:MAX_FIELDS]
+    return made if len(made) <= MAX_FIELDS else [*made[:MAX_FIELDS], _more()]
+
+
+def _more() -> Arg:
+    """Return a word that stands for those past the cap: it may be anything."""
+    return arg("$MORE_WORDS", known=False)
 
 
 def expand_one(word: Word, variables: Mapping[str, Value], substitute: Substitution) -> Arg:
@@ -98,16 +103,18 @@ def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Subst
                 field.braces = field.braces or "{" in part.text
             continue
         values, source = _values(part, variables, substitute)
+        if values is not None and field.text and _separates(part, variables):
+            fields.append(field)
+            field = _Field()
         if values is None:
             exists = True
             field.add(part.text)
             field.known = False
             field.source = (*field.source, *source)
             continue
-        for index, value in enumerate(values[:MAX_FIELDS]):
+        for index, value in enumerate(values if len(values) <= MAX_FIELDS else [*values[:MAX_FIELDS], _more()]):
             if index:
                 if len(fields) >= MAX_FIELDS:
-                    field.known = False
                     break
                 fields.append(field)
                 field = _Field()
@@ -121,6 +128,14 @@ def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Subst
     return fields
 
 
+def _separates(part: Part, variables: Mapping[str, Value]) -> bool:
+    """Whether an unquoted variable begins with a blank, and so ends the word before it: `rm${IFS}-rf`."""
+    if part.kind != "variable" or part.quoted or part.operator:
+        return False
+    value = variables.get(part.name)
+    return bool(value) and value is not None and value[0][:1] in (" ", "\t", "\n")
+
+
 def _values(
     part: Part, variables: Mapping[str, Value], substitute: Substitution
 ) -> tuple[list[Arg] | None, tuple[Invocation, ...]]:
@@ -128,7 +143,7 @@ def _values(
         value = _variable(part, variables, substitute)
         if value is None:
             return None, ()
-        return (value if part.quoted or part.name in ("@", "*") else list(_split(value))), ()
+        return (value if part.quoted or part.name in ("@", "*") else list(_split(value, variables.get("IFS")))), ()
     if part.kind == "arithmetic":
         if part.default is not None:
             expand_one(part.default, variables, substitute)
@@ -142,7 +157,14 @@ def _values(
     return [arg(word) for word in _SPLIT.split(text) if word], ()
 
 
-def _split(value: list[Arg]) -> Iterator[Arg]:
+_USUAL_IFS = " \t\n"
+
+
+def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
+    own = str(separators[0]) if separators and separators[0] != _USUAL_IFS else ""
+    if own:
+        table = str.maketrans(dict.fromkeys(own[:MAX_FIELDS], " "))
+        value = [arg(word.translate(table), known=word.known, source=word.source) for word in value]
     for word in value:
         if " " not in word and "\t" not in word and "\n" not in word:
             if word or len(value) > 1:

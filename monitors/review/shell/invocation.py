@@ -96,6 +96,7 @@ class Invocation:
         "elevated",
         "input",
         "inside",
+        "made_by",
         "name",
         "program",
         "redirects",
@@ -122,6 +123,8 @@ class Invocation:
         """Variables set for this command alone, or exported before it in the same script."""
         self.redirects = redirects or []
         self.input = stdin
+        self.made_by: tuple[Invocation, ...] = ()
+        """The commands whose output is in the script that it runs, if its text is not known."""
 
     def operands(self, taking: Collection[str] = ()) -> list[Arg]:
         """Return the words that are no options and no options' values.
@@ -159,6 +162,8 @@ class Invocation:
 def program_name(program: str) -> str:
     """The name by which a program is known, whatever path or spelling it is started by."""
     name = program.rstrip("/").rsplit("/", 1)[-1]
+    if name[:1] == "=":  # zsh's way to name the file of a program
+        name = name[1:]
     if "\\" in name:
         name = name.rsplit("\\", 1)[-1]
     name = name.lower() if name.isascii() else name

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.launchers import LauncherLayout
@@ -20,6 +22,8 @@ class LaunchedCommand:
     alone: bool = False
     assignments: tuple[tuple[str, Arg], ...] = ()
     inside: str = ""
+    directory: Arg | None = None
+    """The directory in which it runs, if the launcher is given another one."""
 
 
 class LauncherBook:
@@ -48,8 +52,28 @@ class LauncherBook:
         for subcommand, launcher in self._by_name.get(invocation.name, ()):
             at = _behind(subcommand, invocation.args, launcher)
             if at is not None:
-                return _read(launcher, invocation.args, at, fed=invocation.input.given)
+                found = _read(launcher, invocation.args, at, fed=invocation.input.given)
+                if found is not None and launcher.directory:
+                    return replace(found, directory=_directory(launcher, invocation.args))
+                return found
         return None
+
+
+def _directory(launcher: LauncherLayout, args: list[Arg]) -> Arg | None:
+    """Return the value of the option that names the directory, before the command begins."""
+    options, values = launcher.directory.split(), launcher.values.split()
+    at = 0
+    while at < len(args) and (args[at][:1] == "-" or "=" in args[at] or args[at] in launcher.command.split()):
+        word = args[at]
+        for option in options:
+            if word == option and at + 1 < len(args):
+                return args[at + 1]
+            if option[:2] == "--" and word.startswith(option + "="):
+                return arg(word[len(option) + 1 :], known=word.known)
+            if len(option) == 2 and word[:2] == option and len(word) > 2:
+                return arg(word[2:], known=word.known)
+        at += 2 if word in values else 1
+    return None
 
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
@@ -135,13 +159,14 @@ def _parallel(launcher: LauncherLayout, words: tuple[Arg, ...]) -> LaunchedComma
     if not command:
         return LaunchedCommand(launcher, script=arg("\n".join(given), known=all(word.known for word in given)))
     if not given:
-        given = [arg("{}", glob=True)]
+        given = [arg("$PIPED", known=False)]
     if not any("{" in word for word in command):
         command = (*command, *given)
     else:
         text = " ".join(given)
         command = tuple(
-            arg(re.sub(r"\{[./]*\}", lambda _: text, word), known=word.known, glob=word.glob) for word in command
+            arg(re.sub(r"\{[./]*\}", lambda _: text, word), known=word.known and "$PIPED" not in text, glob=word.glob)
+            for word in command
         )
     return LaunchedCommand(launcher, script=_joined(command)) if at == 1 else LaunchedCommand(launcher, words=command)
 
@@ -243,7 +268,28 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
     else:
         root, selected = roots(invocation)[0], selects(invocation) or "-type" in invocation.args
     below = root.rstrip("/") + "/{}" if selected else root
+    if selected and invocation.name not in _FD and _finds(invocation, ".git"):
+        below += "/.git"
     return arg(word.replace("{}", below), known=root.known, glob=True)
+
+
+def _finds(invocation: Invocation, name: str) -> bool:
+    """Whether a `find` looks for files by a pattern that this name fits, and that is not meant for all."""
+    for option, pattern in pairwise(invocation.args):
+        if option in ("-name", "-iname") and pattern.strip("*") and fnmatchcase(name, pattern.lower()):
+            return True
+    return False
+
+
+def _names_files(source: Invocation) -> bool:
+    """Whether a search within files, or git, prints names below its working directory."""
+    if source.name == "git":
+        return bool(source.args) and _LISTS.match(source.args[0]) is not None
+    return source.name in ("grep", "rg", "egrep") and any(_NAMES_FILES.match(word) for word in source.args)
+
+
+_LISTS = re.compile(r"(?:ls-files|ls-tree|diff|status)\Z")
+"""Subcommands of git that name files below the working directory."""
 
 
 def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
@@ -251,9 +297,18 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
     for source in sources:
         if source.name == "find":
             yield from (arg(root.rstrip("/") + "/{}", known=root.known, glob=True) for root in roots(source))
+        elif source.name == "ls":
+            named = [word for word in source.args if word[:1] != "-"] or [arg(".")]
+            yield from (arg(word.rstrip("/") + "/{}", known=word.known, glob=True) for word in named)
+        elif _names_files(source):
+            yield arg("./{}", glob=True)
         elif source.name in _FD:
             root, _ = _fd_root(source)
             yield arg(root.rstrip("/") + "/{}", known=root.known, glob=True)
+
+
+_NAMES_FILES = re.compile(r"-[a-zA-Z]*[lL][a-zA-Z]*\Z|--files(?:-with-matches|-without-match)?\Z")
+"""Options with which a search prints the names of files."""
 
 
 def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:

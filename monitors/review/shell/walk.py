@@ -7,14 +7,16 @@ through too.
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from monitors.review.shell.constant import printed
+from monitors.review.shell.copying import UNPACKERS, copied, folder_of
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
+from monitors.review.shell.overlay import Overlay
 from monitors.review.shell.reader import read
-from monitors.review.shell.shells import ShellUse, shell_use
+from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
 
 MAX_INVOCATIONS = 300
@@ -34,6 +36,8 @@ Output = tuple[str | None, tuple[Invocation, ...]]
 """The output, if known, and the commands that print it."""
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
+Written = Callable[[Invocation], Iterable[Arg]]
+"""Names the files that an invocation writes by an option, or under the name of what it downloads."""
 
 _SHEBANGS = (
     "#!/bin/sh",
@@ -63,6 +67,8 @@ class Walk:
         launchers: LauncherBook,
         code: Code,
         text: Callable[[str], str | None] | None = None,
+        written: Written | None = None,
+        folder: Callable[[str], bool] | None = None,
     ) -> None:
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
@@ -72,13 +78,14 @@ class Walk:
         """Parts that were not understood, as phrases."""
         self.too_much = ""
         """The cap that was passed, if one was."""
-        self.files: dict[str, str] = {}
-        """Files that the script writes with known text, by path."""
+        self.overlay = Overlay(text or (lambda _path: None), folder or (lambda _path: False))
+        """Files as the script leaves them."""
         self.bomb = ""
         """The function that starts itself twice, if one does."""
         self._copies: dict[str, str] = {}
         self._cwd = cwd
         self._variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
+        self._variables.setdefault("IFS", [arg(" \t\n")])
         self._exported: dict[str, Arg] = {}
         self._functions: dict[str, list[Node]] = {}
         self._aliases: dict[str, list[Arg]] = {}
@@ -87,7 +94,8 @@ class Walk:
         self._active: list[str] = []
         self._launchers = launchers
         self._code = code
-        self._text = text or (lambda _path: None)
+        self._written = written or (lambda _invocation: ())
+        self._references: dict[str, str] = {}
         self._depth = 0
         self._read = 0
         self._expanded = 0
@@ -171,7 +179,7 @@ class Walk:
             self._cwd, self._variables = before
         if redirects:
             self._add(Invocation(arg(""), [], self._setting(), redirects=redirects, stdin=Input(text, source)))
-            text = self._kept(text, redirects)
+            return self._kept((text, source), redirects)
         return text, source
 
     def _loop_variable(self, name: str, words: list[Arg]) -> None:
@@ -188,6 +196,9 @@ class Walk:
         declared = command.words and command.words[0].text in _LEAVES_VARIABLES
         before = {name: self._variables.get(name) for name in assignments}
         self._variables.update(assignments)
+        for name, to in self._references.items():
+            if to in self._variables:
+                self._variables[name] = self._variables[to]
         words = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
         redirects, opened = self._redirects(command.redirects)
         own = {name: value[0] for name, value in assignments.items() if value}
@@ -196,7 +207,7 @@ class Walk:
         elif declared:
             self._exported.update(own)
             if any(word[:1] == "-" and "n" in word for word in words[1:]) and words[0] != "export":
-                self._variables.update({name: self._variables[to] for name, to in own.items() if to in self._variables})
+                self._references.update({name: str(to) for name, to in own.items() if to.isidentifier()})
         invocation = Invocation(
             words[0] if words else arg(""),
             words[1:],
@@ -205,8 +216,17 @@ class Walk:
             redirects=redirects,
             stdin=opened or stdin,
         )
-        text, source = self._start(invocation)
-        return self._kept(text, redirects), source
+        if words == ["exec"]:
+            self._descriptors(redirects)
+        return self._kept(self._start(invocation), redirects)
+
+    def _descriptors(self, redirects: list[Redirection]) -> None:
+        """Remember the files that `exec 3<file` leaves open."""
+        for redirect in redirects:
+            if redirect.fd.isdigit() and redirect.target.known and not redirect.target.isdigit():
+                self.overlay.link(f"/dev/fd/{redirect.fd}", self._path(redirect.target))
+            elif redirect.fd.isdigit() and redirect.target.source:
+                self.overlay.write(f"/dev/fd/{redirect.fd}", None, redirect.target.source)
 
     def _forget(self, before: dict[str, Value | None]) -> None:
         for name, value in before.items():
@@ -241,24 +261,35 @@ class Walk:
                 continue
             target = expand(redirect.target, self._variables, self._substitute)
             made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
-            if redirect.operator == "<" and made[-1].target.known:
-                path = self._path(made[-1].target)
-                opened = Input(self.files.get(path), made[-1].target.source)
-            elif redirect.operator == "<":
-                opened = Input(None, made[-1].target.source)
+            if redirect.operator in ("<", "<>", "<&") and redirect.fd in ("", "0"):
+                opened = self._opened(made[-1])
         return made, opened
 
-    def _kept(self, text: str | None, redirects: list[Redirection]) -> str | None:
+    def _opened(self, redirect: Redirection) -> Input:
+        """Return what a command reads from the file or the descriptor."""
+        target = redirect.target
+        if not target.known:
+            return Input(None, target.source)
+        known = self.overlay.made(f"/dev/fd/{target}" if redirect.operator == "<&" else self._path(target))
+        return Input(None, target.source) if known is None else Input(known[0], (*known[1], *target.source))
+
+    def _kept(self, output: Output, redirects: list[Redirection]) -> Output:
         """Remember what goes to a file; what is left for the pipe is the rest."""
         for redirect in redirects:
-            if redirect.writes and redirect.fd in ("", "1"):
-                if text is not None and redirect.target.known:
-                    path = self._path(redirect.target)
-                    self.files[path] = (self.files.get(path, "") if ">>" in redirect.operator else "") + text
-                return ""
-        return text
+            if redirect.fd in ("", "1") and redirect.target.known:
+                if redirect.writes:
+                    path, appends = self._path(redirect.target), ">>" in redirect.operator
+                    self.overlay.write(path, *output, appends=appends)
+                    return "", ()
+                if redirect.operator == ">&":
+                    self.overlay.write(f"/dev/fd/{redirect.target}", *output, appends=True)
+            elif redirect.writes and redirect.fd in ("", "1"):
+                return "", output[1]
+        return output
 
     def _path(self, target: str) -> str:
+        if target == "~" or target[:2] == "~/":
+            target = self._variables.get("HOME", [arg("~")])[0] + target[1:]
         return posixpath.normpath(posixpath.join(self._cwd or "/", target)) if target[:1] != "~" else target
 
     def _substitute(self, nodes: list[Node]) -> Output:
@@ -291,11 +322,66 @@ class Walk:
             return None, ()
         if not invocation.program:
             return "", ()
+        self._typed_out(invocation)
         inner = self._inner(invocation)
         if inner is not None:
             return inner
         self._builtin(invocation)
-        return printed(invocation), (invocation, *invocation.input.source[:MAX_SOURCES])
+        return self._printed(invocation)
+
+    def _printed(self, invocation: Invocation) -> Output:
+        """Return what the invocation prints, and note which files it writes."""
+        sources = [invocation, *invocation.input.source, *(one for word in invocation.args for one in word.source)]
+        if self.overlay:
+            named = (word for word in invocation.args[:MAX_PIPED] if word.known and word[:1] != "-")
+            sources += [one for word in named for one in self.overlay.sources(self._path(word))]
+        source = tuple(dict.fromkeys(sources))[:MAX_SOURCES]
+        for word in self._written(invocation):
+            if word.known:
+                self.overlay.write(self._path(word), None, source)
+        self._filled(invocation, source)
+        return printed(invocation, self._made_text), source
+
+    def _made_text(self, word: Arg) -> str | None:
+        """Return the text of a file that the script itself has written."""
+        known = self.overlay.made(self._path(word)) if word.known else None
+        return known[0] if known is not None else None
+
+    def _filled(self, invocation: Invocation, source: tuple[Invocation, ...]) -> None:
+        """Note what copies, links, unpacks and hands on."""
+        name = invocation.name
+        if name in ("cp", "mv", "install", "ln"):
+            for made, given in copied(invocation):
+                self._copied(invocation, made, given)
+        elif name in ("rm", "rmdir", "unlink"):
+            for word in invocation.args[:MAX_PIPED]:
+                self.overlay.remove(self._path(word))
+        elif name == "tee":
+            for word in invocation.args:
+                if word[:1] != "-" and word.known:
+                    appends = "-a" in invocation.args or "--append" in invocation.args
+                    self.overlay.write(self._path(word), invocation.input.text, source, appends=appends)
+        elif name == "dd":
+            named = dict(word.partition("=")[::2] for word in invocation.args)
+            if named.get("of") and named.get("if"):
+                self.overlay.copy(self._path(named["if"]), self._path(named["of"]))
+            elif named.get("of"):
+                self.overlay.write(self._path(named["of"]), invocation.input.text, source)
+        elif name in UNPACKERS and len(source) > 1:
+            self.overlay.unpack(self._path(folder_of(invocation)), source)
+
+    def _copied(self, invocation: Invocation, made: Arg, given: Arg) -> None:
+        if not (made.known and given.known):
+            return
+        if given[:1] == "/":
+            self._copies[self._path(made)] = program_name(given)
+        if invocation.name == "ln":
+            symbolic = any(word[:1] == "-" and word[1:2] != "-" and "s" in word for word in invocation.args)
+            if symbolic or "--symbolic" in invocation.args:
+                target = str(given) if given[:1] != "~" else self._path(given)
+                self.overlay.link(self._path(made), target)
+                return
+        self.overlay.copy(self._path(given), self._path(made))
 
     def _call(self, invocation: Invocation) -> Output:
         name = str(invocation.program)
@@ -344,7 +430,9 @@ class Walk:
             self._deeper(invocation, code)
         if "/" in invocation.program and invocation.program.known and not invocation.inside:
             text = self._file(invocation.program)
-            written = self._path(invocation.program) in self.files
+            written = self.overlay.made(self._path(invocation.program)) is not None
+            if text is None:
+                invocation.made_by = self.made_by(invocation.program)
             if text is not None and (text.startswith(_SHEBANGS) or (written and text[:2] != "#!")):
                 return self._deeper(invocation, text)
         inner = self._launchers.started(invocation)
@@ -352,10 +440,11 @@ class Walk:
 
     def _shell(self, invocation: Invocation, use: ShellUse) -> Output:
         text = use.text
-        if text is None and use.file and not use.piped:
+        if text is None and use.file:
             text = self._file(use.file)
         if text is None:
-            return None, (invocation,)
+            invocation.made_by = self.made_by(use.file) if use.file else ()
+            return None, (invocation, *invocation.made_by)
         before = (self._cwd, dict(self._variables))
         self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
         self._variables["@"] = self._variables["*"] = list(use.parameters[1:])
@@ -365,9 +454,20 @@ class Walk:
 
     def _file(self, word: Arg) -> str | None:
         """The text of a script file: as this script writes it, or as it stands there now."""
-        path = self._path(word)
-        known = self.files.get(path)
-        return known if known is not None or not word.known else self._text(path)
+        return self.overlay.text(self._path(word)) if word.known else self._made_text(word)
+
+    def made_by(self, word: Arg) -> tuple[Invocation, ...]:
+        """Return the commands whose output is in the file that a word names."""
+        return self.overlay.sources(self._path(word)) if word.known and self.overlay else ()
+
+    def _typed_out(self, invocation: Invocation) -> None:
+        """Give what runs its input the text of the files that `cat` hands to it."""
+        given = invocation.input
+        if given.text is None and len(given.source) == 1 and given.source[0].name == "cat" and _runs_input(invocation):
+            named = [word for word in given.source[0].args if word[:1] != "-"]
+            texts = [self._file(word) for word in named[:MAX_SCRIPTS]]
+            if named and len(texts) == len(named) and None not in texts:
+                invocation.input = Input("".join(text or "" for text in texts), given.source)
 
     def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script inside the script, with the rights of its starter."""
@@ -380,6 +480,8 @@ class Walk:
     def _code_builtin(self, invocation: Invocation) -> Output | None:
         if invocation.name in ("source", "."):
             text = self._file(invocation.args[0]) if invocation.args else None
+            if text is None and invocation.args:
+                invocation.made_by = self.made_by(invocation.args[0])
         elif invocation.name == "eval":
             text = " ".join(invocation.args)
         elif invocation.name == "trap":
@@ -396,13 +498,23 @@ class Walk:
 
     def _launched(self, invocation: Invocation, inner: LaunchedCommand) -> Output:
         launcher = inner.launcher
+        before = self._cwd
+        if inner.directory is not None and not inner.inside:
+            self._cwd = self._path(inner.directory) if inner.directory.known else "?"
         setting = Setting(
-            invocation.cwd,
+            self._cwd if inner.directory is not None else invocation.cwd,
             (*invocation.via, invocation.name),
             invocation.elevated or (launcher.elevates and not inner.inside),
             inner.inside or invocation.inside,
             invocation.depth,
         )
+        output = self._goes_on(invocation, inner, setting)
+        if inner.directory is not None:
+            self._cwd = before
+        return output
+
+    def _goes_on(self, invocation: Invocation, inner: LaunchedCommand, setting: Setting) -> Output:
+        """Go through what a launcher starts in this setting."""
         if len(setting.via) > MAX_SCRIPTS:
             self.too_much = self.too_much or f"launchers nested deeper than {MAX_SCRIPTS}"
             return None, ()
@@ -414,7 +526,7 @@ class Walk:
         words = list(inner.words)
         if not words:
             return None, (invocation,)
-        if launcher.command == "xargs":
+        if inner.launcher.command == "xargs":
             words = self._with_piped(invocation, words)
         started_one = Invocation(
             words[0],
@@ -433,12 +545,16 @@ class Walk:
         mark = _placeholder(invocation.args)
         if mark:
             if text is None:
-                return [arg(word, known=False, source=source) if mark == word else word for word in words]
-            given = " ".join(text.replace("\0", "\n").splitlines()[:MAX_PIPED])
-            return [arg(word.replace(mark, given), known=word.known, source=word.source) for word in words]
+                return [_placed(word, mark, source) if mark in word else word for word in words]
+            lines = text.replace("\0", "\n").splitlines()
+            given = " ".join(lines[:MAX_PIPED])
+            placed = [arg(word.replace(mark, given), known=word.known, source=word.source) for word in words]
+            return [*placed, arg("{}", known=False)] if len(lines) > MAX_PIPED else placed
         if text is None:
             return [*words, arg("{}", known=False, source=source)]
-        return [*words, *(arg(word) for word in text.replace("\0", " ").split()[:MAX_PIPED])]
+        given_words = text.replace("\0", " ").split()
+        rest = [arg("{}", known=False)] if len(given_words) > MAX_PIPED else []
+        return [*words, *map(arg, given_words[:MAX_PIPED]), *rest]
 
     def _builtin(self, invocation: Invocation) -> None:
         """Apply the effect of a command on those after it."""
@@ -457,21 +573,15 @@ class Walk:
             self._read_into(invocation)
         elif invocation.name in ("mapfile", "readarray"):
             name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
-            self._variables[name] = [_unknown(name, invocation)]
+            lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
+            self._variables[name] = list(map(arg, lines)) or [_unknown(name, invocation)]
         elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
             text = printed(Invocation(invocation.program, invocation.args[2:]))
             self._variables[invocation.args[1]] = [
                 arg(f"${invocation.args[1]}", known=False) if text is None else arg(text)
             ]
-        elif invocation.name in ("cp", "ln", "mv", "install"):
-            operands = [word for word in invocation.args if word[:1] != "-"]
-            if len(operands) == 2 and operands[0].known and operands[0][:1] == "/" and operands[1].known:
-                copy = operands[1] + program_name(operands[0]) if operands[1][-1:] == "/" else operands[1]
-                self._copies[self._path(copy)] = program_name(operands[0])
-        elif invocation.name == "tee" and invocation.input.text is not None:
-            for word in invocation.args:
-                if word[:1] != "-" and word.known:
-                    self.files[self._path(word)] = invocation.input.text
+        elif invocation.name == "hash" and invocation.args[:1] == ["-p"] and len(invocation.args) > 2:
+            self._aliases[invocation.args[2]] = [invocation.args[1]]
 
     def _read_into(self, invocation: Invocation) -> None:
         """Fill the variables of a `read` from a known line; if it is not known, neither are they."""
@@ -487,9 +597,23 @@ class Walk:
                 self._variables[name] = [arg(values[at] if at < len(values) else "")]
 
 
+_RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")
+
+
+def _runs_input(invocation: Invocation) -> bool:
+    """Whether the program runs what it reads."""
+    return invocation.name in SHELLS or _RUNS_INPUT.fullmatch(invocation.name) is not None
+
+
 def _unknown(name: str, invocation: Invocation) -> Arg:
     """A variable that is filled with what the commands before it print."""
     return arg(f"${name}", known=False, source=invocation.input.source)
+
+
+def _placed(word: Arg, mark: str, source: tuple[Invocation, ...]) -> Arg:
+    """Return a word of `xargs -I` for input that is not known; within a script it is a variable."""
+    text = str(word) if word == mark else word.replace(mark, "$PIPED")
+    return arg(text, known=False, source=source)
 
 
 def _placeholder(args: list[Arg]) -> str:

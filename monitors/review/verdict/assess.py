@@ -8,14 +8,14 @@ from monitors.review.checks import code, environment, secrets, sending, shells, 
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
-from monitors.review.programs.coreutils import ENDLESS, MODELS, fills
+from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
 from monitors.review.programs.writing import writes
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Arg, Invocation, Redirection
+from monitors.review.shell.invocation import Arg, Invocation, Redirection, arg
 from monitors.review.shell.shells import SHELLS
 
 
@@ -133,7 +133,7 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
         return
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
-        yield _fitted(scene, invocation, rule)
+        yield _held(scene, invocation, _fitted(scene, invocation, rule))
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
@@ -165,6 +165,44 @@ def _asks(scene: Scene, invocation: Invocation) -> bool:
     )
 
 
+def _held(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
+    """Return the finding, without its undo if no checkpoint holds what the command changes."""
+    if found.undo != "files":
+        return found
+    ignored_too = invocation.name == "git" and invocation.args[:1] == ["clean"] and has(invocation, "-x", "-X")
+    if not ignored_too and all(scene.places.captured(folder) for folder in _folders(scene, invocation)):
+        return found
+    made = found.effect and replace(found.effect, reversible=False)
+    return replace(found, undo="", effect=made)
+
+
+def _folders(scene: Scene, invocation: Invocation) -> Iterator[str]:
+    """Yield the directories in which the command works."""
+    folder = invocation.cwd or scene.places.cwd
+    if invocation.name == "git":
+        words = iter(invocation.args)
+        for word in words:
+            name, equals, value = word.partition("=")
+            if name in ("-C", "--git-dir", "--work-tree"):
+                named = value if equals else next(words, arg("."))
+                place = scene.places.absolute(named, folder)
+                folder = place if name == "-C" else folder
+                yield _beside(place)
+            elif word[:1] != "-":
+                break
+            elif word == "-c":
+                next(words, None)
+        for variable in ("GIT_DIR", "GIT_WORK_TREE"):
+            if variable in invocation.assignments:
+                yield _beside(scene.places.absolute(invocation.assignments[variable], folder))
+    yield folder
+
+
+def _beside(path: str) -> str:
+    """The working tree of a repository that is named by its `.git`."""
+    return path.removesuffix("/.git")
+
+
 def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     """Return a rule's finding, adapted to the targets here.
 
@@ -181,6 +219,8 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         hosts = [word for word in invocation.args if _HOST.match(word)]
         return replace(found, risk=levels.CARE) if hosts and all(map(_OWN_SERVER.match, hosts)) else found
     if rule.name == "rsync.delete" and "--remove-source-files" not in invocation.args:
+        if re.match(r"[\w.@-]+:(?!\\)|rsync://", invocation.args[-1]):
+            return found  # another machine's files
         target = scene.path(invocation.args[-1], invocation)
         return replace(found, undo="files") if scene.places.place(target) is Place.WORKSPACE else found
     if (

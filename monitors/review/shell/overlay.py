@@ -1,0 +1,149 @@
+"""The files of an action as it goes on: what its commands write, copy, link and download before others run it.
+
+A file is a pipe with a name: it has a text, if that is known, and the commands whose output is in it. A runner asks for
+both, and judges `curl URL > f; sh f` as it judges `curl URL | sh`.
+"""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+
+from monitors.review.shell.invocation import Invocation
+
+MAX_FILES = 400
+"""Most files and links remembered for one action. Further ones count as written by unknown commands."""
+MAX_TEXT = 65_536
+"""Longest text kept of a file, in characters; a longer one is not known."""
+MAX_HOPS = 40
+"""Most links followed for one path: Linux's own limit."""
+MAX_SOURCES = 20
+"""Most commands remembered as having written a file."""
+
+Sources = tuple[Invocation, ...]
+Content = tuple[str | None, Sources]
+"""The text, None where it is not known, and the commands whose output is in it."""
+
+
+class Overlay:
+    """Files after the commands gone through so far; the disk is asked for everything else.
+
+    Args:
+        disk: The text of a file that stands on the disk; None if it is none or not known.
+        folder: Whether a directory stands there on the disk.
+    """
+
+    def __init__(self, disk: Callable[[str], str | None], folder: Callable[[str], bool]) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._removed: set[str] = set()
+        self._files: dict[str, Content] = {}
+        self._links: dict[str, str] = {}
+        self._copies: dict[str, str] = {}
+        self._unpacked: dict[str, Sources] = {}
+        self.full = False
+        """Whether a file was not remembered, for there were too many."""
+
+    def __bool__(self) -> bool:
+        """Whether the action changed any file, as far as is known."""
+        return bool(self._files or self._links or self._copies or self._unpacked)
+
+    def write(self, path: str, text: str | None, sources: Sources, *, appends: bool = False) -> None:
+        """Note that a file is written, or appended to."""
+        path = self.resolved(path)
+        if appends:
+            before = self._files.get(path)
+            if before is None and path in self._copies:
+                before = (self._disk(self._copies[path]), ())
+            if before is not None:
+                text = None if text is None or before[0] is None else before[0] + text
+                sources = (*before[1], *sources)
+        self._put(path, (text if text is None or len(text) <= MAX_TEXT else None, sources[:MAX_SOURCES]))
+
+    def _put(self, path: str, content: Content) -> None:
+        if len(self._files) >= MAX_FILES and path not in self._files:
+            self.full = True
+            return
+        self._copies.pop(path, None)
+        self._files[path] = content
+
+    def link(self, path: str, target: str) -> None:
+        """Note that a link is made; a relative target counts from the link's directory."""
+        if self._folder(path) and path not in self._removed:
+            return  # it is made in that directory, under its target's name
+        if len(self._links) >= MAX_FILES:
+            self.full = True
+            return
+        self._files.pop(path, None)
+        at_home = target[:1] == "~"
+        self._links[path] = target if at_home else posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+
+    def copy(self, source: str, path: str) -> None:
+        """Note that a file is copied or moved. What was not written by the action is read when it is asked for."""
+        source, path = self.resolved(source), self.resolved(path)
+        known = self._content(source)
+        if known is not None:
+            self._put(path, known)
+        elif len(self._copies) < MAX_FILES:
+            self._files.pop(path, None)
+            self._copies[path] = source
+        else:
+            self.full = True
+
+    def remove(self, path: str) -> None:
+        """Note that a file, a link or a directory is taken away."""
+        if len(self._removed) < MAX_FILES:
+            self._removed.add(path)
+        for known in (self._files, self._links, self._copies):
+            known.pop(path, None)
+
+    def unpack(self, folder: str, sources: Sources) -> None:
+        """Note that an archive out of these commands is unpacked into the folder."""
+        self._unpacked[folder.rstrip("/") or "/"] = sources[:MAX_SOURCES]
+
+    def resolved(self, path: str) -> str:
+        """The path with the links that the action makes followed; those on the disk are not."""
+        if not self._links:
+            return path
+        for _ in range(MAX_HOPS):
+            link = next((link for link in self._parts(path) if link in self._links), None)
+            if link is None:
+                break
+            path = posixpath.normpath(self._links[link] + path[len(link) :])
+        return path
+
+    @staticmethod
+    def _parts(path: str) -> Iterator[str]:
+        at = 0
+        while (at := path.find("/", at + 1)) > 0:
+            yield path[:at]
+        yield path
+
+    def made(self, path: str) -> Content | None:
+        """Return the content that the action gives the file; None if it is as it stands on the disk."""
+        return self._content(self.resolved(path)) if self else None
+
+    def _content(self, path: str) -> Content | None:
+        known = self._files.get(path)
+        if known is None and path in self._copies:
+            text = self._disk(self._copies[path])
+            known = None if text is None else (text, ())
+        return known
+
+    def text(self, path: str) -> str | None:
+        """The text of the file after the commands so far; None if it is not known."""
+        known = self.made(path)
+        return known[0] if known is not None else self._disk(self.resolved(path))
+
+    def sources(self, path: str) -> Sources:
+        """The commands whose output is in the file, or in the archive that it was unpacked from."""
+        known = self.made(path)
+        if known is not None:
+            return known[1]
+        if self._unpacked and self._disk(path) is None:
+            for part in reversed(list(self._parts(path))):
+                if part in self._unpacked:
+                    return self._unpacked[part]
+        return ()
+
+    def texts(self) -> Mapping[str, str]:
+        """The files that the action writes with known text."""
+        return {path: text for path, (text, _) in self._files.items() if text is not None}
