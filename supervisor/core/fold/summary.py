@@ -26,6 +26,7 @@ from supervisor.protocol.events import (
     RecoveryTaken,
     ResourcesSeen,
     StateChanged,
+    StopRequested,
     TaskSubmitted,
     WorkspaceClosed,
 )
@@ -108,6 +109,12 @@ class Summary:
     """The folder that stands for all worktrees of its repository; empty if an older chaperon took the task."""
     pause: AskedPause | None = None
     """The pause that a person asked for, until it is lifted."""
+    stored_task: str = ""
+    """The stored task that it has or had; empty if its task was given to it alone."""
+    run_id: str = ""
+    """The run by which it claimed that."""
+    stopped_by: str = ""
+    """The person who asked for its end, or `chaperon`; empty without such a request."""
     workspace_closed: str = ""
     """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
@@ -206,6 +213,8 @@ class Summary:
             submitted.branch,
             submitted.project,
             factors=dict(submitted.factors),
+            stored_task=submitted.task.id if submitted.run_id else "",
+            run_id=submitted.run_id,
         )
 
     def remember(self, event: AnyEvent) -> None:
@@ -218,6 +227,8 @@ class Summary:
                 self.launches = event.number
             case AgentExited() | AgentVanished():
                 self._gone()
+            case StopRequested():
+                self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
             case InterventionChosen():
