@@ -21,6 +21,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
 from supervisor.protocol.order_events import OrderCarriedOut as OrderCarriedOut
 from supervisor.protocol.order_events import OrderGiven as OrderGiven
@@ -767,6 +768,7 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | AgentRemoved
     | OrderGiven
     | OrderCarriedOut
     | DrainChanged

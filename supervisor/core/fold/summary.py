@@ -36,6 +36,12 @@ from supervisor.protocol.words import AgentState
 LONGEST_WORDS = 500
 """Characters of what the model wrote last that are kept: a paragraph."""
 
+RECENT_SECONDS = 3_600.0
+"""How long an ended agent stays in the usual list: who comes back from a break sees what ended meanwhile."""
+
+NEEDS_LOOK_SECONDS = 7 * 86_400.0
+"""The same for one that failed or was lost, until a way back was taken or it was removed: a week off."""
+
 DAY = 86_400
 """Seconds of a day of Unix time."""
 
@@ -122,6 +128,8 @@ class Summary:
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
     ended_at: float | None = None
+    removed_at: float | None = None
+    """When a person had its remains removed, as Unix time; None until then. Lists leave it out from there on."""
     why: str = "submitted"
     """Why it is in its state."""
     api: str = ""
@@ -314,6 +322,17 @@ class Summary:
             self.cost_usd = total.cost_usd
         self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
         self.cached_tokens, self.output_tokens = total.cache_read, total.output
+
+    def listed(self, now: float) -> bool:
+        """Whether a person sees it in a list without asking for all: it is live, ended lately, or needs a look.
+
+        Args:
+            now: Unix time in seconds.
+        """
+        if self.ended_at is None or self.removed_at is not None:
+            return self.removed_at is None
+        needs_look = self.state in (AgentState.FAILED, AgentState.LOST) and not self.recovered
+        return now - self.ended_at < (NEEDS_LOOK_SECONDS if needs_look else RECENT_SECONDS)
 
     @property
     def tokens_by_kind(self) -> dict[str, int]:

@@ -240,6 +240,11 @@ class Daemon:
         if runner is not None and (commands or error):
             runner.perform(CommandBatch(last, commands, error))
 
+    @property
+    def agents_folder(self) -> Path:
+        """The directory that has one directory an agent."""
+        return self._launcher.directory("any").parent
+
     def mono(self) -> float:
         """Seconds on the clock that decisions use."""
         return self._clock.mono()
