@@ -264,6 +264,7 @@ def _processes(agent: Agent) -> str:
     if agent["ended_at"] is not None:
         return used if agent["peak_memory_mb"] else ""
     held = f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}"
+    held += f", sandbox {clean(agent['sandbox'])}" if agent["sandbox"] else ""
     disk = f", {agent['disk_mb']:,.0f} MiB in the workspace" if agent["disk_mb"] else ""
     now = f"{counted(agent['processes'], 'process', 'processes')}, {agent['memory_mb']:,.0f} MiB"
     return f"{now}, {counted(agent['open_files'], 'open file')}{disk}; {used}; {held}"

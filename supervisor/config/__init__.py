@@ -14,6 +14,7 @@ paths           the paths of state, runtime files and socket, and the creation o
 patterns        the sections `patterns` and `progress`
 problems        faults of values, as sentences
 reference       the list of all keys for readers, drawn from the model
+sandbox         the section `sandbox`: what a sandboxed agent can reach
 settings_guard  how a repository's settings are let into an agent's CLI, or kept out of it
 yaml_tree       YAML to plain values that know the line and column they came from
 """

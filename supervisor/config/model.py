@@ -20,9 +20,9 @@ from supervisor.config.exporters import ExporterSettings
 from supervisor.config.interventions import Interventions
 from supervisor.config.knowledge import KnownLauncher, KnownProgram, KnownRule, Pieces
 from supervisor.config.patterns import PatternsSection, ProgressSection
+from supervisor.config.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.limits import LimitSettings
-from supervisor.core.tasks.queue import TaskSettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -136,8 +136,13 @@ class Agent(Section):
     group there is no bound: the limit that a user can set on processes (RLIMIT_NPROC) counts those of all agents and of
     the person together."""
     launcher: Texts = ()
-    """Command that the CLI is started through, one word a list item; the CLI's own command is appended. It may be a
-    sandbox."""
+    """Command that the CLI is started through, one word a list item; the CLI's own command is appended, behind that of
+    `agent.sandbox`."""
+    sandbox: SandboxKind = "none"
+    """Kind of the sandbox that holds an agent's processes beside the review: `bubblewrap`, namespaces and mounts of its
+    own; `landlock`, rules of the kernel about files, signals and tracing; `auto`, the stronger of these that works; or
+    `none`. One that is asked for and cannot be had starts no agent. The section `sandbox` says what agents reach in
+    it."""
 
 
 class Socket(Section):
@@ -387,11 +392,6 @@ class WorkspacesSection(Section):
     commit of its own; or kept. That of any other agent is kept."""
 
 
-@embeds(TaskSettings)
-class TasksSection(Section):
-    """Stored tasks (`chaperon task`), which agents claim one after the other."""
-
-
 NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
 """Keys of hooks for what never happens here."""
 
@@ -482,6 +482,7 @@ class Config(Section):
     """Everything that can be set."""
 
     agent: Agent = Agent()
+    sandbox: SandboxSection = SandboxSection()
     socket: Socket = Socket()
     stop: StopSection = StopSection()
     reviewer: ReviewerSection = ReviewerSection()
@@ -499,6 +500,5 @@ class Config(Section):
     audit: Audit = Audit()
     checkpoints: CheckpointsSection = CheckpointsSection()
     workspaces: WorkspacesSection = WorkspacesSection()
-    tasks: TasksSection = TasksSection()
     hooks: HooksSection = HooksSection()
     plugins: Plugins = Plugins()

@@ -26,3 +26,5 @@ class Identity:
     mark: int = 0
     """The hard limit that every process of the launch inherits (`supervisor.runtime.shim.marks`); 0 if they carry
     none."""
+    sandbox: str = ""
+    """The sandbox that holds them, with its profile; empty for none. For people: nothing is decided by it."""

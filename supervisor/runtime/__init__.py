@@ -9,11 +9,11 @@ incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
 processes/      the daemon's access to an agent's processes
 reading/        long reads for clients, in a process of their own and not in the loop that answers the gate
+sandbox/        the sandbox of agents, made of what the machine can give
 services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon
 socket/         access to the daemon's socket, and reports of refused peers
 start/          the entry point
-tasks/          stored tasks at work
 clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault

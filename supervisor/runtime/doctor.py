@@ -27,6 +27,7 @@ from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.preflight import try_out
 from supervisor.runtime.processes.cgroups import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.processes.find_cli import MEASURED, find_cli
+from supervisor.runtime.sandbox.sandboxes import choose
 from supervisor.runtime.shim.credentials import stranger
 
 OLDEST_PYTHON = (3, 11)
@@ -164,6 +165,22 @@ def containment(around: DoctorContext) -> DoctorFinding:
         says = f"cgroup v2 at {group}; no {', '.join(missing)}, so limits are watched and not enforced"
         return DoctorFinding("containment", None, says, mend)
     return DoctorFinding("containment", True, f"cgroup v2 at {group}, with {', '.join(controllers)}")
+
+
+def sandbox(around: DoctorContext) -> DoctorFinding:
+    """Whether agents get the sandbox that is asked for, and which is the strongest here."""
+    config = around.config()
+    kind, facility = choose(config.agent.sandbox, config.sandbox, around.environ)
+    if kind != "none":
+        profile = config.sandbox.profile
+        return DoctorFinding("sandbox", True, f"{kind}, profile {profile}: {facility.says}")
+    try:
+        strongest, there = choose("auto", config.sandbox, around.environ)
+    except ChaperonError as error:
+        says = f"none, so agents are held by review alone; {error.what}"
+        return DoctorFinding("sandbox", None, says.replace(" Nothing was started.", ""), error.way_out)
+    says = f"none, so agents are held by review alone; {strongest} would work here ({there.says})"
+    return DoctorFinding("sandbox", None, says, f"Set agent.sandbox to {strongest}, or to auto.")
 
 
 def state_directory(around: DoctorContext) -> DoctorFinding:
@@ -306,6 +323,7 @@ CHECKS: Mapping[str, Check] = {
     "claude": claude,
     "git": git,
     "containment": containment,
+    "sandbox": sandbox,
     "state": state_directory,
     "daemon": daemon,
     "watches": watches,

@@ -27,6 +27,7 @@ from supervisor.runtime.assembly.review_settings import review_settings
 from supervisor.runtime.assembly.settings import controller_settings, detector_settings
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.incidents.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
+from supervisor.runtime.sandbox.sandboxes import choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[Prefl
     Blocks; arguments as for `try_out`.
     """
     config = loaded.config
-    named = (*_programs(config), *_launcher(config, environ), *_channels(config))
+    named = (*_programs(config), *_launcher(config, environ), *_sandbox(config, environ), *_channels(config))
     return [*named, *_passed_by(config), *_read_by_others(loaded)]
 
 
@@ -139,6 +140,14 @@ def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightP
                 f"agent.launcher: there is no program {command!r}, so no agent can be started.",
                 "Install it, or name its whole path.",
             )
+
+
+def _sandbox(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightProblem]:
+    """A sandbox that this machine does not give: no agent would start."""
+    try:
+        choose(config.agent.sandbox, config.sandbox, environ)
+    except ChaperonError as error:
+        yield PreflightProblem(error.what.replace(" Nothing was started.", " No agent can be started."), error.way_out)
 
 
 def _channels(config: Config) -> Iterator[PreflightProblem]:

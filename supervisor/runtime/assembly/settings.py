@@ -28,11 +28,11 @@ from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.limits import LimitSettings
-from supervisor.core.tasks.queue import TaskSettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
+from supervisor.runtime.sandbox.sandboxes import Sandboxes
 
 
 def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
@@ -64,11 +64,6 @@ def capture_rules(config: Config) -> CaptureRules:
     )
 
 
-def task_settings(config: Config) -> TaskSettings:
-    """Return the settings of stored tasks."""
-    return settings_from(TaskSettings, config.tasks.model_dump())
-
-
 def retention(config: Config) -> RetentionPolicy:
     """Return the rules for keeping checkpoints."""
     kept = config.checkpoints
@@ -96,6 +91,12 @@ def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str
         remove_stopped=config.interventions.emergency_stop.auto_cleanup,
         environment=agent_environment(environ, config.agent.environment),
     )
+
+
+def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) -> Sandboxes:
+    """Return the maker of agents' sandboxes."""
+    own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
+    return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ)
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:

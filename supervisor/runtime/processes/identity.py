@@ -46,12 +46,13 @@ def checked(facts: object) -> Identity | None:
         return None
     known: dict[str, Any] = {each.name: facts[each.name] for each in fields(Identity) if each.name in facts}
     known.setdefault("mark", 0)
+    known.setdefault("sandbox", "")
     whole = ("shim_pid", "shim_start_ticks", "cli_pid", "cli_start_ticks", "mark")
     if not all(isinstance(known.get(name), int) and known[name] >= 0 for name in whole):
         return None
     if min(known["shim_pid"], known["cli_pid"]) < 2:
         return None
-    if not all(isinstance(known.get(name), str) for name in ("agent", "boot_id")):
+    if not all(isinstance(known.get(name), str) for name in ("agent", "boot_id", "sandbox")):
         return None
     if not all(isinstance(known.get(name), str | None) for name in ("nonce", "cgroup")):
         return None

@@ -17,6 +17,7 @@ from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
 from supervisor.runtime.processes.find_cli import find_cli
+from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxedLaunch, Sandboxes
 
 WIRE = (
     "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
@@ -70,6 +71,7 @@ class ProcessLauncher:
         aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
         ends_with_daemon: Whether agents end once this daemon has gone, however it went.
+        sandboxes: Makes the sandboxes of agents; None holds them by none.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class ProcessLauncher:
         aside: Path | None = None,
         descriptors: int = 0,
         ends_with_daemon: bool = False,
+        sandboxes: Sandboxes | None = None,
     ) -> None:
         self._settings = settings
         self._environ = environ
@@ -91,6 +94,7 @@ class ProcessLauncher:
         self._trusted = trusted
         self._descriptors = descriptors
         self._ends_with_daemon = ends_with_daemon
+        self._sandboxes = sandboxes
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Return the directory of the shim of an agent's launch: a directory serves one launch."""
@@ -122,6 +126,8 @@ class ProcessLauncher:
             raise
         except ChaperonError as error:
             raise shim_client.LaunchError(error.what, way_out=error.way_out) from error
+        except OSError as error:
+            raise shim_client.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
         try:
             return await shim_client.ShimClient.launch(spec)
         except BaseException as error:
@@ -169,21 +175,38 @@ class ProcessLauncher:
         cli = find_cli(self._settings.command, self._environ)
         directory = self.directory(agent, command.number)
         gate = (brings or self.brings(agent, command.workspace)).guard.arguments
+        held = self._sandboxed(agent, cli.path, Path(command.workspace))
         return shim_client.ShimSpec(
             agent=agent,
             directory=directory,
-            argv=[str(cli.path), *arguments(command), *self._settings.arguments, *gate],
+            argv=[held.program, *arguments(command), *self._settings.arguments, *gate],
             cwd=Path(command.workspace),
-            env=self._environment(agent),
-            launcher=self._settings.launcher,
+            env=held.environment,
+            launcher=[*self._settings.launcher, *held.words],
+            sandbox=held.name,
             cgroup=self._group(agent, command.task.limits),
             descriptors=self._descriptors,
             ends_with_daemon=self._ends_with_daemon,
         )
 
+    def _sandboxed(self, agent: str, cli: str, workspace: Path) -> SandboxedLaunch:
+        """Say how the CLI is started within the agent's sandbox, if it has one. Blocks."""
+        environment = self._environment(agent)
+        if self._sandboxes is None:
+            return SandboxedLaunch((), cli, environment)
+        return self._sandboxes.wrap(
+            LaunchSite(
+                cli, workspace, settings_files.main_checkout(workspace), self._own_config_dir(agent), environment
+            )
+        )
+
     def _environment(self, agent: str) -> dict[str, str]:
-        own = str(self.directory(agent) / "claude") if self._settings.own_config_dir else None
+        needs_own = self._sandboxes is not None and self._sandboxes.own_config_dir
+        own = str(self._own_config_dir(agent)) if self._settings.own_config_dir or needs_own else None
         return agent_environment(self._environ, self._settings.environment, own)
+
+    def _own_config_dir(self, agent: str) -> Path:
+        return self.directory(agent) / "claude"
 
     def _group(self, agent: str, limits: Limits) -> Path | None:
         if isinstance(self._containment, Uncontained):

@@ -88,6 +88,8 @@ class ShimSpec:
     """The CLI's soft limit on open files; 0 leaves the daemon's own."""
     ends_with_daemon: bool = False
     """Whether the shim ends the agent once its daemon has gone, because no other daemon will ever come."""
+    sandbox: str = ""
+    """The sandbox that the launcher makes, with its profile, for people; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,6 +474,7 @@ def _prepare(spec: ShimSpec) -> None:
             "mark": marks.draw(),
             "descriptors": spec.descriptors,
             "ends_with_daemon": spec.ends_with_daemon,
+            "sandbox": spec.sandbox,
         }
     )
     try:

@@ -107,6 +107,7 @@ class ShimLoop:
             "cli_start_ticks": process_tree.start_ticks(self.pid),
             "started_at": self.started_at,
             "mark": self.spec.get("mark", 0),
+            "sandbox": self.spec.get("sandbox", ""),
         }
         self.identity = facts
         write_whole("agent.json", facts)

@@ -1,0 +1,10 @@
+"""The sandbox of agents: what a machine can give, which one is in force, and the words that a CLI is started through.
+
+bubblewrap  the words for bubblewrap, from a list of mounts; pure
+entry       the last step before the CLI, inside: filter of system calls, Landlock; a program of its own
+landlock    the plan for that last step; pure
+layout      which folders of this machine an agent needs, by a look at the disk
+machine     trials of what this kernel and its programs can do
+sandboxes   from configuration and machine to the sandbox of one launch
+seccomp     the filter of system calls; pure
+"""

@@ -1,0 +1,146 @@
+"""The last step into a sandbox: closes the process in for good, and then becomes the program.
+
+    python -I -S -E entry.py PLAN PROGRAM ARGUMENTS...
+
+PLAN is one JSON object, made by `supervisor.runtime.sandbox.landlock`: `filter`, a program for seccomp in hexadecimal;
+`read` and `write`, the paths that may be read, and read and written, with `files` for whether such rules hold at all;
+`scoped`, whether processes outside can be signalled or traced no more. What cannot be done runs nothing.
+
+Standard library only, and this file alone: inside the sandbox there is nothing else of chaperon.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import stat
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+"""Calls of Landlock; the numbers are the same on every architecture."""
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
+"""From `linux/prctl.h` and `linux/seccomp.h`."""
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REFER, TRUNCATE, IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
+"""Accesses to files of `linux/landlock.h`; between them are the ways of making and removing."""
+
+BEFORE_REFER = REFER - 1
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE
+"""Accesses that a rule about a file that is no folder can have."""
+
+SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1, 2
+"""From `linux/landlock.h`: both hold for what is outside of the domain."""
+
+PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
+"""From `linux/prctl.h`."""
+
+CAPABILITIES = 64
+"""Numbers that a capability can have; Linux 6.18 has 41."""
+
+NOT_STARTED = 126
+"""The exit code of shells for a program that is there and could not be started."""
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def abi() -> int:
+    """Return the version of Landlock of this kernel; 0 if it has none, or it was switched off."""
+    return max(0, int(_LIBC.syscall(CREATE_RULESET, None, 0, 1)))
+
+
+def handled(version: int) -> int:
+    """Return the accesses to files that a version of Landlock knows, which rules then must grant."""
+    known = BEFORE_REFER
+    for least, access in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEVICE)):
+        known |= access if version >= least else 0
+    return known
+
+
+def restrict(plan: Mapping[str, Any]) -> None:
+    """Close this process in; all that it starts is closed in with it.
+
+    Raises:
+        OSError: The kernel does not do it. What was done until then stays.
+    """
+    _drop_capabilities()
+    _call(_LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if plan.get("scoped") else 0
+    if plan.get("files") or scopes:
+        _landlock(plan, handled(abi()) if plan.get("files") else 0, scopes)
+    if plan.get("filter"):
+        _seccomp(plan["filter"])
+
+
+def _drop_capabilities() -> None:
+    """Leave root none of its capabilities from the next program on; others have none, and are refused here.
+
+    With CAP_PERFMON root reads the environment of every process, past Landlock (seen with Linux 6.18).
+    """
+    _LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    for number in range(CAPABILITIES):
+        _LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+
+
+def _landlock(plan: Mapping[str, Any], accesses: int, scopes: int) -> None:
+    attributes = struct.pack("QQQ", accesses, 0, scopes)
+    rules = _call(_LIBC.syscall(CREATE_RULESET, attributes, len(attributes), 0))
+    try:
+        for path in plan.get("read", ()):
+            _allow(rules, path, accesses & (EXECUTE | READ_FILE | READ_DIR))
+        for path in plan.get("write", ()):
+            _allow(rules, path, accesses)
+        _call(_LIBC.syscall(RESTRICT_SELF, rules, 0))
+    finally:
+        os.close(rules)
+
+
+def _allow(rules: int, path: str, accesses: int) -> None:
+    """Add a rule for a path; one that is not there needs none."""
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    try:
+        folder = stat.S_ISDIR(os.fstat(fd).st_mode)
+        rule = struct.pack("=Qi", accesses if folder else accesses & OF_FILES, fd)
+        _call(_LIBC.syscall(ADD_RULE, rules, 1, rule, 0))
+    finally:
+        os.close(fd)
+
+
+def _seccomp(encoded: str) -> None:
+    code = bytes.fromhex(encoded)
+    held = ctypes.create_string_buffer(code, len(code))
+    about = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
+    _call(_LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, about, 0, 0))
+
+
+def _call(answer: int) -> int:
+    if answer < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return answer
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Close in and become the program; return only if that failed."""
+    plan, program = json.loads(arguments[0]), list(arguments[1:])
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        restrict(plan)
+        os.execvp(program[0], program)  # noqa: S606 - no shell is meant
+    except OSError as error:
+        why = error.strerror or errno.errorcode.get(error.errno or 0, "")
+        os.write(2, f"chaperon: the sandbox could not be closed ({why}), so {program[0]} was not started.\n".encode())
+    return NOT_STARTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,50 @@
+"""The plan for `entry`: what a process gives up before it becomes the CLI. Pure."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+LEAST_ABI = 3
+"""Version of Landlock from which rules about files hold: before it a file could be cut off that may only be read
+(Linux 6.2)."""
+
+SCOPES_ABI = 6
+"""Version from which signals, tracing and abstract sockets end at the sandbox (Linux 6.12)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlan:
+    """The rights that a process gives up."""
+
+    system_calls: bytes = b""
+    """A filter of `seccomp`; empty for none."""
+    files: bool = False
+    """Whether `read` and `write` are all that it can reach; otherwise all that its user can."""
+    read: tuple[str, ...] = field(default=())
+    write: tuple[str, ...] = field(default=())
+    """Paths that may be read too."""
+    scoped: bool = False
+    """Whether it can signal and trace no process outside, and reaches no abstract socket there."""
+
+    def as_json(self) -> str:
+        """Return the plan as `entry` reads it."""
+        plan: dict[str, Any] = {"filter": self.system_calls.hex(), "scoped": self.scoped, "files": self.files}
+        if self.files:
+            plan |= {"read": self.read, "write": self.write}
+        return json.dumps(plan, separators=(",", ":"))
+
+
+def words(python: str, entry: str, plan: EntryPlan) -> list[str]:
+    """Return the command that stands before the CLI's own.
+
+    Args:
+        python: The interpreter, by its path inside.
+        entry: The program `entry`, by its path inside.
+        plan: What is given up.
+    """
+    return [python, "-I", "-S", "-E", entry, plan.as_json()]
+
+
+def has_scopes(abi: int) -> bool:
+    """Whether a kernel with this version of Landlock keeps signals and tracing inside."""
+    return abi >= SCOPES_ABI

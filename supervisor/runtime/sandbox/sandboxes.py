@@ -1,0 +1,222 @@
+"""From configuration and machine to the sandbox of one launch; a sandbox that cannot be had starts nothing. Blocks."""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from monitors.contract.errors import ChaperonError
+from supervisor.config.sandbox import SandboxKind, SandboxSection
+from supervisor.runtime.sandbox import bubblewrap, entry, landlock, layout, machine, seccomp
+from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
+
+ENTRY = Path(entry.__file__)
+
+INSIDE = "/run/chaperon"
+"""Folder of what chaperon puts into a sandbox."""
+
+WHOLE_MACHINE = frozenset({"open", "container"})
+"""Profiles that show the whole machine but chaperon's own."""
+
+LANDLOCK_READ = ("/proc", "/sys", "/etc", "/var", "/run", *layout.PROGRAMS, *(f"/{name}" for name in layout.AT_THE_TOP))
+LANDLOCK_WRITE = ("/dev", "/tmp", "/var/tmp")  # noqa: S108 - a place of the machine, not a file of ours
+"""Places outside of the home directory for an agent that Landlock holds."""
+
+
+class SandboxError(ChaperonError):
+    """A sandbox is asked for that cannot be had; nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxedLaunch:
+    """How a CLI is started."""
+
+    words: tuple[str, ...]
+    """The command that stands before the CLI's; empty without a sandbox."""
+    program: str
+    """The CLI, by its path inside."""
+    environment: Mapping[str, str]
+    """Its environment."""
+    name: str = ""
+    """The sandbox for people, with its profile; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """Facts of one launch."""
+
+    cli: str
+    workspace: Path
+    checkout: Path
+    """The main checkout of the workspace's repository; the same, unless it is a worktree."""
+    own: Path
+    """The agent's own folder for the CLI's configuration, outside; it need not be there."""
+    environment: Mapping[str, str]
+
+
+class Sandboxes:
+    """Makes the sandboxes of agents.
+
+    Args:
+        wanted: `agent.sandbox`.
+        section: What agents can reach.
+        home: The user's home directory.
+        hidden: Folders of chaperon, which no agent may see.
+        environ: The daemon's environment, in whose PATH bubblewrap is looked for.
+    """
+
+    def __init__(
+        self,
+        wanted: SandboxKind,
+        section: SandboxSection,
+        home: Path,
+        hidden: Sequence[Path],
+        environ: Mapping[str, str],
+    ) -> None:
+        self._wanted = wanted
+        self._section = section
+        self._home = home
+        self._hidden = tuple(hidden)
+        self._environ = environ
+        self._found: tuple[SandboxKind, machine.Facility] | None = None
+
+    @property
+    def own_config_dir(self) -> bool:
+        """Whether each agent has a CLAUDE_CONFIG_DIR of its own, because that of the user is out of its reach."""
+        return self._wanted != "none" and self._section.profile not in WHOLE_MACHINE
+
+    def in_force(self) -> tuple[SandboxKind, machine.Facility]:
+        """Return the sandbox that agents get; what works is not tried again.
+
+        Raises:
+            SandboxError: It cannot be had.
+        """
+        if self._found is None:
+            self._found = choose(self._wanted, self._section, self._environ)
+        return self._found
+
+    def wrap(self, site: LaunchSite) -> SandboxedLaunch:
+        """Say how to start a CLI; the folder of its configuration is made.
+
+        Raises:
+            SandboxError: The sandbox cannot be had.
+            OSError: The folder cannot be made.
+        """
+        kind, facility = self.in_force()
+        if kind == "none":
+            return SandboxedLaunch((), site.cli, site.environment)
+        self._check()
+        site.own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{kind}, {self._section.profile}"
+        place = layout.HostLayout(self._home, site.workspace, site.checkout, self._hidden, site.environment)
+        made = (
+            self._bubblewrap(facility, site, place) if kind == "bubblewrap" else self._landlock(facility, site, place)
+        )
+        return replace(made, name=name)
+
+    def _check(self) -> None:
+        if self._home == Path("/"):
+            raise SandboxError(
+                "The home directory is /, so nothing of the machine could be hidden; nothing was started.",
+                way_out="Set HOME to a directory of the user's own.",
+            )
+        for path in (*self._section.read, *self._section.write):
+            target = Path(os.path.realpath(path))
+            for hidden in (*self._hidden, self._home):
+                if hidden.is_relative_to(target) or (hidden != self._home and target.is_relative_to(hidden)):
+                    raise SandboxError(
+                        f"The section `sandbox` opens {path!r}, by which agents would see {str(hidden)!r}; nothing was "
+                        "started.",
+                        way_out="Name the folders that agents need instead.",
+                    )
+
+    # ── bubblewrap ──
+
+    def _bubblewrap(self, facility: machine.Facility, site: LaunchSite, place: layout.HostLayout) -> SandboxedLaunch:
+        python, libraries = layout.interpreter()
+        program, needed = layout.program_of(site.cli)
+        whole = self._section.profile in WHOLE_MACHINE
+        at = str(ENTRY) if whole else f"{INSIDE}/{ENTRY.name}"
+        mounts = self._whole_machine(site) if whole else self._project(site, place, (libraries, needed))
+        walls = Walls(
+            tuple(mounts), str(site.workspace), self._section.profile == "closed", self._section.memory_mb * 2**20
+        )
+        plan = landlock.EntryPlan(seccomp.program(platform.machine()))
+        words = [*bubblewrap.words(facility.path, walls), *landlock.words(str(python), at, plan)]
+        own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108
+        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own})
+
+    def _project(self, site: LaunchSite, place: layout.HostLayout, further: tuple[Path, ...]) -> Iterator[Mount]:
+        """Yield the mounts of the profiles `project` and `closed`; of two within each other the outer first."""
+        yield from place.system()
+        yield Mount("devices", "/dev")
+        yield Mount("processes", "/proc")
+        for path in ("/tmp", "/var/tmp", "/run", str(self._home)):  # noqa: S108 - inside
+            yield Mount("memory", path)
+        yield from bubblewrap.read(map(str, place.tools(further)))
+        yield Mount("write", str(self._home / ".claude"), str(site.own))
+        yield from bubblewrap.read(map(str, place.texts()))
+        yield from bubblewrap.read(path for path in self._section.read if Path(path).exists())
+        yield from (Mount("write", path) for path in self._section.write if Path(path).exists())
+        yield Mount("write", str(site.workspace))
+        yield from place.repository()
+        yield from bubblewrap.read(map(str, place.run_later()))
+        yield Mount("read", f"{INSIDE}/{ENTRY.name}", str(ENTRY))
+
+    def _whole_machine(self, site: LaunchSite) -> Iterator[Mount]:
+        yield Mount("devices", "/", "/")
+        yield Mount("processes", "/proc")
+        for path in self._hidden:
+            if path.is_dir():
+                yield Mount("memory", os.path.realpath(path))
+        yield Mount("write", str(site.own))
+
+    # ── Landlock ──
+
+    def _landlock(self, facility: machine.Facility, site: LaunchSite, place: layout.HostLayout) -> SandboxedLaunch:
+        python, libraries = layout.interpreter()
+        program, needed = layout.program_of(site.cli)
+        whole = self._section.profile in WHOLE_MACHINE
+        read = [*place.tools((libraries, needed)), *place.texts(), ENTRY, *place.run_later()]
+        repository = [mount.target for mount in place.repository() if mount.kind == "write"]
+        plan = landlock.EntryPlan(
+            seccomp.program(platform.machine()),
+            files=not whole,
+            read=(*LANDLOCK_READ, *map(str, read), *self._section.read),
+            write=(*LANDLOCK_WRITE, str(site.workspace), str(site.own), *repository, *self._section.write),
+            scoped=landlock.has_scopes(facility.abi),
+        )
+        words = landlock.words(str(python), str(ENTRY), plan)
+        return SandboxedLaunch(tuple(words), str(program), site.environment)
+
+
+def choose(
+    wanted: SandboxKind, section: SandboxSection, environ: Mapping[str, str]
+) -> tuple[SandboxKind, machine.Facility]:
+    """Return the sandbox that is asked for, once it was seen to work.
+
+    Raises:
+        SandboxError: It cannot be had.
+    """
+    if wanted == "none":
+        return "none", machine.Facility(works=True, says="agents are held by no sandbox")
+    tried: list[machine.Facility] = []
+    if wanted in ("auto", "bubblewrap"):
+        tried.append(machine.try_bubblewrap(environ))
+        if tried[-1].works:
+            return "bubblewrap", tried[-1]
+    if wanted in ("auto", "landlock"):
+        tried.append(machine.landlock())
+        if section.profile == "closed":
+            tried[-1] = replace(
+                tried[-1], works=False, says="Landlock closes no network, which the profile `closed` promises", mend=""
+            )
+        if tried[-1].works:
+            return "landlock", tried[-1]
+    found = "; ".join(each.says for each in tried)
+    mends = " ".join(each.mend for each in tried if each.mend)
+    raise SandboxError(
+        f"agent.sandbox is `{wanted}`, and this machine does not give it: {found}. Nothing was started.",
+        way_out=f"{mends} Or set agent.sandbox to another value; `none` holds agents by review alone.".strip(),
+    )

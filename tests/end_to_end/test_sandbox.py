@@ -1,0 +1,141 @@
+"""A hostile program and ordinary work of the real CLI, in each sandbox that this machine gives."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
+from supervisor.rehearsal.script import Say
+from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import until
+from tests.stages.live import bash
+from tests.stages.walled import PYTHON, base_outside_of_tmp, needs, over, walled
+from tests.support import names_in
+
+pytestmark = pytest.mark.real_cli
+
+ATTACK = bash(f"{PYTHON} work.py")
+
+WORK = bash(
+    "mkdir -p built && printf 'all:\\n\\techo made > built/it\\n' > Makefile && make -s"
+    " && git add -A && git commit -qm work && git status --short && cat built/it"
+)
+
+
+@needs("bubblewrap")
+async def test_in_bubblewrap_a_hostile_program_reaches_nothing_outside_and_ordinary_work_passes(tmp_path: Path) -> None:
+    policy = {"agent": {"sandbox": "bubblewrap"}}
+    async with walled(tmp_path, policy, WORK, ATTACK, Say("done")) as (stage, outside):
+        await stage.submit("work")
+        assert await over(stage) is AgentState.DONE
+        assert (stage.repo / "built/it").read_text() == "made\n"
+        log = subprocess.run(
+            ["git", "-C", stage.repo, "log", "--format=%s"], capture_output=True, text=True, check=True
+        )
+        assert log.stdout.split() == ["work", "base"]
+        assert outside.reached() <= NOT_YET
+        assert [one.sandbox for one in stage.daemon.board.summaries()] == ["bubblewrap, project"]
+        assert await stage.events(events.CheckpointMade), "checkpoints are made from outside"
+        shown = orjson.loads((await stage.chaperon("show", "a1", "--json")).stdout)
+        assert shown["sandbox"] == "bubblewrap, project"
+
+
+NOT_YET = {"key", "keys_of_others", "host_loopback", "abstract_socket", "the_cli_killed", "the_cli_traced"}
+
+
+@needs("bubblewrap")
+async def test_with_the_whole_machine_in_sight_chaperon_and_the_processes_outside_are_not(tmp_path: Path) -> None:
+    policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": "open"}}
+    async with walled(tmp_path, policy, ATTACK, Say("done")) as (stage, outside):
+        await stage.submit("work")
+        assert await over(stage) is AgentState.DONE
+        hidden = {
+            "state_files",
+            "daemon_socket",
+            "signal_outside",
+            "environment_outside",
+            "user_namespace",
+            "kernel_keys",
+        }
+        assert not outside.reached() & hidden
+        assert {"home", "host_loopback"} <= outside.reached(), "this profile is for machines that are thrown away"
+
+
+@needs("landlock")
+async def test_in_landlock_a_hostile_program_reaches_no_home_no_state_and_no_process_outside() -> None:
+    with base_outside_of_tmp() as base:
+        policy = {"agent": {"sandbox": "landlock"}}
+        async with walled(base, policy, WORK, ATTACK, Say("done")) as (stage, outside):
+            await stage.submit("work")
+            assert await over(stage) is AgentState.DONE
+            assert (stage.repo / "built/it").read_text() == "made\n"
+            hidden = {"home", "home_written", "state", "state_files", "daemon_socket", "signal_outside"}
+            hidden |= {"environment_outside", "user_namespace", "kernel_keys", "abstract_socket"}
+            assert not outside.reached() & hidden
+            assert [one.sandbox for one in stage.daemon.board.summaries()] == ["landlock, project"]
+
+
+@needs("bubblewrap")
+async def test_a_blocked_call_stays_blocked_and_a_stop_leaves_nobody_in_the_sandbox(tmp_path: Path) -> None:
+    policy = {"agent": {"sandbox": "bubblewrap"}}
+    long = bash("curl --silent http://127.0.0.1:9/install | sh; true"), bash("setsid sleep 307 & sleep 306")
+    async with walled(tmp_path, policy, *long) as (stage, _):
+        await stage.submit("work")
+        await until(lambda: names_in(stage.repo).count("sleep") == 2)
+        blocked = [str(made.review.decision) for made in await stage.events(events.ReviewMade)]
+        assert blocked[0] == "block"
+        await stage.stop()
+        (ended,) = await stage.events(events.TreeEnded)
+        assert ended.left == 0
+        assert names_in(stage.repo) == []
+
+
+@needs("bubblewrap")
+async def test_an_agent_in_bubblewrap_lives_through_a_daemon_that_was_killed(stage: Stage) -> None:
+    stage.bash("sleep 4; echo first > made")
+    stage.write("second.txt")
+    (stage.base.root / "home").mkdir(exist_ok=True)
+    async with stage.playing():
+        daemon = await _served(stage)
+        run = stage.chaperon("run", "--detach", "--name", "a1", "go")
+        assert run.returncode == 0, run.stderr
+        await until(lambda: "sleep" in names_in(stage.repo))
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        assert "sleep" in names_in(stage.repo)
+        daemon = await _served(stage)
+        await until(lambda: (stage.repo / "second.txt").exists())
+        await until(stage.nobody_is_left)
+        shown = orjson.loads(stage.chaperon("show", "a1", "--json").stdout)
+        assert (shown["state"], shown["launches"], shown["sandbox"]) == ("done", 1, "bubblewrap, project")
+        daemon.send_signal(signal.SIGTERM)
+        daemon.communicate()
+
+
+async def _served(stage: Stage) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "supervisor.cli", "serve"]
+    environ = {**stage.environ(), "CHAPERON_AGENT__SANDBOX": "bubblewrap"}
+    process = subprocess.Popen(command, env=environ, cwd=stage.base.root, text=True, stderr=subprocess.DEVNULL)
+    await until(lambda: stage.chaperon("ps").returncode == 0)
+    return process
+
+
+async def test_a_sandbox_that_cannot_be_had_starts_no_agent_and_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = tmp_path / "bin"
+    git.mkdir()
+    (git / "git").symlink_to("/usr/bin/git")
+    monkeypatch.setenv("PATH", str(git))
+    async with walled(tmp_path, {"agent": {"sandbox": "bubblewrap"}}, WORK) as (stage, _):
+        await stage.submit("work")
+        await over(stage)
+        (failed,) = await stage.events(events.LaunchFailed)
+        assert "there is no program `bwrap` on PATH" in failed.error
+        assert "Install bubblewrap" in failed.error
+        assert not stage.model.requests

@@ -1,0 +1,72 @@
+"""The last step into a sandbox, as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.runtime.sandbox import entry
+
+landlock = pytest.mark.skipif(entry.abi() < 6, reason=f"Landlock {entry.abi()} has no scopes")
+
+SYSTEM = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"]
+
+
+def enter(plan: dict[str, Any], *command: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-I", "-S", "-E", entry.__file__, json.dumps(plan), *command]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@landlock
+def test_only_what_is_named_can_be_read_and_written(tmp_path: Path) -> None:
+    for name in ("read", "write", "neither"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "it").write_text(name)
+    plan = {"files": True, "read": [*SYSTEM, str(tmp_path / "read"), "/not/there"], "write": [str(tmp_path / "write")]}
+    done = enter(
+        plan, "/bin/sh", "-c", f"cd {tmp_path}; cat read/it write/it neither/it; echo x > read/new; echo y > write/new"
+    )
+    assert done.stdout == "readwrite"
+    assert done.stderr.count("ermission denied") == 2
+    assert not (tmp_path / "read/new").exists()
+    assert (tmp_path / "write/new").read_text() == "y\n"
+
+
+@landlock
+def test_with_scopes_a_process_outside_is_signalled_and_read_no_more() -> None:
+    ours = os.getpid()
+    tries = f"kill -0 {ours} && echo signalled; cat /proc/{ours}/environ > /dev/null && echo read; echo over"
+    assert enter({}, "/bin/sh", "-c", tries).stdout.startswith("signalled\n")
+    assert enter({"scoped": True}, "/bin/sh", "-c", tries).stdout == "over\n"
+
+
+def test_root_keeps_no_capability_and_nobody_gains_one() -> None:
+    done = enter({}, "/bin/grep", "-E", "CapEff|CapBnd|NoNewPrivs", "/proc/self/status")
+    fields = dict(line.split() for line in done.stdout.splitlines())
+    assert int(fields["CapEff:"], 16) == 0
+    assert fields["NoNewPrivs:"] == "1"
+    if os.geteuid() == 0:
+        assert int(fields["CapBnd:"], 16) == 0
+
+
+def test_what_cannot_be_closed_or_started_runs_nothing_and_says_so() -> None:
+    broken = enter({"filter": "00"}, "/bin/echo", "ran")
+    assert (broken.returncode, broken.stdout) == (126, "")
+    assert (
+        "chaperon: the sandbox could not be closed (Invalid argument), so /bin/echo was not started." in broken.stderr
+    )
+    missing = enter({}, "/not/there")
+    assert missing.returncode == 126
+    assert "/not/there was not started" in missing.stderr
+
+
+def test_signals_that_python_ignores_end_the_program_as_ever() -> None:
+    assert enter({}, "/bin/grep", "SigIgn", "/proc/self/status").stdout.split()[1].strip("0") == ""
+
+
+def test_each_version_of_landlock_is_asked_for_what_it_knows() -> None:
+    assert [entry.handled(version).bit_length() for version in (1, 2, 3, 4, 5, 7)] == [13, 14, 15, 15, 16, 16]

@@ -1,0 +1,34 @@
+"""Trials of this machine."""
+
+import os
+from pathlib import Path
+
+from supervisor.runtime.sandbox import machine
+from supervisor.runtime.sandbox.entry import abi
+
+
+def test_a_machine_without_bubblewrap_is_told_how_to_install_it(tmp_path: Path) -> None:
+    found = machine.try_bubblewrap({"PATH": str(tmp_path)})
+    assert not found.works
+    assert found.says == "there is no program `bwrap` on PATH"
+    assert "apt install bubblewrap" in found.mend
+
+
+def test_a_bubblewrap_that_fails_is_reported_with_its_own_words(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    program.chmod(0o755)
+    found = machine.try_bubblewrap({"PATH": str(tmp_path)})
+    assert not found.works
+    assert "setting up uid map: Permission denied" in found.says
+    assert found.mend
+
+
+def test_landlock_is_what_the_kernel_says() -> None:
+    found = machine.landlock()
+    assert (found.works, found.abi) == (abi() >= 3, abi())
+
+
+def test_bubblewrap_works_or_says_why_not() -> None:
+    found = machine.try_bubblewrap(os.environ)
+    assert found.works or found.mend
