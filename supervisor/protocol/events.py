@@ -21,6 +21,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
 from supervisor.protocol.order_events import OrderCarriedOut as OrderCarriedOut
 from supervisor.protocol.order_events import OrderGiven as OrderGiven
@@ -94,6 +95,10 @@ class TaskSubmitted(Event):
     """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
+    run_id: str = ""
+    """The run by which the agent has a stored task, whose id is that of the task; empty if it has none."""
+    opening: str = ""
+    """The first message to the agent in place of the prompt; empty for the prompt itself."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 
@@ -763,6 +768,7 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | AgentRemoved
     | OrderGiven
     | OrderCarriedOut
     | DrainChanged

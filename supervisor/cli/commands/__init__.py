@@ -11,6 +11,7 @@ export       records for other programs, in the form that `audit.export_format` 
 notify       the command that lists the notification channels, and tests them
 outcome      the command that says what became of issues, and shows what was learned from that
 rehearse     the commands that play scenarios to the real CLI
+removal      the commands that remove what ended agents left
 replay       the command that runs recorded sessions through today's reviewer, detectors and controller, offline
 review       commands about reviews without a run
 rollback     the command that goes back to a checkpoint, once what it loses was shown and confirmed

@@ -26,6 +26,7 @@ from supervisor.protocol.events import (
     RecoveryTaken,
     ResourcesSeen,
     StateChanged,
+    StopRequested,
     TaskSubmitted,
     WorkspaceClosed,
 )
@@ -34,6 +35,12 @@ from supervisor.protocol.words import AgentState
 
 LONGEST_WORDS = 500
 """Characters of what the model wrote last that are kept: a paragraph."""
+
+RECENT_SECONDS = 3_600.0
+"""How long an ended agent stays in the usual list: who comes back from a break sees what ended meanwhile."""
+
+NEEDS_LOOK_SECONDS = 7 * 86_400.0
+"""The same for one that failed or was lost, until a way back was taken or it was removed: a week off."""
 
 DAY = 86_400
 """Seconds of a day of Unix time."""
@@ -108,6 +115,12 @@ class Summary:
     """The folder that stands for all worktrees of its repository; empty if an older chaperon took the task."""
     pause: AskedPause | None = None
     """The pause that a person asked for, until it is lifted."""
+    stored_task: str = ""
+    """The stored task that it has or had; empty if its task was given to it alone."""
+    run_id: str = ""
+    """The run by which it claimed that."""
+    stopped_by: str = ""
+    """The person who asked for its end, or `chaperon`; empty without such a request."""
     workspace_closed: str = ""
     """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
@@ -115,6 +128,8 @@ class Summary:
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
     ended_at: float | None = None
+    removed_at: float | None = None
+    """When a person had its remains removed, as Unix time; None until then. Lists leave it out from there on."""
     why: str = "submitted"
     """Why it is in its state."""
     api: str = ""
@@ -208,6 +223,8 @@ class Summary:
             submitted.branch,
             submitted.project,
             factors=dict(submitted.factors),
+            stored_task=submitted.task.id if submitted.run_id else "",
+            run_id=submitted.run_id,
         )
 
     def remember(self, event: AnyEvent) -> None:
@@ -221,6 +238,8 @@ class Summary:
                 self.sandbox = event.identity.sandbox if event.identity else ""
             case AgentExited() | AgentVanished():
                 self._gone()
+            case StopRequested():
+                self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
             case InterventionChosen():
@@ -306,6 +325,17 @@ class Summary:
             self.cost_usd = total.cost_usd
         self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
         self.cached_tokens, self.output_tokens = total.cache_read, total.output
+
+    def listed(self, now: float) -> bool:
+        """Whether a person sees it in a list without asking for all: it is live, ended lately, or needs a look.
+
+        Args:
+            now: Unix time in seconds.
+        """
+        if self.ended_at is None or self.removed_at is not None:
+            return self.removed_at is None
+        needs_look = self.state in (AgentState.FAILED, AgentState.LOST) and not self.recovered
+        return now - self.ended_at < (NEEDS_LOOK_SECONDS if needs_look else RECENT_SECONDS)
 
     @property
     def tokens_by_kind(self) -> dict[str, int]:
