@@ -26,8 +26,6 @@ WITHOUT = {
     "supervisor/protocol/events.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/core/tasks",
     "supervisor/protocol/order_events.py": "types; tests/supervisor/core/test_standing.py folds each",
-    "supervisor/runtime/tasks/agents.py": "tests/supervisor/runtime/tasks/test_dispatcher.py starts agents by it",
-    "supervisor/runtime/tasks/completion.py": "types; tests/supervisor/runtime/tasks/test_dispatcher.py",
     "supervisor/protocol/task_events.py": "types; tests/supervisor/core/tasks/test_store.py folds each",
     "supervisor/core/tasks/records.py": "types; tests/supervisor/core/tasks/test_store.py",
     "supervisor/protocol/rollbacks.py": "types; tests/supervisor/runtime/checkpointing/test_captures.py",
@@ -80,6 +78,11 @@ WITHOUT = {
     "supervisor/rehearsal/expect.py": "types; tests/supervisor/rehearsal/test_check.py meets each",
     "supervisor/rehearsal/play.py": "tests/supervisor/rehearsal/test_model.py plays every failure over a real connection",
     "supervisor/rehearsal/reply.py": "tests/supervisor/rehearsal/test_model.py reads every event it makes",
+    "supervisor/runtime/processes/agent_link.py": "a type; mypy checks the two that are of it",
+    "supervisor/runtime/attached/attaching.py": "tests/end_to_end/test_attaching.py: a real CLI, new and found again",
+    "supervisor/runtime/attached/door.py": "tests/end_to_end/test_attaching.py: a real CLI and forged hooks come by it",
+    "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
+    "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
 }  # fmt: skip
 """Source files without a test file of their own, each with where it is tested instead."""

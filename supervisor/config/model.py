@@ -23,7 +23,6 @@ from supervisor.config.patterns import PatternsSection, ProgressSection
 from supervisor.config.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.limits import LimitSettings
-from supervisor.core.tasks.queue import TaskSettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -393,11 +392,6 @@ class WorkspacesSection(Section):
     commit of its own; or kept. That of any other agent is kept."""
 
 
-@embeds(TaskSettings)
-class TasksSection(Section):
-    """Stored tasks (`chaperon task`), which agents claim one after the other."""
-
-
 NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
 """Keys of hooks for what never happens here."""
 
@@ -506,6 +500,5 @@ class Config(Section):
     audit: Audit = Audit()
     checkpoints: CheckpointsSection = CheckpointsSection()
     workspaces: WorkspacesSection = WorkspacesSection()
-    tasks: TasksSection = TasksSection()
     hooks: HooksSection = HooksSection()
     plugins: Plugins = Plugins()

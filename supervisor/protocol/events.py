@@ -95,10 +95,9 @@ class TaskSubmitted(Event):
     """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
-    run_id: str = ""
-    """The run by which the agent has a stored task, whose id is that of the task; empty if it has none."""
-    opening: str = ""
-    """The first message to the agent in place of the prompt; empty for the prompt itself."""
+    origin: str = ""
+    """Origin of a CLI that others started, upon which `AgentAttached` follows: `terminal`, `sdk`, `editor` or `ci`.
+    Empty if chaperon starts it."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 
@@ -143,6 +142,20 @@ class AgentLaunched(Event):
     identity: Identity | None = None
     """Identity of its processes; None if an older chaperon launched them."""
     kind: Literal["agent_launched"] = "agent_launched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAttached(Event):
+    """A CLI that chaperon did not start came by its hooks; it has no shim, and chaperon holds none of its pipes."""
+
+    cli_pid: int
+    cli_start_ticks: int
+    """When it started, in clock ticks since boot: with the boot, the pid means this process alone."""
+    boot_id: str
+    """The machine's boot."""
+    terminal: str = ""
+    """The device of its terminal. Example: `pts/3`. Empty if it has none."""
+    kind: Literal["agent_attached"] = "agent_attached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -742,6 +755,7 @@ AnyEvent = (
     | SettingsFound
     | SettingsSwapped
     | AgentLaunched
+    | AgentAttached
     | LaunchFailed
     | LineReceived
     | LinePassedOver

@@ -2,6 +2,7 @@
 
 api/            the routes of the socket, one subject a module
 assembly/       from configuration and plugins to the pure parts that sessions are made of
+attached/       agents whose CLI others started, and which come by their hooks
 checkpointing/  the daemon's side of checkpoints
 daemon/         the daemon, and the runner that performs what the core of one agent commands
 exporters/      the audit record on its way to other systems
@@ -14,7 +15,6 @@ services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon
 socket/         access to the daemon's socket, and reports of refused peers
 start/          the entry point
-tasks/          stored tasks at work
 clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault

@@ -6,7 +6,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,7 +43,6 @@ from supervisor.runtime.assembly.settings import (
     pattern_names,
     retention,
     sandboxes,
-    task_settings,
     worktree_rules,
 )
 from supervisor.runtime.checkpointing.manager import CheckpointManager
@@ -83,8 +82,6 @@ from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
-from supervisor.runtime.tasks.completion import Completion, NothingToComplete
-from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -122,10 +119,6 @@ class Setup:
     """The disk of the journal and the incident log; another, in tests."""
     source: ConfigSource | None = None
     """The source that the configuration is read from again if it changes; None: it stays as it is."""
-    claims: bool = True
-    """Whether agents claim stored tasks."""
-    completion: Callable[[Daemon], Completion] = lambda _: NothingToComplete()
-    """Makes the completion of the work on stored tasks."""
     last: bool = False
     """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
 
@@ -148,6 +141,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
+        hooks = await anyio.to_thread.run_sync(listen, setup.places.hooks_socket)
+        stack.push_async_callback(_blocking, hooks.close)
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
@@ -172,19 +167,17 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = _make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
-            dispatcher = _make_dispatcher(daemon, setup)
             await _begin(daemon, setup, opened, policy.nobody, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
-            source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon, dispatcher)
+            source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
-            serving.start_soon(_serve, daemon, listening, port, house, setup, in_force, name="socket")
+            serving.start_soon(_serve, daemon, listening, port, hooks, house, setup, in_force, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(
                 forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, reports, days, name="retention"
             )
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
-            tasks.start_soon(dispatcher.run, name="stored tasks")
             daemon.notifications.start(tasks)
             if exporters:
                 positions = await anyio.to_thread.run_sync(Positions, setup.places.state, setup.disk)
@@ -320,24 +313,6 @@ def _make_daemon(
     )
 
 
-def _make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
-    folders = (daemon.worktrees.rules.folder, setup.places.state)
-    tools = TaskTools(
-        daemon.board,
-        daemon.happened,
-        daemon.stamp,
-        daemon.submit,
-        daemon.request,
-        daemon.close_workspace,
-        daemon.fault,
-        lambda: daemon.ending,
-        folders,
-    )
-    dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)
-    daemon.watchers.append(dispatcher.saw)
-    return dispatcher
-
-
 def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
@@ -420,6 +395,7 @@ async def _serve(
     daemon: Daemon,
     listening: socket.socket,
     metrics: socket.socket | None,
+    hooks: socket.socket,
     house: House,
     setup: Setup,
     in_force: Reloading,
@@ -437,17 +413,22 @@ async def _serve(
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force)
     from supervisor.runtime.api.metrics import serve_metrics
     from supervisor.runtime.api.server import serve
+    from supervisor.runtime.attached.door import HookHouse, HookRoute
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
+        door = HookRoute(daemon.attaching, daemon.launched_cli)
+        nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
+        tasks.start_soon(
+            serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
+        )
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
-def _take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:
-    dispatcher.settings = task_settings(policy.config)
+def _take_policy(daemon: Daemon, policy: Policy) -> None:
     daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
 
 

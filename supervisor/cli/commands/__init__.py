@@ -3,6 +3,7 @@
 agents       commands about agents that run or ran
 allowances   commands by which a person lets an agent do what the reviewer would block
 approvals    commands about what waits for a person
+attach       the commands by which a person's own Claude comes under watch, and goes from it
 checkpoints  commands that keep checkpoints
 dashboard    the command that prints the dashboard for Grafana
 doctor       the command that says what works on this machine, and how to mend the rest

@@ -13,6 +13,7 @@ from supervisor.core.fold.history import CallUnderWay, subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.events import (
     AftermathSeen,
+    AgentAttached,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -26,7 +27,6 @@ from supervisor.protocol.events import (
     RecoveryTaken,
     ResourcesSeen,
     StateChanged,
-    StopRequested,
     TaskSubmitted,
     WorkspaceClosed,
 )
@@ -115,18 +115,16 @@ class Summary:
     """The folder that stands for all worktrees of its repository; empty if an older chaperon took the task."""
     pause: AskedPause | None = None
     """The pause that a person asked for, until it is lifted."""
-    stored_task: str = ""
-    """The stored task that it has or had; empty if its task was given to it alone."""
-    run_id: str = ""
-    """The run by which it claimed that."""
-    stopped_by: str = ""
-    """The person who asked for its end, or `chaperon`; empty without such a request."""
     workspace_closed: str = ""
     """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
     """The incident of its stop, until what it left behind was looked for; empty else."""
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
+    origin: str = ""
+    """Origin of a CLI that others started: `terminal`, `sdk`, `editor` or `ci`; empty if chaperon did."""
+    terminal: str = ""
+    """The device of its terminal, if it was attached and has one. Example: `pts/3`."""
     ended_at: float | None = None
     removed_at: float | None = None
     """When a person had its remains removed, as Unix time; None until then. Lists leave it out from there on."""
@@ -223,9 +221,13 @@ class Summary:
             submitted.branch,
             submitted.project,
             factors=dict(submitted.factors),
-            stored_task=submitted.task.id if submitted.run_id else "",
-            run_id=submitted.run_id,
+            origin=submitted.origin,
         )
+
+    @property
+    def root_pid(self) -> int:
+        """The process above all of the agent's: its shim, or an attached CLI itself; 0 if there is none."""
+        return self.cli_pid if self.origin else self.shim_pid
 
     def remember(self, event: AnyEvent) -> None:
         """Take in an event of the agent; those that leave no trace here change nothing."""
@@ -236,10 +238,11 @@ class Summary:
                 self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
                 self.launches = event.number
                 self.sandbox = event.identity.sandbox if event.identity else ""
+            case AgentAttached():
+                self.cli_pid, self.terminal, self.containment = event.cli_pid, event.terminal, "hooks"
+                self.launches = 1
             case AgentExited() | AgentVanished():
                 self._gone()
-            case StopRequested():
-                self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
             case InterventionChosen():

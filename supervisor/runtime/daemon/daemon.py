@@ -20,7 +20,7 @@ from checkpoints.workspace.repository import project_of
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
 from monitors.contract.errors import NotFoundError, UsageError
-from monitors.contract.tasks import Limits
+from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Severity
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.decisions.adoption import FIRST, Found, Todo
@@ -34,8 +34,9 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.attached.attaching import Attaching
+from supervisor.runtime.attached.link import HookLink
 from supervisor.runtime.checkpointing.captures import Checkpointing
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.milestones import after_task
@@ -47,14 +48,14 @@ from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
-from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
+from supervisor.runtime.daemon.submission import Defaults, Submission, UnavailableError
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
 from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
 from supervisor.runtime.log import log
-from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find
+from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
 from supervisor.runtime.socket.admission import RefusedPeer
@@ -115,8 +116,6 @@ class Daemon:
         self.board = board
         self.journal = journal
         self.incidents = incidents
-        self.watchers: list[Callable[[events.AnyEvent], None]] = []
-        """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
         self.adopted = Adopted()
         self.ending = False
@@ -151,6 +150,8 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=self._reattached,
         )
+        self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self._refuse_tasks_for_now)
+        """The agents whose CLI others started."""
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,8 +190,6 @@ class Daemon:
                 self.notifications.withdraw(_id_of_waiting(event))
         self.outcomes.saw(seq, event)
         self.hooks.saw(event)
-        for watcher in self.watchers:
-            watcher(event)
         return seq
 
     def fault(
@@ -267,13 +266,8 @@ class Daemon:
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
-    async def submit(self, wanted: Submission, by: str, claim: Claim | None = None) -> Summary:
+    async def submit(self, wanted: Submission, by: str) -> Summary:
         """Take a task; its agent is launched once the journal has it.
-
-        Args:
-            wanted: The task, and how its agent is to work.
-            by: The person who asks, or `chaperon`.
-            claim: The claim of a stored task that the agent is for; None if it is for none.
 
         Raises:
             UsageError: The task is impossible: see `Submission.check`; or the name is taken, or no session can be made
@@ -282,12 +276,12 @@ class Daemon:
             UnavailableError: The daemon is ending, or the disk is full.
         """
         since = self.journal.last
-        self.refuse_tasks_for_now()
+        self._refuse_tasks_for_now()
         workspace = await wanted.check()
-        self.refuse_tasks_for_now()  # the check took its time
+        self._refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         with self._naming(name):
-            return await self._submit(name, wanted, workspace, by, since, claim)
+            return await self._submit(name, wanted, workspace, by, since)
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
@@ -301,21 +295,19 @@ class Daemon:
         finally:
             self._submitting.discard(name)
 
-    async def _submit(
-        self, name: str, wanted: Submission, workspace: str, by: str, since: int, claim: Claim | None
-    ) -> Summary:
+    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str, since: int) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
-        branch, base = claim.branch if claim else "", wanted.base_of_new(self._defaults)
+        branch, base = "", wanted.base_of_new(self._defaults)
         if base is not None:
             made = await self.worktrees.make(name, workspace, base)
             workspace, branch = made.path, made.branch
-            self.refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
+            self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
         self._defaults.refuse_off_limits(workspace)
-        task = wanted.task(claim.task if claim else f"t-{uuid4().hex[:8]}", workspace, self._defaults)
+        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         await self.hooks.before_start(name, task.id, workspace)
         await self._make_room(name)
         project = str(await anyio.to_thread.run_sync(project_of, Path(workspace)))
-        self.refuse_tasks_for_now()  # so did these
+        self._refuse_tasks_for_now()  # so did these
         refuse_stopped(self.board.orders, since, project)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
@@ -326,8 +318,6 @@ class Daemon:
             branch=branch,
             project=project,
             factors=dict(self.board.lessons.factors),
-            run_id=claim.run_id if claim else "",
-            opening=claim.opening if claim else "",
         )
         self.board.admit(submitted)
         self._start_runner(name)
@@ -378,17 +368,12 @@ class Daemon:
             way_out = f"Its workspace is as it left it; {launch} has what it printed."
             self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
 
-    def refuse_tasks_for_now(self) -> None:
-        """Refuse new agents while none can be started; raises UnavailableError."""
-        refuse_drained(self.board.orders)
-        self.refuse_additions_for_now()
-
-    def refuse_additions_for_now(self) -> None:
-        """Refuse what cannot be kept now; raises UnavailableError."""
+    def _refuse_tasks_for_now(self) -> None:
         if self.ending:
             raise UnavailableError(
                 "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
             )
+        refuse_drained(self.board.orders)
         if self.journal.state is JournalState.FULL:
             raise UnavailableError(
                 "The disk of the state directory is full, so no new task is taken; nothing was started.",
@@ -487,17 +472,12 @@ class Daemon:
         """
         await self._aftermaths.look(agent)
         summary = self.board.summary(agent)
-        if not summary.branch or summary.workspace_closed or self._is_still_needed(summary):
+        if not summary.branch or summary.workspace_closed:
             return
         await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
-
-    def _is_still_needed(self, summary: Summary) -> bool:
-        """Whether a stored task may yet need the workspace: to be verified or merged, or for another attempt."""
-        task = self.board.tasks.find(summary.stored_task)
-        return task is not None and task.state not in (TaskState.DONE, TaskState.CANCELLED)
 
     async def give_up_workspace(self, workspace: str) -> str:
         """Remove a workspace in which no agent works; returns why it was left, empty if it is gone."""
@@ -517,14 +497,31 @@ class Daemon:
         here = self.board.summary(agent).workspace
         return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
+    def begin_attached(self, submitted: events.TaskSubmitted, link: HookLink) -> None:
+        """Have an agent begin whose CLI runs already and comes by its hooks."""
+        self._start_runner(submitted.agent, link)
+        self.happened(submitted)
+        log.info("agent %s attached: %s, process %d", submitted.agent, submitted.origin, link.cli_pid)
+        self._tell_of_company(submitted.agent, submitted.workspace)
+
+    def usual(self, task: Task) -> Task:
+        """Return a task with the usual limits."""
+        return replace(task, limits=self._defaults.limits)
+
+    def launched_cli(self, lineage: Collection[int], mark: int) -> int | None:
+        """The CLI that chaperon launched, of the agent of a process; None if it is no such agent's."""
+        agent = self.whose(lineage, mark)
+        summary = self.board.summary(agent) if agent else None
+        return summary.cli_pid if summary is not None and not summary.origin else None
+
     def whose(self, lineage: Collection[int], mark: int) -> str:
         """Return the agent of a process; empty if it is none's.
 
-        Its shim is above the process, or the process carries its mark.
+        Its shim, or the CLI of an attached one, is above the process, or the process carries its mark.
         """
         for session in self.board.live():
             known = session.identity
-            if session.launched and (session.summary.shim_pid in lineage or (known and mark and known.mark == mark)):
+            if session.launched and (session.summary.root_pid in lineage or (known and mark and known.mark == mark)):
                 return session.summary.agent
         unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)
         return next(unmade, "")
@@ -539,7 +536,7 @@ class Daemon:
     def _start_runner(
         self,
         agent: str,
-        shim: shim_client.ShimClient | None = None,
+        shim: AgentLink | None = None,
         offset: int = 0,
         held: str = "",
         errors: int = 0,
@@ -609,7 +606,10 @@ class Daemon:
     async def _find(self, session: Session) -> None:
         agent = session.summary.agent
         try:
-            finding = await find(session, self._directory(session))
+            link = self.attaching.again(session)
+            finding = (
+                await find(session, self._directory(session)) if link is None else AdoptionFinding("reattached", link)
+            )
         except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
             self.adopted.count("lost")
             self._start_runner(agent).perform(CommandBatch(0, (), error))
