@@ -22,6 +22,7 @@ from supervisor.config.knowledge import KnownLauncher, KnownProgram, KnownRule, 
 from supervisor.config.patterns import PatternsSection, ProgressSection
 from supervisor.config.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
+from supervisor.core.discoveries import DiscoverySettings
 from supervisor.core.limits import LimitSettings
 
 OWN_ARGUMENTS = frozenset(
@@ -442,6 +443,11 @@ class HooksSection(Section):
         return {alias: path for alias, path in fields if alias is not None and path is not None}
 
 
+@embeds(DiscoverySettings)
+class DiscoveriesSection(Section):
+    """Facts that agents note for one another; `chaperon discoveries` lists them."""
+
+
 class Plugins(Section):
     """Parts of yours, or of other distributions.
 
@@ -501,4 +507,5 @@ class Config(Section):
     checkpoints: CheckpointsSection = CheckpointsSection()
     workspaces: WorkspacesSection = WorkspacesSection()
     hooks: HooksSection = HooksSection()
+    discoveries: DiscoveriesSection = DiscoveriesSection()
     plugins: Plugins = Plugins()

@@ -8,6 +8,7 @@ tasks/      stored tasks
 board       the board: every agent there is, live or ended, as a fold over the journal
 bypass      calls that ran against the gate's answer, or without one
 costs       spending of all agents together, updated with their summaries
+discoveries  facts that agents note for others
 gate        the gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect
 learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate

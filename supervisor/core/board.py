@@ -11,6 +11,7 @@ from functools import partial
 from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.costs import TotalCosts
+from supervisor.core.discoveries import Discoveries
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.session import Session
@@ -22,8 +23,9 @@ from supervisor.protocol.commands import Command
 from supervisor.protocol.events import (
     AftermathSeen,
     AgentAdopted,
-    AgentRemoved,
     AnyEvent,
+    DiscoveryForgotten,
+    DiscoveryNoted,
     InterventionJudged,
     LineReceived,
     OutcomeGiven,
@@ -52,6 +54,7 @@ class Board:
     ) -> None:
         self.trusts = Trusts()
         self.orders = StandingOrders()
+        self.discoveries = Discoveries()
         self.record = record if record is not None else EffectRecord()
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
@@ -251,11 +254,13 @@ class Board:
         self._versions[agent] = self._versions.get(agent, 0) + 1
 
     def _note(self, seq: int, event: AnyEvent) -> None:
-        """Fold what people decided beyond one agent."""
+        """Fold what concerns more than one agent."""
         if isinstance(event, TrustDecided):
             self.trusts.remember(seq, event)
         elif isinstance(event, TaskEvent):
             self.tasks.remember(seq, event)
+        elif isinstance(event, DiscoveryNoted | DiscoveryForgotten):
+            self._noted_for_others(seq, event)
         else:
             self.orders.remember(seq, event)
 
@@ -292,8 +297,6 @@ class Board:
             self._began[event.agent] = seq
         if isinstance(event, WorkspaceClosed):
             self.summary(event.agent).closed(event)
-        elif isinstance(event, AgentRemoved):
-            self.summary(event.agent).removed_at = event.at
         elif isinstance(event, RecoveryTaken):
             self.summary(event.agent).recovers(event)
         elif isinstance(event, AftermathSeen) and event.agent in self._ended:
@@ -306,6 +309,8 @@ class Board:
         decisions = [command.event for command in due if isinstance(command, commands.WriteEvent)]
         judged = []
         for number, decision in enumerate(decisions, seq + 1):
+            if isinstance(decision, DiscoveryNoted):
+                self._noted_for_others(number, decision)
             if isinstance(decision, InterventionJudged):
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
@@ -322,6 +327,13 @@ class Board:
             about = live.summary if live else self._ended.get(event.agent)
             if about is not None:
                 about.said[event.pattern] = event.outcome
+
+    def _noted_for_others(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten) -> None:
+        """Take in a fact that an agent noted, with its repository and its task."""
+        live = self._live.get(event.agent)
+        about = live.summary if live else self._ended.get(event.agent) or self.unmade.get(event.agent)
+        project, task = (about.project, about.task.id) if about else ("", "")
+        self.discoveries.remember(seq, event, project, task)
 
     def _adjust(self, seq: int, learned_of: Sequence[AnyEvent]) -> list[Command]:
         """The adjustments that are due after these events; the journal gives them the numbers after `seq`."""

@@ -21,7 +21,6 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
-from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
 from supervisor.protocol.order_events import OrderCarriedOut as OrderCarriedOut
 from supervisor.protocol.order_events import OrderGiven as OrderGiven
@@ -29,7 +28,7 @@ from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.settings import RepositorySetting
 from supervisor.protocol.stamp import Event as Event
 from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
-from supervisor.protocol.words import AgentState, StopStep
+from supervisor.protocol.words import AgentState, DiscoveryScope, StopStep
 
 # ── inputs: the daemon ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -95,9 +94,8 @@ class TaskSubmitted(Event):
     """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
-    origin: str = ""
-    """Origin of a CLI that others started, upon which `AgentAttached` follows: `terminal`, `sdk`, `editor` or `ci`.
-    Empty if chaperon starts it."""
+    briefing: str = ""
+    """Words of chaperon that follow the prompt in the first message; empty for none."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 
@@ -142,20 +140,6 @@ class AgentLaunched(Event):
     identity: Identity | None = None
     """Identity of its processes; None if an older chaperon launched them."""
     kind: Literal["agent_launched"] = "agent_launched"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentAttached(Event):
-    """A CLI that chaperon did not start came by its hooks; it has no shim, and chaperon holds none of its pipes."""
-
-    cli_pid: int
-    cli_start_ticks: int
-    """When it started, in clock ticks since boot: with the boot, the pid means this process alone."""
-    boot_id: str
-    """The machine's boot."""
-    terminal: str = ""
-    """The device of its terminal. Example: `pts/3`. Empty if it has none."""
-    kind: Literal["agent_attached"] = "agent_attached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -612,6 +596,26 @@ class TrustDecided(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryNoted(Event):
+    """An agent noted a fact for others, by a line of a reply. What it says is hostile, like all that agents print."""
+
+    scope: DiscoveryScope
+    text: str
+    """The fact: one line, bounded, with secrets hidden and what acts on a terminal spelled out."""
+    kind: Literal["discovery_noted"] = "discovery_noted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryForgotten(Event):
+    """A person took a discovery back; agents that start later are not told it."""
+
+    discovery: str
+    """Its id."""
+    by: str
+    kind: Literal["discovery_forgotten"] = "discovery_forgotten"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewMade(Event):
     """The gate decided about an action; the answer to the CLI follows from this and from nothing else."""
 
@@ -755,7 +759,6 @@ AnyEvent = (
     | SettingsFound
     | SettingsSwapped
     | AgentLaunched
-    | AgentAttached
     | LaunchFailed
     | LineReceived
     | LinePassedOver
@@ -782,7 +785,6 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | StopRequested
-    | AgentRemoved
     | OrderGiven
     | OrderCarriedOut
     | DrainChanged
@@ -794,6 +796,8 @@ AnyEvent = (
     | AllowanceGiven
     | AllowanceRevoked
     | TrustDecided
+    | DiscoveryNoted
+    | DiscoveryForgotten
     | ReviewMade
     | IssueSeen
     | InterventionChosen

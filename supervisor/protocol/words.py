@@ -55,3 +55,14 @@ class StopStep(StrEnum):
     """Every process of the tree is ended."""
     FREEZE = "freeze"
     """No step of an orderly stop: the process tree is frozen, and is ended next."""
+
+
+class DiscoveryScope(StrEnum):
+    """Readers of a fact that an agent noted."""
+
+    TASK = "task"
+    """Agents that go on with the same task."""
+    REPOSITORY = "repository"
+    """Agents in the same repository."""
+    ALL = "all"
+    """Every agent."""

@@ -6,7 +6,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,10 +25,12 @@ from interventions.effectiveness import EffectRecord
 from monitors.contract.actions import ReviewContext
 from monitors.contract.wording import size
 from supervisor import __version__
+from supervisor.config.embedded import settings_from
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, prepare
 from supervisor.core.board import Board
+from supervisor.core.discoveries import DiscoverySettings
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.protocol import events
@@ -103,6 +105,9 @@ cost that."""
 
 SUMMARIES = TypeAdapter(list[Summary])
 
+FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries")
+"""Folds of the board beside its sessions, which a snapshot has under the same names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -141,8 +146,6 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
-        hooks = await anyio.to_thread.run_sync(listen, setup.places.hooks_socket)
-        stack.push_async_callback(_blocking, hooks.close)
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
@@ -171,7 +174,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
-            serving.start_soon(_serve, daemon, listening, port, hooks, house, setup, in_force, name="socket")
+            serving.start_soon(_serve, daemon, listening, port, house, setup, in_force, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(
@@ -258,6 +261,8 @@ def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
         board.tasks.restore(snapshot.state["tasks"])
         if (orders := snapshot.state.get("orders")) is not None:  # older snapshots have none
             board.orders.restore(orders)
+        if (discoveries := snapshot.state.get("discoveries")) is not None:
+            board.discoveries.restore(discoveries)
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     metrics, counted = Metrics(board.record), 0
     if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
@@ -296,7 +301,8 @@ def _make_daemon(
     where, kept = config.workspaces, config.checkpoints
     every = kept.periodic if kept.enabled else 0
     usual = config.agent.permission_mode, config.resources.limits()
-    defaults = Defaults(*usual, where.mode, where.base, every, kept_out)
+    noted = settings_from(DiscoverySettings, config.discoveries.model_dump())
+    defaults = Defaults(*usual, where.mode, where.base, every, noted, kept_out)
     return Daemon(
         board,
         opened.journal,
@@ -395,7 +401,6 @@ async def _serve(
     daemon: Daemon,
     listening: socket.socket,
     metrics: socket.socket | None,
-    hooks: socket.socket,
     house: House,
     setup: Setup,
     in_force: Reloading,
@@ -413,17 +418,11 @@ async def _serve(
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force)
     from supervisor.runtime.api.metrics import serve_metrics
     from supervisor.runtime.api.server import serve
-    from supervisor.runtime.attached.door import HookHouse, HookRoute
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
-        door = HookRoute(daemon.attaching, daemon.launched_cli)
-        nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
-        tasks.start_soon(
-            serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
-        )
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
@@ -505,9 +504,7 @@ async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
     """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
     n = daemon.journal.last
     oldest, ended = daemon.board.snapshot()
-    learned = {
-        name: getattr(daemon.board, name).as_json() for name in ("record", "lessons", "trusts", "tasks", "orders")
-    }
+    learned = {name: getattr(daemon.board, name).as_json() for name in FOLDS}
     counted = daemon.metrics.as_json()
     state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "metrics": counted, **learned}
     try:

@@ -194,6 +194,14 @@ def _trusted(record: Record, _: _Seen) -> Lines:
     )
 
 
+def _discovery(record: Record, _: _Seen) -> Lines:
+    yield ViewLine("note", f"for {record['scope']}: {clean(record['text'], SENTENCE)}", "magenta")
+
+
+def _discovery_forgotten(record: Record, _: _Seen) -> Lines:
+    yield ViewLine("note", f"{clean(record['discovery'])} is taken back by {clean(record['by'])}", "magenta")
+
+
 def _request(word: str) -> Callable[[Record, _Seen], Lines]:
     def shown(record: Record, seen: _Seen) -> Lines:
         said = _fresh(seen, record.get("text") or record.get("reason") or "")
@@ -448,6 +456,8 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "workspace_closed": _workspace_closed,
     "settings_found": _settings,
     "trust_decided": _trusted,
+    "discovery_noted": _discovery,
+    "discovery_forgotten": _discovery_forgotten,
     "line_received": _line,
     "error_line_received": _error_line,
     "review_made": _reviewed,

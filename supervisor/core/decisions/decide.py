@@ -31,6 +31,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     CheckpointAwaited,
+    DiscoveryNoted,
     Event,
     FrameRejected,
     IncidentOpened,
@@ -136,6 +137,7 @@ class Decider:
             or self._overspent(memory, now)
             or self._review(memory, now)
             or self._issue(memory, now, seq)
+            or self._discovery(memory, now)
             or self._intervention(memory, now, seq)
             or self._rollback(memory, now)
             or self._recovery(memory, now)
@@ -284,6 +286,12 @@ class Decider:
     def _issue(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
         fresh = memory.issues.fresh[0] if memory.issues.fresh else self._limit(memory, now, seq)
         return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
+
+    def _discovery(self, memory: Memory, now: Event) -> DiscoveryNoted | None:
+        if not memory.noted.due:
+            return None
+        scope, text = memory.noted.due[0]
+        return DiscoveryNoted(agent=now.agent, at=now.at, mono=now.mono, scope=scope, text=text)
 
     def _limit(self, memory: Memory, now: Event, seq: int) -> Issue | None:
         """Return the issue about the task's limits that is due."""

@@ -7,6 +7,7 @@ controller_events  events of a run, passed to the controller of interventions, w
 history            the last calls of an agent, what the gate said of each, and how its last test run went
 issues             troubles in one agent's run
 memory             the state of a session
+noted_facts        facts that an agent notes for others
 outage             whether the API answers an agent
 outbox             the outbox of lines to the CLI, under keys, until the shim has accepted them
 pausing            the pause of an agent that a person asked for

@@ -22,6 +22,7 @@ from supervisor.core.fold.checkpoints import CaptureRules, Captures
 from supervisor.core.fold.controller_events import tell_controller
 from supervisor.core.fold.history import History
 from supervisor.core.fold.issues import Issues
+from supervisor.core.fold.noted_facts import NotedFacts
 from supervisor.core.fold.outage import Outage
 from supervisor.core.fold.outbox import Outbox, message_id
 from supervisor.core.fold.pausing import Pausing
@@ -43,7 +44,6 @@ from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.protocol import control, messages
 from supervisor.protocol.events import (
     AgentAdopted,
-    AgentAttached,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -53,6 +53,7 @@ from supervisor.protocol.events import (
     ApprovalAsked,
     ChangesSeen,
     CheckpointRestored,
+    DiscoveryNoted,
     ErrorLineReceived,
     Event,
     FrameRejected,
@@ -140,6 +141,7 @@ class Memory:
         self.retries = Retries()
         self.pending_incidents = PendingIncidents()
         self.outage = Outage()
+        self.noted = NotedFacts()
         self.pausing = Pausing()
         self.requested: ResumeRequested | PersonNeeded | None = None
         """The request that lets the agent go on, or a need of a person, which holds it."""
@@ -179,6 +181,7 @@ class Memory:
             or self.requested is not None
             or self.pausing.due(self.state, self.summary.turns)
             or self.requests.unread is not None
+            or self.noted.due
         )
 
     def remember(self, seq: int, event: AnyEvent) -> None:
@@ -224,6 +227,8 @@ class Memory:
                 self.issues.fresh += [event.issue] if event.issue else []
             case InterventionChosen():
                 self._intervention(seq, event)
+            case DiscoveryNoted():
+                self.noted.journalled(event.text)
             case LimitsEased():
                 self._pace(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
@@ -288,7 +293,7 @@ class Memory:
                 self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
-                    self._prompted(seq, message)
+                    self.turns.prompted(message.prompt)
                 elif message.event in bypass.RETURNS:
                     made = self.calls.verdict(message.tool_use_id)
                     self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
@@ -329,13 +334,6 @@ class Memory:
             case _:
                 pass
 
-    def _prompted(self, seq: int, prompt: messages.HookCallback) -> None:
-        """A prompt is shown to the model; to an attached CLI, a person gave it."""
-        self.turns.prompted(prompt.prompt)
-        if self.submitted.origin:
-            by = "task" if self.summary.turns == 0 and prompt.prompt == self.task.prompt else "person"
-            self._feed(self._observer.told(prompt.prompt, by, seq, self.captures.mono))
-
     def _answered(self) -> None:
         """The API answered, or the CLI gave up."""
         if self.outage.now is not None:
@@ -358,6 +356,7 @@ class Memory:
 
     def _feed(self, observations: Sequence[Observation]) -> None:
         for observation in observations:
+            self.noted.observed(observation)
             if isinstance(observation, ToolReturned):
                 self._returned(observation)
             elif isinstance(observation, TurnEnded):
@@ -542,9 +541,6 @@ class Memory:
                 self._pace(f"launch-{event.number}")
                 if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
                     self._open(seq, event)
-            case AgentAttached():
-                self.going_back.launches = 1
-                self.spending.launched(resumes=False)
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None
@@ -568,9 +564,13 @@ class Memory:
         They are the task or the rollback's message, and messages of people that came meanwhile.
         """
         opening = self.going_back.opening
-        self._tell("prompt", opening or self.task.prompt, "chaperon" if opening else "task", seq, event)
+        self._tell("prompt", opening or self._first_words(), "chaperon" if opening else "task", seq, event)
         for number, text in enumerate(self.going_back.carried):
             self._tell(f"carried:{number}", text, "person", seq, event)
+
+    def _first_words(self) -> str:
+        """The task's prompt, and what chaperon says with it."""
+        return "\n\n".join(filter(None, (self.task.prompt, self.submitted.briefing)))
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.processes.greeted and not self.stopping.due:

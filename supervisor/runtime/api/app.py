@@ -23,6 +23,7 @@ from supervisor.runtime.api.agent_rows import AgentRows
 from supervisor.runtime.api.allowances import allowance_routes
 from supervisor.runtime.api.bodies import BoundedBodies
 from supervisor.runtime.api.checkpoints import checkpoint_routes
+from supervisor.runtime.api.discoveries import discovery_routes
 from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
 from supervisor.runtime.api.orders import OrdersInForce, RequestId, in_force_now, order_routes
 from supervisor.runtime.api.trust import trust_routes
@@ -119,8 +120,6 @@ class HealthResponse(BaseModel):
     last_event: int
     agents: int
     """How many live."""
-    ended: int
-    """How many ended and were not removed."""
     adopted: dict[str, int]
     orders: OrdersInForce
     """Orders of people that stand: whether new tasks are taken, and which agents are held."""
@@ -163,6 +162,7 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
     allowance_routes(api, daemon)
     trust_routes(api, daemon)
     order_routes(api, daemon)
+    discovery_routes(api, daemon)
     checkpoint_routes(api, daemon, reader)
     _streams(api, daemon, reader)
     return api
@@ -178,7 +178,6 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
             journal=str(daemon.journal.state),
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
-            ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),
             adopted=daemon.adopted.counts(),
             orders=in_force_now(daemon),
         )
@@ -206,12 +205,9 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
     rows = AgentRows(lambda: daemon.board)
 
     @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
-    async def agents(
-        recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
-    ) -> Response:
-        """All agents, oldest first, but for those whose remains were removed."""
-        now = daemon.wall()
-        return StreamingResponse(rows.parts(lambda one: not recent or one.listed(now)), media_type=JSON)
+    async def agents() -> Response:
+        """All agents, oldest first."""
+        return StreamingResponse(rows.parts(), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

@@ -17,6 +17,7 @@ from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
+from supervisor.core.discoveries import DiscoverySettings
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """Permitted names of agents: each names a directory and a control group."""
@@ -35,6 +36,8 @@ class Defaults:
     base: str = "HEAD"
     checkpoint_every: int = 0
     """After how many tasks done in a workspace a checkpoint is made; 0 for none."""
+    discoveries: DiscoverySettings = field(default_factory=DiscoverySettings)
+    """Whether and how agents are told facts that others noted."""
     off_limits: Mapping[str, str] = field(default_factory=dict)
     """Paths that no workspace may be or hold, and what is there: an agent may change all of its workspace."""
 
