@@ -21,6 +21,7 @@ git/        Git's formats, read and written without running a program of the rep
 restore/    restores: planned, applied so that a crash loses nothing, verified
 store/      the store of one project
 workspace/  a workspace as it is now
+branches    branches of agents: the commits that only they hold, and their removal
 choose      the choice of the checkpoint to go back to after a run went wrong
 errors      errors of checkpoints, as types
 model       checkpoints, the differences of two, and plans and results of a restore

@@ -48,6 +48,8 @@ WITHOUT = {
     "supervisor/cli/commands/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
     "supervisor/cli/commands/checkpoints.py": "tests/supervisor/runtime/services/test_rollbacks.py runs the commands on a real run",
     "supervisor/cli/commands/rollback.py": "tests/supervisor/runtime/services/test_rollbacks.py, on a real run",
+    "checkpoints/branches.py": "tests/supervisor/cli/commands/test_removal.py, on real worktrees",
+    "supervisor/runtime/services/removal.py": "tests/supervisor/cli/commands/test_removal.py, by a real daemon",
     "supervisor/cli/many.py": "tests/supervisor/cli/commands/test_agents.py steers one agent and all",
     "supervisor/testing/memory.py": "tests/bench/bench_detectors.py and supervisor/testing/detectors.py measure by it",
     "supervisor/testing/samples.py": "samples; the tests of interventions are made of them",
@@ -78,6 +80,11 @@ WITHOUT = {
     "supervisor/rehearsal/expect.py": "types; tests/supervisor/rehearsal/test_check.py meets each",
     "supervisor/rehearsal/play.py": "tests/supervisor/rehearsal/test_model.py plays every failure over a real connection",
     "supervisor/rehearsal/reply.py": "tests/supervisor/rehearsal/test_model.py reads every event it makes",
+    "supervisor/runtime/processes/agent_link.py": "a type; mypy checks the two that are of it",
+    "supervisor/runtime/attached/attaching.py": "tests/end_to_end/test_attaching.py: a real CLI, new and found again",
+    "supervisor/runtime/attached/door.py": "tests/end_to_end/test_attaching.py: a real CLI and forged hooks come by it",
+    "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
+    "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
 }  # fmt: skip
 """Source files without a test file of their own, each with where it is tested instead."""

@@ -98,6 +98,11 @@ class Client:
     ) -> None:
         self._path, self._trusted, self._met = path, trusted, met
 
+    @property
+    def socket(self) -> Path:
+        """The socket on which the daemon listens."""
+        return self._path
+
     def get(self, path: str, **query: Any) -> Any:
         """Ask for something.
 

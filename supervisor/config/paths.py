@@ -39,6 +39,11 @@ class StatePaths:
         return self.runtime / SOCKET_NAME
 
     @property
+    def hooks_socket(self) -> Path:
+        """The socket that hooks of attached CLIs come in by."""
+        return self.runtime / "hooks.sock"
+
+    @property
     def journal(self) -> Path:
         """The directory of the journal's segments."""
         return self.state / "journal"

@@ -23,6 +23,7 @@ from supervisor.protocol.commands import Command
 from supervisor.protocol.events import (
     AftermathSeen,
     AgentAdopted,
+    AgentRemoved,
     AnyEvent,
     DiscoveryForgotten,
     DiscoveryNoted,
@@ -297,6 +298,8 @@ class Board:
             self._began[event.agent] = seq
         if isinstance(event, WorkspaceClosed):
             self.summary(event.agent).closed(event)
+        elif isinstance(event, AgentRemoved):
+            self.summary(event.agent).removed_at = event.at
         elif isinstance(event, RecoveryTaken):
             self.summary(event.agent).recovers(event)
         elif isinstance(event, AftermathSeen) and event.agent in self._ended:

@@ -53,6 +53,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.control import interrupt
 from supervisor.protocol.events import (
+    AgentAttached,
     AgentLaunched,
     AnyEvent,
     ApprovalAsked,
@@ -158,6 +159,24 @@ class Session:
     def identity(self) -> Identity | None:
         """Identity of its processes; None before they were launched, and if an older chaperon did."""
         return self._memory.processes.identity
+
+    @property
+    def attached(self) -> AgentAttached | None:
+        """The CLI that came by its hooks, if chaperon did not start it."""
+        return self._memory.processes.attached
+
+    @property
+    def turn_under_way(self) -> bool:
+        """Whether a turn began and has not ended."""
+        return self.state in (AgentState.RUNNING, AgentState.PAUSED) and not self._memory.turns.idle
+
+    def waits_for(self, request_id: str) -> bool:
+        """Whether a request of the CLI has no answer yet."""
+        return request_id in self._memory.requests.waiting
+
+    def has_reviewed(self, tool_use_id: str) -> bool:
+        """Whether the gate has answered about this call."""
+        return self._memory.calls.verdict(tool_use_id) is not None
 
     @property
     def processes_ended(self) -> bool:
@@ -324,7 +343,7 @@ class Session:
             case LineReceived() | InputAccepted() | ReviewMade():
                 return []  # what comes most, so that it is not held against all of these
             case TaskSubmitted():
-                return self._launch()
+                return [] if event.origin else self._launch()
             case AgentLaunched():
                 return [StartTimer(HELLO, self._settings.hello_seconds)]
             case StateChanged(after=AgentState.FINISHING):
@@ -394,6 +413,10 @@ class Session:
         memory, back = self._memory, self._memory.going_back
         moment = memory.captures.moment(back.asked_seq, mono, memory.state)
         restore = RestoreCheckpoint(back.id, back.checkpoint, memory.submitted.workspace, memory.task, moment)
+        if memory.submitted.origin:  # its conversation is in the CLI of a person, who alone can go back in it
+            if isinstance(back.cause, RollbackRequested):
+                return replace(restore, how=replace(back.cause, files_only=True))
+            return replace(restore, how=RollbackOptions(files_only=True), needless=False)
         match back.cause:
             case InterventionChosen(intervention=chosen):
                 fresh = bool(chosen.details.get("fresh"))

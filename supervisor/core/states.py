@@ -26,10 +26,12 @@ class Transition(StrEnum):
     END = "be ended"
     VANISH = "vanish"
     GO_BACK = "go back to a checkpoint"
+    LEAVE = "end its session"
 
 
 _LIVE = {
     Transition.GO_BACK: AgentState.STARTING,
+    Transition.LEAVE: AgentState.DONE,
     Transition.STOP: AgentState.STOPPING,
     Transition.FAIL: AgentState.FAILED,
     Transition.VANISH: AgentState.LOST,

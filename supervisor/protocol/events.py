@@ -21,6 +21,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
+from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
 from supervisor.protocol.order_events import OrderCarriedOut as OrderCarriedOut
 from supervisor.protocol.order_events import OrderGiven as OrderGiven
@@ -94,6 +95,9 @@ class TaskSubmitted(Event):
     """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
+    origin: str = ""
+    """Origin of a CLI that others started, upon which `AgentAttached` follows: `terminal`, `sdk`, `editor` or `ci`.
+    Empty if chaperon starts it."""
     briefing: str = ""
     """Words of chaperon that follow the prompt in the first message; empty for none."""
     kind: Literal["task_submitted"] = "task_submitted"
@@ -140,6 +144,20 @@ class AgentLaunched(Event):
     identity: Identity | None = None
     """Identity of its processes; None if an older chaperon launched them."""
     kind: Literal["agent_launched"] = "agent_launched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAttached(Event):
+    """A CLI that chaperon did not start came by its hooks; it has no shim, and chaperon holds none of its pipes."""
+
+    cli_pid: int
+    cli_start_ticks: int
+    """When it started, in clock ticks since boot: with the boot, the pid means this process alone."""
+    boot_id: str
+    """The machine's boot."""
+    terminal: str = ""
+    """The device of its terminal. Example: `pts/3`. Empty if it has none."""
+    kind: Literal["agent_attached"] = "agent_attached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -759,6 +777,7 @@ AnyEvent = (
     | SettingsFound
     | SettingsSwapped
     | AgentLaunched
+    | AgentAttached
     | LaunchFailed
     | LineReceived
     | LinePassedOver
@@ -785,6 +804,7 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | StopRequested
+    | AgentRemoved
     | OrderGiven
     | OrderCarriedOut
     | DrainChanged

@@ -1,4 +1,4 @@
-"""Events of people's orders: to many agents at once, and to take no new tasks."""
+"""Events of people's orders: to many agents at once, to remove what an agent left, to take no new tasks."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -52,6 +52,18 @@ class OrderCarriedOut(Event):
     results: tuple[OrderResult, ...] = ()
     """One for each of its agents, in their order."""
     kind: Literal["order_carried_out"] = "order_carried_out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRemoved(Event):
+    """A person had the remains of an ended agent removed: its workspace, its branch and its files."""
+
+    by: str
+    removed: tuple[str, ...] = ()
+    """The things that were removed, in words."""
+    lost: tuple[str, ...] = ()
+    """The things that were lost with them, in words; empty unless it was forced."""
+    kind: Literal["agent_removed"] = "agent_removed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

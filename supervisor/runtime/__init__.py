@@ -2,6 +2,7 @@
 
 api/            the routes of the socket, one subject a module
 assembly/       from configuration and plugins to the pure parts that sessions are made of
+attached/       agents whose CLI others started, and which come by their hooks
 checkpointing/  the daemon's side of checkpoints
 daemon/         the daemon, and the runner that performs what the core of one agent commands
 exporters/      the audit record on its way to other systems

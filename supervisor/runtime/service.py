@@ -6,7 +6,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -146,6 +146,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(
             _blocking, _stop_listening, listening, setup, await anyio.to_thread.run_sync(_inode, setup.places.socket)
         )
+        hooks = await anyio.to_thread.run_sync(listen, setup.places.hooks_socket)
+        stack.push_async_callback(_blocking, hooks.close)
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
@@ -174,7 +176,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
-            serving.start_soon(_serve, daemon, listening, port, house, setup, in_force, name="socket")
+            serving.start_soon(_serve, daemon, listening, port, hooks, house, setup, in_force, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(
@@ -401,6 +403,7 @@ async def _serve(
     daemon: Daemon,
     listening: socket.socket,
     metrics: socket.socket | None,
+    hooks: socket.socket,
     house: House,
     setup: Setup,
     in_force: Reloading,
@@ -418,11 +421,17 @@ async def _serve(
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force)
     from supervisor.runtime.api.metrics import serve_metrics
     from supervisor.runtime.api.server import serve
+    from supervisor.runtime.attached.door import HookHouse, HookRoute
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
+        door = HookRoute(daemon.attaching, daemon.launched_cli)
+        nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
+        tasks.start_soon(
+            serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
+        )
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 

@@ -3,6 +3,7 @@
 agents       commands about agents that run or ran
 allowances   commands by which a person lets an agent do what the reviewer would block
 approvals    commands about what waits for a person
+attach       the commands by which a person's own Claude comes under watch, and goes from it
 checkpoints  commands that keep checkpoints
 dashboard    the command that prints the dashboard for Grafana
 discoveries  the command to look at facts that agents noted for others, and to take one back
@@ -12,6 +13,7 @@ export       records for other programs, in the form that `audit.export_format` 
 notify       the command that lists the notification channels, and tests them
 outcome      the command that says what became of issues, and shows what was learned from that
 rehearse     the commands that play scenarios to the real CLI
+removal      the commands that remove what ended agents left
 replay       the command that runs recorded sessions through today's reviewer, detectors and controller, offline
 review       commands about reviews without a run
 rollback     the command that goes back to a checkpoint, once what it loses was shown and confirmed

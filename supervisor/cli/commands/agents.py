@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from monitors.contract.wording import dollars
+from monitors.contract.wording import counted, dollars
 from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.client import Client, RefusedError
@@ -17,13 +17,14 @@ from supervisor.runtime.clock import Clock
 
 
 @click.command()
+@click.option("--all", "every", is_flag=True, help="Those too that ended long ago.")
 @common.json_option
-def ps(as_json: bool) -> None:
-    """List agents, live and ended."""
+def ps(every: bool, as_json: bool) -> None:
+    """List agents: those at work, and of the ended ones the latest and those that need a look."""
 
     def work() -> None:
         daemon = common.daemon()
-        agents = daemon.get("/v1/agents")
+        agents = daemon.get("/v1/agents") if every else daemon.get("/v1/agents", recent="true")
         if as_json:
             terminal.echo_json([with_task_text(agent) for agent in agents])
             return
@@ -35,7 +36,10 @@ def ps(as_json: bool) -> None:
             for below in agent_words.below_row(agent, now):
                 for line in terminal.wrapped(below, 4):
                     terminal.echo(line)
-        for line in agent_words.in_force(daemon.get("/v1/health").get("orders") or {}):
+        health = daemon.get("/v1/health")
+        if left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents):
+            terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
+        for line in agent_words.in_force(health.get("orders") or {}):
             terminal.echo(line)
         with suppress(RefusedError):  # a daemon before an upgrade
             spent = daemon.get("/v1/costs")

@@ -101,6 +101,10 @@ def _ended(memory: Memory) -> Due:
             return Transition.VANISH, reason
         case AgentExited() if stopping:
             return Transition.END, memory.summary.why
+        case AgentExited(code=0) if memory.submitted.origin:
+            return Transition.LEAVE, "its session ended"
+        case AgentExited() if memory.submitted.origin:
+            return Transition.VANISH, "its process is gone, and did not say that its session ended"
         case AgentExited(code=0) if memory.state is AgentState.FINISHING and not memory.summary.failed:
             return Transition.SUCCEED, f"the task's last turn succeeded{_expired(memory)}"
         case AgentExited() as ended if memory.state is AgentState.FINISHING and memory.summary.failed:
@@ -156,7 +160,8 @@ def _turned(memory: Memory, retries: RetrySettings) -> Due:
     if not memory.task.keep_open:
         waits = memory.turns.commands_awaited and not memory.summary.failed
         return None if waits else (Transition.FINISH, "its last turn ended")
-    return (Transition.FINISH if waits_out(memory, retries) else Transition.REST), _how_it_ended(memory)
+    waits = waits_out(memory, retries) and not memory.submitted.origin
+    return (Transition.FINISH if waits else Transition.REST), _how_it_ended(memory)
 
 
 def _how_it_ended(memory: Memory) -> str:

@@ -63,6 +63,8 @@ def recovery(
     ended = memory.processes.ending
     if settings.max_retries == 0 or memory.stopping.due or memory.going_back.phase is not None:
         return None
+    if memory.submitted.origin:
+        return None  # whoever started the CLI decides whether it is started again
     if not isinstance(ended, AgentExited | AgentVanished):
         return None
     said = _last_words(memory, ended)

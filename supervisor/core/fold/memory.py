@@ -44,6 +44,7 @@ from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.protocol import control, messages
 from supervisor.protocol.events import (
     AgentAdopted,
+    AgentAttached,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -293,7 +294,7 @@ class Memory:
                 self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
                 if message.event == "UserPromptSubmit":
-                    self.turns.prompted(message.prompt)
+                    self._prompted(seq, message)
                 elif message.event in bypass.RETURNS:
                     made = self.calls.verdict(message.tool_use_id)
                     self._bypassed(seq, bypass.by_hook(message, made, self.requests.waiting.values()))
@@ -333,6 +334,13 @@ class Memory:
                 self.summary.api = message.sentence
             case _:
                 pass
+
+    def _prompted(self, seq: int, prompt: messages.HookCallback) -> None:
+        """A prompt is shown to the model; to an attached CLI, a person gave it."""
+        self.turns.prompted(prompt.prompt)
+        if self.submitted.origin:
+            by = "task" if self.summary.turns == 0 and prompt.prompt == self.task.prompt else "person"
+            self._feed(self._observer.told(prompt.prompt, by, seq, self.captures.mono))
 
     def _answered(self) -> None:
         """The API answered, or the CLI gave up."""
@@ -541,6 +549,9 @@ class Memory:
                 self._pace(f"launch-{event.number}")
                 if self.state is not AgentState.STOPPING:  # one that was stopped as it was born must not begin
                     self._open(seq, event)
+            case AgentAttached():
+                self.going_back.launches = 1
+                self.spending.launched(resumes=False)
             case AgentAdopted():
                 # Whoever held its processes still has gone; nobody has looked at them since.
                 self.going_back.still = self.processes.ending is not None

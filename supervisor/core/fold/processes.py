@@ -2,6 +2,7 @@
 
 from supervisor.protocol.events import (
     AgentAdopted,
+    AgentAttached,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -22,7 +23,9 @@ class Processes:
     def __init__(self) -> None:
         self.launched = False
         self.identity: Identity | None = None
-        """Their identity; None before they were launched."""
+        """Their identity; None before they were launched, and for a CLI that was attached."""
+        self.attached: AgentAttached | None = None
+        """The CLI that came by its hooks, if chaperon did not start it."""
         self.greeted = False
         """Whether the CLI answered its first line, or began a turn."""
         self.unborn = False
@@ -44,6 +47,8 @@ class Processes:
             case AgentLaunched():
                 self.launched, self.unborn = True, False
                 self.identity = event.identity
+            case AgentAttached():
+                self.launched, self.greeted, self.attached = True, True, event
             case AgentAdopted():
                 self.unborn = event.outcome == "launched"
             case AgentExited() | AgentVanished() | LaunchFailed():

@@ -13,6 +13,7 @@ from supervisor.core.fold.history import CallUnderWay, subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.events import (
     AftermathSeen,
+    AgentAttached,
     AgentExited,
     AgentLaunched,
     AgentVanished,
@@ -34,6 +35,12 @@ from supervisor.protocol.words import AgentState
 
 LONGEST_WORDS = 500
 """Characters of what the model wrote last that are kept: a paragraph."""
+
+RECENT_SECONDS = 3_600.0
+"""How long an ended agent stays in the usual list: who comes back from a break sees what ended meanwhile."""
+
+NEEDS_LOOK_SECONDS = 7 * 86_400.0
+"""The same for one that failed or was lost, until a way back was taken or it was removed: a week off."""
 
 DAY = 86_400
 """Seconds of a day of Unix time."""
@@ -114,7 +121,13 @@ class Summary:
     """The incident of its stop, until what it left behind was looked for; empty else."""
     first_event: int = 0
     """Sequence number of the submission: the journal has nothing of the agent before it."""
+    origin: str = ""
+    """Origin of a CLI that others started: `terminal`, `sdk`, `editor` or `ci`; empty if chaperon did."""
+    terminal: str = ""
+    """The device of its terminal, if it was attached and has one. Example: `pts/3`."""
     ended_at: float | None = None
+    removed_at: float | None = None
+    """When a person had its remains removed, as Unix time; None until then. Lists leave it out from there on."""
     why: str = "submitted"
     """Why it is in its state."""
     api: str = ""
@@ -208,7 +221,13 @@ class Summary:
             submitted.branch,
             submitted.project,
             factors=dict(submitted.factors),
+            origin=submitted.origin,
         )
+
+    @property
+    def root_pid(self) -> int:
+        """The process above all of the agent's: its shim, or an attached CLI itself; 0 if there is none."""
+        return self.cli_pid if self.origin else self.shim_pid
 
     def remember(self, event: AnyEvent) -> None:
         """Take in an event of the agent; those that leave no trace here change nothing."""
@@ -219,6 +238,9 @@ class Summary:
                 self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
                 self.launches = event.number
                 self.sandbox = event.identity.sandbox if event.identity else ""
+            case AgentAttached():
+                self.cli_pid, self.terminal, self.containment = event.cli_pid, event.terminal, "hooks"
+                self.launches = 1
             case AgentExited() | AgentVanished():
                 self._gone()
             case IssueSeen(issue=issue) if not issue.closed:
@@ -306,6 +328,17 @@ class Summary:
             self.cost_usd = total.cost_usd
         self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
         self.cached_tokens, self.output_tokens = total.cache_read, total.output
+
+    def listed(self, now: float) -> bool:
+        """Whether a person sees it in a list without asking for all: it is live, ended lately, or needs a look.
+
+        Args:
+            now: Unix time in seconds.
+        """
+        if self.ended_at is None or self.removed_at is not None:
+            return self.removed_at is None
+        needs_look = self.state in (AgentState.FAILED, AgentState.LOST) and not self.recovered
+        return now - self.ended_at < (NEEDS_LOOK_SECONDS if needs_look else RECENT_SECONDS)
 
     @property
     def tokens_by_kind(self) -> dict[str, int]:

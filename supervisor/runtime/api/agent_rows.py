@@ -39,10 +39,11 @@ class AgentRows:
         self._room = kept_bytes
         self._kept: dict[str, tuple[int, bytes]] = {}
 
-    async def parts(self) -> AsyncIterator[bytes]:
-        """Yield the list of all agents, oldest first. Each row is its agent's at the time when it is written."""
+    async def parts(self, wanted: Callable[[Summary], bool] = lambda _: True) -> AsyncIterator[bytes]:
+        """Yield the list of the agents wanted, oldest first. Each row is its agent's at the time when it is written."""
         part, size, written = [b"["], 1, 0
-        for number, agent in enumerate([summary.agent for summary in self._board().summaries()]):
+        meant = [one.agent for one in self._board().summaries() if one.removed_at is None and wanted(one)]
+        for number, agent in enumerate(meant):
             row, anew = self.row(agent)
             written += anew
             part += [b",", row] if number else [row]

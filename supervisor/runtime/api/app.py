@@ -120,6 +120,8 @@ class HealthResponse(BaseModel):
     last_event: int
     agents: int
     """How many live."""
+    ended: int
+    """How many ended and were not removed."""
     adopted: dict[str, int]
     orders: OrdersInForce
     """Orders of people that stand: whether new tasks are taken, and which agents are held."""
@@ -178,6 +180,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
             journal=str(daemon.journal.state),
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
+            ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),
             adopted=daemon.adopted.counts(),
             orders=in_force_now(daemon),
         )
@@ -205,9 +208,12 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
     rows = AgentRows(lambda: daemon.board)
 
     @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
-    async def agents() -> Response:
-        """All agents, oldest first."""
-        return StreamingResponse(rows.parts(), media_type=JSON)
+    async def agents(
+        recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
+    ) -> Response:
+        """All agents, oldest first, but for those whose remains were removed."""
+        now = daemon.wall()
+        return StreamingResponse(rows.parts(lambda one: not recent or one.listed(now)), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

@@ -19,7 +19,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import SubmissionRequest
-from supervisor.runtime.services import orders
+from supervisor.runtime.services import orders, removal
+from supervisor.runtime.services.removal import Removal
 from supervisor.runtime.socket.peer import By
 
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")]
@@ -93,6 +94,19 @@ class OrdersInForce(BaseModel):
     pauses: list[StandingPause]
 
 
+class RemovalBody(SubmissionRequest):
+    """Ended agents whose remains are to be removed."""
+
+    agents: Annotated[tuple[str, ...], Field(max_length=1_000)] = ()
+    """Their names; none: all ended agents with whose remains nothing is lost."""
+    ended_before: float | None = None
+    """With no names: only those that ended before this Unix time."""
+    force: bool = False
+    """Whether losses are accepted; only for agents that are named."""
+    only_look: bool = False
+    """Whether nothing is removed, only said what would be lost."""
+
+
 class DrainBody(SubmissionRequest):
     """Whether the daemon is to take no new tasks."""
 
@@ -133,6 +147,23 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
     async def in_force() -> OrdersInForce:
         """Return the drain and the pauses of many agents that are in force."""
         return in_force_now(daemon)
+
+    @api.post("/v1/removals")
+    async def remove(wanted: RemovalBody, by: By) -> list[Removal]:
+        """Remove what ended agents left: workspaces, branches and files; one with which something is lost stays."""
+        if wanted.force and not wanted.agents:
+            raise UsageError("Losses can be accepted for agents that are named only; nothing was removed.")
+        named = wanted.agents or tuple(
+            one.agent
+            for one in daemon.board.summaries()
+            if one.ended_at is not None
+            and one.removed_at is None
+            and (wanted.ended_before is None or one.ended_at < wanted.ended_before)
+        )
+        for agent in named:
+            daemon.board.summary(agent)  # a name that no agent has is told before anything is removed
+        how = {"force": wanted.force, "only_look": wanted.only_look}
+        return [await removal.remove(daemon, agent, by, **how) for agent in named]
 
     @api.post("/v1/drain")
     async def drain(wanted: DrainBody, by: By) -> DrainState:

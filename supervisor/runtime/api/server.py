@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
@@ -20,6 +20,10 @@ from supervisor.runtime.socket.admission import Admission, Arrival, House, Refus
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
+
+
+ARRIVAL = "arrival"
+"""Under which name routes find the peer that asks, in the request's state."""
 
 
 class Admitted(HandOverProtocol):
@@ -46,7 +50,7 @@ class Server(uvicorn.Server):
 
 
 async def serve(
-    api: FastAPI,
+    api: ASGIApp,
     listening: socket.socket,
     house: House,
     whose: Callable[[Collection[int], int], str],
@@ -86,7 +90,8 @@ async def serve(
         who = (arrival.user, arrival.peer.pid)
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: Admitted(who, config=config, server_state=server.server_state, app_state={}), arrival.connection
+                lambda: Admitted(who, config=config, server_state=server.server_state, app_state={ARRIVAL: arrival}),
+                arrival.connection,
             )
         except BaseException:
             arrival.connection.close()

@@ -17,10 +17,12 @@ import anyio
 import anyio.to_thread
 import pygit2
 
+from checkpoints.branches import own_commits, remove_branch
 from checkpoints.errors import CheckpointError
 from checkpoints.workspace import repository
 from checkpoints.worktrees import ProjectWorktrees, Workspace, WorkspaceState
 from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.log import log
@@ -164,10 +166,54 @@ class Worktrees:
         workspaces.remove(found.name)
         return Closed(found, True, "nothing in it would be lost")
 
-    def _give_up(self, path: str) -> str:
+    async def losses(self, path: str, project: str, branch: str) -> list[str]:
+        """Return the losses that a removal of an ended agent's workspace and branch would cause, in words.
+
+        Args:
+            path: Its workspace.
+            project: Its repository.
+            branch: The branch that was made for it.
+
+        Raises:
+            ChaperonError: They could not be read.
+        """
+        return await self._do(lambda: self._losses(path, project, branch))
+
+    async def remove(self, path: str, project: str, branch: str) -> list[str]:
+        """Remove both, whatever is lost; returns the things removed, in words. Arguments as for `losses`.
+
+        Raises:
+            ChaperonError: One could not be removed.
+        """
+        return await self._do(lambda: self._remove(path, project, branch))
+
+    def _found(self, path: str) -> Workspace | None:
         folder = Path(path).parent
         ours = ProjectWorktrees.recorded(folder) if folder.parent == self.rules.folder else ()
-        found = next((one for one in ours if one.path == path), None)
+        return next((one for one in ours if one.path == path), None)
+
+    def _losses(self, path: str, project: str, branch: str) -> list[str]:
+        found = self._found(path)
+        lost = list(self._of(found.project).would_be_lost(found.name, given_up=True)) if found is not None else []
+        if found is None and Path(path).is_dir():
+            lost.append(f"{path} is there, and has no record of chaperon's.")
+        if Path(project).is_dir() and (own := own_commits(Path(project), branch)):
+            lost.append(f"The branch {branch} has {counted(own, 'commit')} that no other branch has.")
+        return lost
+
+    def _remove(self, path: str, project: str, branch: str) -> list[str]:
+        removed, found = [], self._found(path)
+        if found is not None:
+            self._of(found.project).discard(found.name)
+            removed.append(f"the workspace {path}")
+        if Path(project).is_dir() and (tip := remove_branch(Path(project), branch)):
+            removed.append(f"the branch {branch} (it was at {tip[:12]})")
+        elif found is not None:
+            removed.append(f"the branch {branch}")
+        return removed
+
+    def _give_up(self, path: str) -> str:
+        found = self._found(path)
         if found is None:
             return "it is none that chaperon made for an agent" if Path(path).is_dir() else ""
         workspaces = self._of(found.project)

@@ -36,6 +36,8 @@ from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.attached.attaching import Attaching
+from supervisor.runtime.attached.link import HookLink
 from supervisor.runtime.checkpointing.captures import Checkpointing
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.milestones import after_task
@@ -53,8 +55,8 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
 from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
 from supervisor.runtime.log import log
-from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find
+from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
 from supervisor.runtime.socket.admission import RefusedPeer
@@ -149,6 +151,8 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=self._reattached,
         )
+        self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self._refuse_tasks_for_now)
+        """The agents whose CLI others started."""
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,6 +239,11 @@ class Daemon:
         runner, error = self._runners.get(agent), self.board.failed.get(agent)
         if runner is not None and (commands or error):
             runner.perform(CommandBatch(last, commands, error))
+
+    @property
+    def agents_folder(self) -> Path:
+        """The directory that has one directory an agent."""
+        return self._launcher.directory("any").parent
 
     def mono(self) -> float:
         """Seconds on the clock that decisions use."""
@@ -494,14 +503,31 @@ class Daemon:
         here = self.board.summary(agent).workspace
         return {one.agent for one in self.board.at_work() if one.workspace == here and one.agent != agent}
 
+    def begin_attached(self, submitted: events.TaskSubmitted, link: HookLink) -> None:
+        """Have an agent begin whose CLI runs already and comes by its hooks."""
+        self._start_runner(submitted.agent, link)
+        self.happened(submitted)
+        log.info("agent %s attached: %s, process %d", submitted.agent, submitted.origin, link.cli_pid)
+        self._tell_of_company(submitted.agent, submitted.workspace)
+
+    def usual(self, task: Task) -> Task:
+        """Return a task with the usual limits."""
+        return replace(task, limits=self._defaults.limits)
+
+    def launched_cli(self, lineage: Collection[int], mark: int) -> int | None:
+        """The CLI that chaperon launched, of the agent of a process; None if it is no such agent's."""
+        agent = self.whose(lineage, mark)
+        summary = self.board.summary(agent) if agent else None
+        return summary.cli_pid if summary is not None and not summary.origin else None
+
     def whose(self, lineage: Collection[int], mark: int) -> str:
         """Return the agent of a process; empty if it is none's.
 
-        Its shim is above the process, or the process carries its mark.
+        Its shim, or the CLI of an attached one, is above the process, or the process carries its mark.
         """
         for session in self.board.live():
             known = session.identity
-            if session.launched and (session.summary.shim_pid in lineage or (known and mark and known.mark == mark)):
+            if session.launched and (session.summary.root_pid in lineage or (known and mark and known.mark == mark)):
                 return session.summary.agent
         unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)
         return next(unmade, "")
@@ -516,7 +542,7 @@ class Daemon:
     def _start_runner(
         self,
         agent: str,
-        shim: shim_client.ShimClient | None = None,
+        shim: AgentLink | None = None,
         offset: int = 0,
         held: str = "",
         errors: int = 0,
@@ -586,7 +612,10 @@ class Daemon:
     async def _find(self, session: Session) -> None:
         agent = session.summary.agent
         try:
-            finding = await find(session, self._directory(session))
+            link = self.attaching.again(session)
+            finding = (
+                await find(session, self._directory(session)) if link is None else AdoptionFinding("reattached", link)
+            )
         except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
             self.adopted.count("lost")
             self._start_runner(agent).perform(CommandBatch(0, (), error))

@@ -49,6 +49,7 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.cgroups import Ceiling
 from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
 from supervisor.runtime.processes.identity import read_identity
@@ -159,7 +160,7 @@ class Runner:
         tools: Tools,
         ended: Callable[[], bool],
         offset: int = 0,
-        shim: shim_client.ShimClient | None = None,
+        shim: AgentLink | None = None,
         held: str = "",
         errors: int = 0,
         identity: Identity | None = None,
@@ -287,7 +288,7 @@ class Runner:
                 if self._tasks is not None:
                     self._tasks.start_soon(self._see_it_end, self._shim, name=f"end of {self.agent}")
 
-    async def _see_it_end(self, shim: shim_client.ShimClient) -> None:
+    async def _see_it_end(self, shim: AgentLink) -> None:
         """End a tree that its shim does not end: a program of the agent may have stopped the shim."""
         await anyio.sleep(SHIM_ENDS_SECONDS)
         if self._shim is not shim:
@@ -329,7 +330,7 @@ class Runner:
         if before not in (None, now.repository.found.digest) and number == self._held:
             self._tools.happened(events.SettingsSwapped(**self._stamp(), digest=now.repository.found.digest))
 
-    def launched(self, shim: shim_client.ShimClient, number: int) -> None:
+    def launched(self, shim: AgentLink, number: int) -> None:
         """Tell the session that its processes run."""
         self._tools.happened(
             events.AgentLaunched(
@@ -342,12 +343,12 @@ class Runner:
             )
         )
 
-    def _listen(self, tasks: TaskGroup, shim: shim_client.ShimClient) -> None:
+    def _listen(self, tasks: TaskGroup, shim: AgentLink) -> None:
         self._shim, self._held = shim, shim.containment
         self._enforce(tasks, shim)
         tasks.start_soon(self._hear, shim, name=f"shim of {self.agent}")
 
-    def _enforce(self, tasks: TaskGroup, shim: shim_client.ShimClient) -> None:
+    def _enforce(self, tasks: TaskGroup, shim: AgentLink) -> None:
         """Keep limits on this shim's tree, and those that were in force on the one before it."""
         if self._enforcer is not None:
             self._enforcer.stand_back(thaw=False)
@@ -360,7 +361,7 @@ class Runner:
         if self._limited is not None:
             tasks.start_soon(enforcer.apply, self._limited.limits, self._limited.usual_memory_mb)
 
-    async def _hear(self, shim: shim_client.ShimClient) -> None:
+    async def _hear(self, shim: AgentLink) -> None:
         """Tell the session all that the shim tells, through broken connections, until the agent has ended."""
         while not await self._hear_out(shim):
             again = await self._find_again(shim.directory)
@@ -375,7 +376,7 @@ class Runner:
         shim.close()
         self._forget(shim)
 
-    def _forget(self, shim: shim_client.ShimClient) -> None:
+    def _forget(self, shim: AgentLink) -> None:
         """It has gone; another may have been launched meanwhile."""
         if self._shim is shim:
             self._shim = None
@@ -400,7 +401,7 @@ class Runner:
             except (shim_client.ShimGoneError, OSError):
                 return ""
 
-    async def _hear_out(self, shim: shim_client.ShimClient) -> bool:
+    async def _hear_out(self, shim: AgentLink) -> bool:
         """Tell the session all that comes by this connection; whether the agent's end was among it."""
         exited = False
         async for heard in shim.events():
@@ -530,7 +531,7 @@ class Runner:
         """End the agent after a failure of our own, since it is no longer watched. Returns whether its end was seen."""
         gone = False
         if self._shim is not None:
-            self._shim.end_tree()
+            self._shim.give_up()
             with anyio.move_on_after(GIVE_UP_SECONDS):
                 async for heard in self._shim.events():
                     if isinstance(heard, shim_client.Exited):

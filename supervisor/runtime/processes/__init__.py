@@ -1,6 +1,7 @@
 """The daemon's access to an agent's processes: launched, found again, limited, ended.
 
 adoption        taking over the agents that a daemon before this one left
+agent_link      the conversation with an agent's processes, as its runner needs it
 cgroups         choose and make the cgroup v2 group in which an agent's processes are born
 earlier_life    agents of an earlier life of the state directory
 error_output    the CLI's error output on its way into the journal

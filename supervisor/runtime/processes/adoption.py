@@ -10,6 +10,7 @@ from monitors.contract.wording import counted
 from supervisor.core.decisions.adoption import Found
 from supervisor.core.session import Session
 from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.identity import read_identity
 
 WORDS = {
@@ -65,8 +66,8 @@ class AdoptionFinding:
     """The finding about one agent."""
 
     outcome: Found
-    shim: shim_client.ShimClient | None = None
-    """A conversation with its shim, where it lives."""
+    shim: AgentLink | None = None
+    """A conversation with its shim, or with the CLI of an attached agent, where it lives."""
     replaced: str = ""
     """Why a shim that lives cannot be reached, so that its agent is to be ended; empty otherwise."""
 

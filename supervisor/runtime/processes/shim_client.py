@@ -309,6 +309,10 @@ class ShimClient:
         """Kill every process of the agent. `TreeKilled` follows, then `Exited`."""
         self._ask(op="end_tree")
 
+    def give_up(self) -> None:
+        """End an agent that is no longer watched, because we failed."""
+        self.end_tree()
+
     async def events(self) -> AsyncIterator[ShimEvent]:
         """Yield the shim's events, in order; one reader at a time.
 

@@ -7,6 +7,7 @@ orders             orders of people to many agents at once
 recovery           the ways back from an incident, carried out from its report alone, on another day and by another
                    daemon
 reloading          the configuration taken live
+removal            removal of the remains of ended agents
 retention          data that is kept for a time only
 rollbacks          requests of people about checkpoints
 sampling           looking at the process trees of all live agents, in one pass every few seconds, and telling their

@@ -44,7 +44,10 @@ class Target:
     """An agent to look at."""
 
     agent: str
-    shim_pid: int
+    root_pid: int
+    """The process above the agent's."""
+    spare_root: bool
+    """Whether that one is not the agent's, but its shim."""
     cgroup: Path | None
     workspace: Path | None
     """The workspace, if its size is wanted this time."""
@@ -120,7 +123,9 @@ class Sampling:
                 self._watched[agent].disk_at = now
             group = group_in(summary.containment)
             workspace = Path(summary.workspace) if weigh else None
-            targets.append(Target(agent, summary.shim_pid, Path(group) if group else None, workspace))
+            targets.append(
+                Target(agent, summary.root_pid, not summary.origin, Path(group) if group else None, workspace)
+            )
         return targets
 
     def _pass(self, targets: list[Target]) -> Mapping[str, Figures]:
@@ -129,7 +134,9 @@ class Sampling:
         for target in targets:
             sampler = self._watched[target.agent].sampler
             try:
-                found[target.agent] = sampler.sample(target.shim_pid, target.cgroup, target.workspace, spare_root=True)
+                found[target.agent] = sampler.sample(
+                    target.root_pid, target.cgroup, target.workspace, spare_root=target.spare_root
+                )
             except (OSError, ValueError, LookupError, psutil.Error) as error:
                 log.warning("the processes of %s could not be looked at (%r); it is tried again", target.agent, error)
         return found

@@ -87,6 +87,8 @@ class Arrival:
     """The name of its user."""
     lineage: tuple[int, ...]
     """Its process id and those of all processes above it."""
+    mark: int = 0
+    """The agent's mark that it carries, if that was looked for; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,60 @@
+"""The commands that remove what ended agents left."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from supervisor.cli import common, terminal
+from supervisor.cli.times import Duration
+from supervisor.cli.words import clean
+from supervisor.runtime.clock import Clock
+
+Removed = Mapping[str, Any]
+
+
+@click.command()
+@click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
+@click.option("--force", is_flag=True, help="Remove them also if something is lost with them.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
+@common.json_option
+def rm(agents: tuple[str, ...], force: bool, dry_run: bool, as_json: bool) -> None:
+    """Remove what ended AGENTs left: worktree, branch and files; one with which work would be lost stays."""
+    _remove({"agents": list(agents), "force": force, "only_look": dry_run}, as_json=as_json, named=True)
+
+
+@click.command()
+@click.option("--older", type=Duration(), help="Only agents that ended so long ago, as in 2d.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
+@common.json_option
+def prune(older: float | None, dry_run: bool, as_json: bool) -> None:
+    """Remove what all ended agents left; those with which work would be lost stay and are listed."""
+    before = {} if older is None else {"ended_before": Clock().wall() - older}
+    _remove({**before, "only_look": dry_run}, as_json=as_json, named=False)
+
+
+def _remove(wanted: Mapping[str, Any], *, as_json: bool, named: bool) -> None:
+    def work() -> int:
+        outcomes: Sequence[Removed] = common.daemon().post("/v1/removals", wanted, seconds=None)
+        if as_json:
+            terminal.echo_json(outcomes)
+        for each in () if as_json else outcomes:
+            terminal.echo(_said(each, looked=bool(wanted["only_look"])))
+        if not outcomes and not as_json:
+            terminal.echo("There is nothing to remove.")
+        left = any(not each["done"] for each in outcomes)
+        return common.FAILED if named and left and not wanted["only_look"] else 0
+
+    common.run(work)
+
+
+def _said(each: Removed, *, looked: bool) -> str:
+    lost = clean(" ".join(each["lost"]), 1_000)
+    if each["done"]:
+        what = ", ".join(each["removed"]) or each["why"] or "there was nothing of it"
+        return f"{each['agent']}: removed: {clean(what, 1_000)}.{f' Lost with it: {lost}' if lost else ''}"
+    if each["why"]:
+        return f"{each['agent']}: not removed: {clean(each['why'], 1_000)}."
+    if looked:
+        return f"{each['agent']}: {lost or 'nothing would be lost.'}"
+    return f"{each['agent']}: not removed, since something would be lost: {lost} To remove it all the same: chaperon rm --force {each['agent']}"

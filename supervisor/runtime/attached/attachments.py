@@ -1,0 +1,300 @@
+"""Settings files of the CLI that hooks were put into, with what stood there before, so that it can be put back.
+
+A file is written whole beside the old one and then takes its place, so that a reader meets one or the other. What was
+there is kept in the state directory until the hooks are taken out; if the person edited the file meanwhile, only the
+hooks are taken out of it.
+"""
+
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import unified_diff
+from fcntl import LOCK_EX, flock
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.protocol.control import HOOK_TIMEOUT_SECONDS
+from supervisor.runtime.attached import settings_text
+from supervisor.runtime.attached.hook import CALL_SECONDS
+from supervisor.runtime.attached.translation import GATE
+
+Scope = Literal["user", "project", "local"]
+WhenAway = Literal["ask", "block", "allow"]
+
+EVENTS = (
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "PreCompact",
+    "ConfigChange",
+    "SessionEnd",
+)
+"""The hooks that are registered: those that the core looks at. Each costs the start of a program when it fires."""
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Longest settings file that is edited; those of people have some kilobytes."""
+
+PROGRAM = Path(__file__).with_name("hook.py")
+
+
+class AttachError(ChaperonError):
+    """A settings file cannot be changed; it is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """A change of a settings file, before it is made."""
+
+    path: Path
+    before: bytes | None
+    """Its bytes; None if there is no file."""
+    after: bytes | None
+    """Its bytes to be; None: the file goes."""
+
+    @property
+    def difference(self) -> str:
+        """The change as people read it."""
+        old, new = (
+            [] if text is None else text.decode(errors="replace").splitlines(keepends=True)
+            for text in (self.before, self.after)
+        )
+        lines = unified_diff(old, new, str(self.path), str(self.path))
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def place_of(scope: Scope, directory: Path, environ: Mapping[str, str]) -> Path:
+    """Return the settings file of a scope.
+
+    Args:
+        scope: `user`, or, of the project around the directory, `project` (shared) or `local` (this person's own).
+        directory: The top of the project.
+        environ: The environment, which names the person's own folder.
+
+    Raises:
+        UsageError: There is no home directory.
+    """
+    if scope == "user":
+        own, home = environ.get("CLAUDE_CONFIG_DIR"), environ.get("HOME")
+        if not own and not home:
+            raise UsageError("Neither HOME nor CLAUDE_CONFIG_DIR is set, so where your settings are is not known.")
+        return (Path(own) if own else Path(str(home)) / ".claude") / "settings.json"
+    return directory / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+
+
+def handlers(socket: Path, when_away: WhenAway, wait: float = CALL_SECONDS) -> dict[str, dict[str, Any]]:
+    """The entries of a settings file, by hook.
+
+    Args:
+        socket: The daemon's socket of hooks.
+        when_away: The answer to a call while no daemon is there.
+        wait: How long a daemon is waited for before that, in seconds.
+    """
+    return {event: {"hooks": [_handler(socket, when_away, wait, event)]} for event in EVENTS}
+
+
+def _handler(socket: Path, when_away: WhenAway, wait: float, event: str) -> dict[str, Any]:
+    words = [sys.executable, "-I", "-S", str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
+    command = " ".join(map(shlex.quote, words))
+    if event != GATE:
+        return {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
+    if when_away == "allow":
+        return {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
+    # Exit code 2 alone blocks: a program that is missing or was killed must not let the call run (measured, 2.1.329).
+    return {
+        "type": "command",
+        "command": f"{command} || exit 2",
+        "timeout": HOOK_TIMEOUT_SECONDS,
+        "onFailure": "block",
+    }
+
+
+class Attachments:
+    """The settings files with hooks of ours, and what stood there before.
+
+    Args:
+        folder: Where that is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others who attach and detach away meanwhile."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self._folder / "lock").open("w") as file:
+            flock(file, LOCK_EX)
+            yield
+
+    def attaching(self, path: Path, entries: settings_text.Handlers) -> SettingsChange:
+        """Return the change by which the hooks come into a file.
+
+        Raises:
+            ChaperonError: The file cannot be changed.
+        """
+        with _named(path):
+            before = _read(path)
+            after = settings_text.with_hooks(_text(before), entries).encode()
+        return SettingsChange(path, before, after)
+
+    def detaching(self, path: Path) -> SettingsChange:
+        """Return the change by which the hooks go out of a file; as it was before, if it was not edited since.
+
+        Raises:
+            ChaperonError: The file cannot be changed, or holds no hook of ours.
+        """
+        with _named(path):
+            before = _read(path)
+            if before is None or not settings_text.hooks_in(_text(before)):
+                raise UsageError("There is no hook of chaperon in it; nothing was changed.")
+            kept = self._kept(path)
+            if kept is not None and kept["after"] == _digest(before):
+                original = kept["before"]
+                return SettingsChange(path, before, None if original is None else original.encode())
+            return SettingsChange(path, before, settings_text.without_hooks(_text(before)).encode())
+
+    def carry_out(self, change: SettingsChange) -> None:
+        """Change the file. What stood there is kept first.
+
+        Raises:
+            AttachError: It was changed by another program meanwhile, or cannot be written; it is as it was.
+        """
+        attaches = change.after is not None and settings_text.MARK.encode() in change.after
+        with _named(change.path):
+            if _read(change.path) != change.before:
+                raise AttachError(
+                    "It was changed by another program meanwhile; nothing was written.", way_out="Ask again."
+                )
+            if attaches:
+                self._keep(change)
+            try:
+                _write(change)
+            except OSError as error:
+                raise AttachError(f"It cannot be written ({error}); it is as it was.") from error
+            if not attaches:
+                self._note(change.path).unlink(missing_ok=True)
+
+    def _keep(self, change: SettingsChange) -> None:
+        """Keep what was in the file before hooks were first put there."""
+        kept = self._kept(change.path)
+        again = kept is not None and change.before is not None and kept["after"] == _digest(change.before)
+        original = None if change.before is None else _text(change.before)
+        if again and kept is not None:
+            original = kept["before"]
+        has_hooks = bool(settings_text.hooks_in(_text(change.before)))
+        if (
+            not again and has_hooks and change.before is not None
+        ):  # edited since: what stood there is what is left without hooks
+            original = settings_text.without_hooks(_text(change.before))
+        note = {"path": str(change.path), "before": original, "after": _digest(change.after or b"")}
+        new = self._note(change.path).with_suffix(".new")
+        try:
+            with new.open("wb") as file:
+                file.write(orjson.dumps(note))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._note(change.path))
+        except OSError as error:
+            raise AttachError(
+                f"What stands there cannot be kept in {self._folder} ({error}); it is as it was."
+            ) from error
+
+    def _kept(self, path: Path) -> dict[str, Any] | None:
+        try:
+            kept = orjson.loads(self._note(path).read_bytes())
+        except (OSError, ValueError):
+            return None
+        whole = isinstance(kept, dict) and kept.get("path") == str(path) and {"before", "after"} <= kept.keys()
+        return kept if whole else None
+
+    def _note(self, path: Path) -> Path:
+        return self._folder / f"{sha256(os.fsencode(path)).hexdigest()[:24]}.json"
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in every refusal."""
+    try:
+        yield
+    except ChaperonError as error:
+        raise type(error)(f"{path}: {error.what}", way_out=error.way_out) from None
+
+
+def _read(path: Path) -> bytes | None:
+    """Return what is in the file, None if it is not there.
+
+    Raises:
+        AttachError: It is no file that we may change.
+    """
+    for folder in (path.parent, *path.parent.parents):
+        if folder.exists() and not folder.is_dir():
+            raise AttachError(f"{folder} is no directory; nothing was changed.")
+    if path.parent.is_symlink():
+        raise AttachError("Its folder is a link, so whose file it is cannot be told; nothing was changed.")
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise AttachError(f"It cannot be looked at ({error.strerror}); nothing was changed.") from error
+    if stat.S_ISLNK(status.st_mode):
+        raise AttachError(
+            f"It is a link to {os.readlink(path)}; nothing was changed.",  # noqa: PTH115 - what it says, not what it means
+            way_out="Put the hooks into that file by hand (chaperon attach --print), or choose another scope.",
+        )
+    if not stat.S_ISREG(status.st_mode):
+        raise AttachError("It is no regular file; nothing was changed.")
+    if status.st_uid != os.getuid():
+        raise AttachError(f"It belongs to user {status.st_uid}; nothing was changed.")
+    if not status.st_mode & 0o200:
+        raise AttachError(
+            "It is read-only; nothing was changed.", way_out=f"If that is not on purpose: chmod u+w {path}"
+        )
+    if status.st_size > MAX_BYTES:
+        raise AttachError(f"It has {status.st_size} bytes, and {MAX_BYTES} are looked at; nothing was changed.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise AttachError(f"It cannot be read ({error.strerror}); nothing was changed.") from error
+
+
+def _text(data: bytes | None) -> str:
+    try:
+        return (data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"It is not UTF-8 ({error.reason} at byte {error.start}); nothing was changed.") from None
+
+
+def _write(change: SettingsChange) -> None:
+    path = change.path
+    if change.after is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = stat.S_IMODE(path.stat().st_mode) if change.before is not None else 0o600
+    new = path.with_name(f".{path.name}.chaperon-{os.getpid()}")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(change.after)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()

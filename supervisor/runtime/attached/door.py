@@ -1,0 +1,162 @@
+"""The socket of hooks: who may speak there, and its one route, `POST /v1/hooks`.
+
+It is apart from the socket of commands, so that nothing that comes by it can steer, approve or read: there is no such
+route. An agent's processes may connect, since their CLI's hooks are among them. Which agent a hook speaks for is found
+from the kernel's word alone: the CLI above the process that connected.
+"""
+
+import os
+import re
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import orjson
+from starlette.types import Message, Receive, Scope, Send
+
+from monitors.contract.errors import ChaperonError
+from supervisor.protocol.messages import decode
+from supervisor.runtime.attached.attaching import Attaching
+from supervisor.runtime.attached.cli_process import CliProcess
+from supervisor.runtime.attached.hook import CONTEXT
+from supervisor.runtime.log import log
+from supervisor.runtime.shim import marks
+from supervisor.runtime.shim.credentials import Peer, lineage_of
+from supervisor.runtime.socket.admission import Arrival, House, RefusedPeer, user_name
+
+MOST_BYTES = 24 * 1024 * 1024
+"""Longest body of a hook. With what is put around it, it stays below the longest line that is kept whole, 32 MiB."""
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+
+ROUTE = "/v1/hooks"
+
+Owner = Callable[[tuple[int, ...], int], int | None]
+"""Returns the pid of the launched CLI that a process belongs to, by lineage and mark; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookArrival(Arrival):
+    """The process of a hook, with the CLI that it is of."""
+
+    cli: CliProcess | None = None
+    """The CLI; None if none is above it."""
+
+
+class HookHouse(House):
+    """Facts for the check of the processes of hooks: an agent's own are let in, and other users' are not."""
+
+    def _look(self, connection: socket.socket, peer: Peer) -> Arrival | RefusedPeer:
+        if peer.uid not in (0, os.getuid()):
+            return RefusedPeer("user", f"user {peer.uid} has no agent of this user's", peer)
+        mark = marks.mark_of(peer.pid) or 0
+        lineage = lineage_of(connection)
+        if lineage is None:
+            return RefusedPeer("unknown", f"process {peer.pid}, which connected, has ended", peer)
+        return HookArrival(connection, peer, user_name(peer.uid), tuple(lineage), mark, CliProcess.above(lineage))
+
+
+class HookRoute:
+    """Answers hooks.
+
+    Args:
+        attaching: The agents.
+        launched: Says which launched CLI a process belongs to: its gate is its own, and this one adds nothing.
+    """
+
+    def __init__(self, attaching: Attaching, launched: Owner) -> None:
+        self._attaching = attaching
+        self._launched = launched
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        if scope["path"] != ROUTE or scope["method"] != "POST":
+            await _answer(send, 404, _problem(f"This socket has one route, POST {ROUTE}."))
+            return
+        body = await _body(receive)
+        if body is None:
+            await _answer(send, 413, _problem(f"The hook has more than {MOST_BYTES} bytes, so it was not read."))
+            return
+        arrival: HookArrival = scope["state"]["arrival"]
+        try:
+            answer = await _unless_gone(receive, lambda: self.hook(body, _headers(scope), arrival))
+        except ChaperonError as error:
+            await _answer(send, 409, _problem(str(error)))
+        except Exception as error:  # noqa: BLE001 - whatever failed, the hook gets an answer by which nothing runs
+            log.exception("a hook of process %d could not be answered", arrival.peer.pid)
+            await _answer(send, 409, _problem(f"It could not be reviewed ({type(error).__name__}: {error})."))
+        else:
+            if answer is not None:
+                await _answer(send, 200, orjson.dumps(answer))
+
+    async def hook(self, body: bytes, headers: Mapping[str, str], arrival: HookArrival) -> Mapping[str, Any]:
+        """Return the answer to one hook.
+
+        Raises:
+            ChaperonError: It cannot be answered, and its call may not run.
+        """
+        payload, id_ = decode(body), headers.get("chaperon-request", "")
+        if payload is None or not REQUEST_ID.fullmatch(id_):
+            raise ChaperonError("The hook is no JSON object, or has no id in the header chaperon-request.")
+        process = arrival.cli
+        if process is None:
+            raise ChaperonError(f"No CLI is above process {arrival.peer.pid}, which brings the hook.")
+        if self._launched(arrival.lineage, arrival.mark) == process.pid:
+            return {}
+        about = {name: headers.get(f"x-{name.lower().replace('_', '-')}", "") for name in CONTEXT}
+        link = await self._attaching.agent_of(process, payload, about)
+        return {} if link is None else await link.ask(payload, f"{process.pid}-{id_}")
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body; None if it is longer than the most."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            return None
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return bytes(body)
+
+
+async def _unless_gone(receive: Receive, work: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any] | None:
+    """Do the work; None if the hook was given up meanwhile, and the work with it."""
+    done: list[Mapping[str, Any]] = []
+    failed: list[Exception] = []
+
+    async def cancel_when_gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(cancel_when_gone, name="watch for a hang-up")
+        try:
+            done.append(await work())
+        except Exception as error:  # noqa: BLE001 - raised behind the group, which would wrap it
+            failed.append(error)
+        finally:
+            tasks.cancel_scope.cancel()
+    if failed:
+        raise failed[0]
+    return done[0] if done else None
+
+
+def _problem(what: str) -> bytes:
+    return what.encode(errors="replace")
+
+
+async def _answer(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,137 @@
+"""The program that an attached CLI starts for a hook: `hook.py SOCKET WHEN_AWAY SECONDS EVENT`.
+
+It hands what it reads to the daemon and prints the daemon's answer. If the daemon cannot be reached in time, it answers
+by itself: a call that was not reviewed does not run, unless the person chose otherwise. Exit code 2 is how a call is
+blocked (measured, 2.1.329); every other failure would let it run.
+
+Standard library only, and as little of it as can be: this starts with each tool call.
+"""
+
+import os
+import socket
+import sys
+import time
+
+CALL_SECONDS = 30.0
+"""How long a call waits for a daemon that is away, unless the person says otherwise: a restart takes 1 s, an upgrade up
+to 20."""
+
+OTHERS_SECONDS = 3.0
+"""The same for every other hook, upon which nothing depends; a restart is survived, and a prompt not held up."""
+
+POLL_SECONDS = 0.05
+"""Pause between two attempts."""
+
+GATE = "PreToolUse"
+
+CONTEXT = ("CLAUDE_CODE_ENTRYPOINT", "CI", "TERM_PROGRAM")
+"""Variables by which the daemon names where a session comes from."""
+
+ASK = (
+    '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",'
+    '"permissionDecisionReason":"The daemon of chaperon is away, so nobody reviewed this call."}}'
+)
+
+
+class AwayError(Exception):
+    """The daemon cannot be reached, or went away before it answered."""
+
+
+class HookRefusedError(Exception):
+    """The daemon answered, and does not take the hook."""
+
+
+def main(path: str, when_away: str, seconds: float, event: str) -> int:
+    """Serve one hook; returns the exit code."""
+    body = sys.stdin.buffer.read()
+    id_ = f"h{os.getpid()}-{time.time_ns():x}"
+    seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
+    deadline = time.monotonic() + seconds  # noqa: TID251 - no packages here
+    while True:
+        try:
+            answer = ask(path, body, id_)
+        except AwayError as error:
+            if time.monotonic() > deadline:  # noqa: TID251
+                return away(event, when_away, f"{seconds:g} s ({error})")
+            time.sleep(POLL_SECONDS)
+            continue
+        except HookRefusedError as error:
+            return blocked(event, f"chaperon refuses this call: {error}")
+        sys.stdout.buffer.write(answer)
+        sys.stdout.flush()
+        return 0
+
+
+def ask(path: str, body: bytes, id_: str) -> bytes:
+    """Return the daemon's answer, however long it takes.
+
+    Raises:
+        AwayError: There is none.
+        HookRefusedError: The daemon refuses.
+    """
+    about = "".join(f"x-{name.lower().replace('_', '-')}: {clean(os.environ.get(name, ''))}\r\n" for name in CONTEXT)
+    head = (
+        f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\nconnection: close\r\ncontent-type: application/json\r\n"
+        f"chaperon-request: {id_}\r\n{about}content-length: {len(body)}\r\n\r\n"
+    )
+    answer = bytearray()
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(path)
+            send(connection, head.encode() + body)
+            while part := connection.recv(65536):
+                answer += part
+    except OSError as error:
+        raise AwayError(str(error)) from None
+    top, found, rest = bytes(answer).partition(b"\r\n\r\n")
+    status = top[9:12]
+    if not found or status[:1] == b"5":
+        raise AwayError(f"its answer ended early, or was {status.decode(errors='replace') or 'empty'}")
+    if status != b"200":
+        raise HookRefusedError(rest.decode(errors="replace")[:500])
+    if f"content-length: {len(rest)}".encode() not in top.lower():
+        raise AwayError("its answer was cut")
+    return rest
+
+
+def send(connection: socket.socket, data: bytes) -> None:
+    """Send all, or as much as is read: a daemon that answers before it read all says why."""
+    try:
+        connection.sendall(data)
+    except BrokenPipeError:
+        return
+
+
+def clean(value: str) -> str:
+    """Return the value as a header can hold it."""
+    return "".join(char for char in value[:100] if " " <= char <= "~")
+
+
+def away(event: str, when_away: str, why: str) -> int:
+    """Answer in the daemon's place, as the person chose."""
+    if event == GATE and when_away == "ask":
+        sys.stdout.write(ASK)
+        return 0
+    if when_away == "allow":
+        return 0
+    return blocked(
+        event,
+        f"The daemon of chaperon was away for {why}, so nobody reviewed this call and it was not run. "
+        "A person can start it (chaperon serve), or take this directory from its watch (chaperon detach).",
+    )
+
+
+def blocked(event: str, why: str) -> int:
+    """Have the call not run; of other hooks nothing depends on the answer."""
+    if event != GATE:
+        return 0
+    sys.stderr.write(why)
+    return 2
+
+
+if __name__ == "__main__":
+    try:
+        code = main(sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4])
+    except BaseException as error:  # noqa: BLE001 - whatever failed, only exit code 2 keeps the call from running
+        code = blocked(sys.argv[-1], f"The hook of chaperon failed ({error!r}), so this call was not run.")
+    sys.exit(code)

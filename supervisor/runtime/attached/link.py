@@ -1,0 +1,289 @@
+"""The stand-in for a shim of an attached agent: lines and commands on one side, hooks on the other.
+
+A hook's payload becomes lines that the runner reads like a CLI's output. An answer that the core sends as a line waits
+here for its hook, if that is not there yet or comes again after a restart of the daemon. Messages to the model wait for
+the next hook whose answer can carry them.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import orjson
+
+from supervisor.core.session import Session
+from supervisor.protocol.identity import Identity
+from supervisor.runtime.attached import translation
+from supervisor.runtime.attached.cli_process import CliProcess
+from supervisor.runtime.attached.transcript import Transcript
+from supervisor.runtime.processes.shim_client import (
+    Accepted,
+    CliOutput,
+    Exited,
+    ExitRecord,
+    Frozen,
+    ShimEvent,
+    TreeKilled,
+)
+
+MOST_KEPT = 256
+"""Answers that wait for a hook which asks again. One that was killed never does."""
+
+STOPPED = "Chaperon stopped this agent."
+"""Text that the CLI shows if a turn ends because of a stop."""
+
+UNWATCHED = "Chaperon failed while it watched over this session, so that no call of it is reviewed any more."
+
+
+class HookLink:
+    """The conversation with one attached CLI.
+
+    Args:
+        agent: The agent's name.
+        process: The CLI.
+        directory: The agent's folder, for the position in its session file.
+        offset: Position in its lines at which it goes on.
+        session: Returns its session.
+    """
+
+    def __init__(
+        self, agent: str, process: CliProcess, directory: Path, offset: int, session: Callable[[], Session]
+    ) -> None:
+        self.agent = agent
+        self.process = process
+        self.directory = directory
+        self.pid = self.cli_pid = process.pid
+        self.containment = "hooks"
+        self.identity: Identity | None = None
+        self._offset = offset
+        self._session = session
+        self._heard: deque[ShimEvent] = deque()
+        self._due: deque[Callable[[], Awaitable[None]]] = deque()
+        self._news = anyio.Event()
+        self._waiting: dict[str, anyio.Event] = {}
+        self._answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        """The core's answers that no hook took yet, by the request: the line's key, and the answer."""
+        self._messages: dict[str, tuple[str, str]] = {}
+        """Texts for the model that no hook took yet, by the line's key: the message's id, and the text."""
+        self._transcript: Transcript | None = None
+        self._model = self._version = ""
+        self._in_turn = False
+        self._said_goodbye = False
+        self._stop = ""
+        self._over = self._closed = False
+        self._reading = anyio.Lock()
+
+    # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def ask(self, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
+        """Hand a hook to the core, and return the answer for the CLI; waits for as long as the core does.
+
+        A hook that asks again under the same id, after the connection or the daemon went away, is not handed on twice.
+        """
+        event = str(payload.get("hook_event_name") or "")
+        if self._over:
+            return translation.reply(event, {}, stop=self._stop or UNWATCHED)
+        if request_id not in self._answers and not self._session().waits_for(request_id):
+            async with self._reading:  # in the order in which they came
+                await self._hand_on(event, payload, request_id)
+        return await self._answer(event, payload, request_id)
+
+    async def _hand_on(self, event: str, payload: Mapping[str, Any], request_id: str) -> None:
+        frames = await self._spoken(payload)
+        if (event in translation.TURN_EVENTS and not self._turn_is_known()) or event == "UserPromptSubmit":
+            self._in_turn = True
+            frames.append(translation.turn_begins(payload, self._model, self._version))
+        if event in translation.RETURNS and self._session().has_reviewed(str(payload.get("tool_use_id") or "")):
+            frames.append(translation.result(payload))
+        if event == "Stop":
+            self._in_turn = False
+            frames.append(translation.turn_ends(payload))
+        self._said_goodbye = event == "SessionEnd"
+        self._print([*frames, translation.request(payload, request_id)])
+
+    def _turn_is_known(self) -> bool:
+        """Whether the core knows that a turn is under way; after a restart its state says so."""
+        self._in_turn = self._in_turn or self._session().turn_under_way
+        return self._in_turn
+
+    async def _answer(self, event: str, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
+        answered = self._waiting[request_id] = anyio.Event()
+        try:
+            if request_id not in self._answers and not self._over and not (self._stop and event == translation.GATE):
+                await answered.wait()
+        except BaseException:
+            if not self._closed:  # the CLI gave the hook up; a daemon that ends gives up nothing
+                self._print([translation.cancelled(request_id)])
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+        key, response = self._answers.pop(request_id, ("", {}))
+        if key:
+            self._tell(Accepted(key))
+        if self._stop:
+            return translation.reply(event, response, stop=self._stop)
+        told = self._messages_for(event, response)
+        if told and event == "Stop":
+            self._in_turn = True
+            self._print([translation.turn_begins(payload, self._model, self._version)])
+        return translation.reply(event, response, told)
+
+    def _messages_for(self, event: str, response: Mapping[str, Any]) -> list[str]:
+        """Take the texts for the model that this hook's answer carries."""
+        refused = (response.get("hookSpecificOutput") or {}).get("permissionDecision") == "deny"
+        if not self._messages or refused or event not in {*translation.TELLS, "Stop"}:
+            return []
+        taken = dict(self._messages)
+        self._messages.clear()
+        for key in taken:
+            self._tell(Accepted(key))
+        self._print([translation.taken(id_) for id_, _ in taken.values() if id_])
+        return [text for _, text in taken.values()]
+
+    async def _spoken(self, payload: Mapping[str, Any]) -> list[translation.Frame]:
+        """Return the replies of the model since the hook before, from the session file."""
+        path = payload.get("transcript_path")
+        if not isinstance(path, str) or not path:
+            return []
+        if self._transcript is None or self._transcript.path != path:
+            self._transcript = Transcript(path, await anyio.to_thread.run_sync(self._position, path))
+        transcript = self._transcript
+        lines = await anyio.to_thread.run_sync(transcript.read)
+        await anyio.to_thread.run_sync(self._keep_position, path, transcript.offset or 0)
+        frames = [frame for frame in map(translation.spoken, lines) if frame is not None]
+        for line in lines:
+            self._version = str(line.get("version") or self._version)
+        for frame in frames:
+            self._model = str(frame["message"].get("model") or self._model)
+        return frames
+
+    def _position(self, path: str) -> int | None:
+        try:
+            kept = orjson.loads((self.directory / "transcript.json").read_bytes())
+            return int(kept["offset"]) if kept["path"] == path else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _keep_position(self, path: str, offset: int) -> None:
+        """Note how far the session file was read. Without that a restart passes over what came meanwhile."""
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = self.directory / "transcript.json.new"
+            new.write_bytes(orjson.dumps({"path": path, "offset": offset}))
+            new.replace(self.directory / "transcript.json")
+        except OSError:
+            return
+
+    # ── what the runner asks of a shim ────────────────────────────────────────────────────────────────────────────
+
+    def send_line(self, key: str, line: bytes) -> None:
+        """Take a line to the CLI: an answer, a message to the model, or what only a CLI with pipes can do."""
+        frame = orjson.loads(line)
+        match frame.get("type"):
+            case "control_response":
+                self._keep_answer(key, frame["response"])
+            case "user":
+                self._messages[key] = (str(frame.get("uuid") or ""), str(frame["message"]["content"]))
+            case _:
+                if key == "interrupt:stop":
+                    self._end_turn(STOPPED)
+                self._tell(Accepted(key))
+
+    def _keep_answer(self, key: str, response: Mapping[str, Any]) -> None:
+        request_id = str(response["request_id"])
+        self._answers[request_id] = (key, response.get("response") or {})
+        if (waiting := self._waiting.get(request_id)) is not None:
+            waiting.set()
+        while len(self._answers) > MOST_KEPT:
+            oldest, _ = self._answers.pop(next(iter(self._answers)))
+            self._tell(Accepted(oldest))
+
+    def _end_turn(self, why: str) -> None:
+        """Have every call refused from now on, those that wait included, and the turn end."""
+        self._stop = self._stop or why
+        for waiting in self._waiting.values():
+            waiting.set()
+
+    def close_input(self) -> None:
+        """Nothing more is to be done by it: every call is refused."""
+        self._end_turn(STOPPED)
+
+    def terminate(self) -> None:
+        """Ask the CLI to end."""
+        self._end_turn(STOPPED)
+        self._do(partial(anyio.to_thread.run_sync, self.process.ask_to_end))
+
+    def freeze(self, id_: str) -> None:
+        """Hold the processes below the CLI; its own next call waits at the gate."""
+        self._do(partial(self._freeze, id_))
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        self._do(partial(anyio.to_thread.run_sync, self.process.let_go))
+
+    def end_tree(self) -> None:
+        """End the CLI and all below it."""
+        self._end_turn(STOPPED)
+        self._do(self._end)
+
+    def give_up(self) -> None:
+        """We failed: the CLI is a person's and goes on, and no call of it passes."""
+        self._end_turn(UNWATCHED)
+        self._exited(None)
+
+    def close(self) -> None:
+        """End the conversation; the CLI's hooks ask again, here or at the next daemon."""
+        self._closed = True
+        self._news.set()
+
+    async def events(self) -> AsyncIterator[ShimEvent]:
+        """Yield what happens, in order, until the CLI has gone; what is asked of its processes is done meanwhile."""
+        while not self._closed:
+            if self._heard:
+                heard = self._heard.popleft()
+                yield heard
+                if isinstance(heard, Exited):
+                    return
+            elif self._due:
+                await self._due.popleft()()
+            else:
+                self._news = anyio.Event()
+                await self._news.wait()
+
+    async def watch(self) -> None:
+        """Wait for the end of the CLI, and tell of it."""
+        await self.process.gone()
+        self._exited(0 if self._said_goodbye else None)
+
+    async def _freeze(self, id_: str) -> None:
+        outcome = await anyio.to_thread.run_sync(self.process.hold)
+        self._tell(Frozen(outcome.micros, id_))
+
+    async def _end(self) -> None:
+        outcome = await self.process.end()
+        self._tell(TreeKilled(outcome.micros, outcome.left))
+        self._exited(None)
+
+    def _exited(self, code: int | None) -> None:
+        self._over = True
+        for waiting in self._waiting.values():
+            waiting.set()
+        self._tell(Exited(ExitRecord(self.agent, code=code)))
+
+    def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._due.append(work)
+        self._news.set()
+
+    def _print(self, frames: list[translation.Frame]) -> None:
+        if frames:
+            data = translation.encoded(frames)
+            self._tell(CliOutput(self._offset, data))
+            self._offset += len(data)
+
+    def _tell(self, event: ShimEvent) -> None:
+        self._heard.append(event)
+        self._news.set()

@@ -1,0 +1,111 @@
+"""Settings files that are changed and put back, and those that are refused."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from monitors.contract.errors import ChaperonError
+from supervisor.runtime.attached.attachments import Attachments, handlers, place_of
+from tests.supervisor.runtime.attached.test_settings_text import SETTINGS
+
+HOOKS = handlers(Path("/run/chaperon/hooks.sock"), "block")
+
+
+def attach(kept: Attachments, path: Path) -> None:
+    kept.carry_out(kept.attaching(path, HOOKS))
+
+
+def detach(kept: Attachments, path: Path) -> None:
+    kept.carry_out(kept.detaching(path))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Attachments:
+    attachments = Attachments(tmp_path / "state")
+    with attachments.alone():
+        return attachments
+
+
+@pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
+def test_attached_and_detached_a_file_is_byte_for_byte_as_it_was(kept: Attachments, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(text.encode())
+    path.chmod(0o640)
+    attach(kept, path)
+    assert path.read_bytes() != text.encode()
+    attach(kept, path)
+    detach(kept, path)
+    assert path.read_bytes() == text.encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(child.name for child in tmp_path.iterdir()) == ["home", "settings.json", "state"]
+
+
+def test_a_file_that_was_not_there_is_gone_again(kept: Attachments, tmp_path: Path) -> None:
+    path = tmp_path / ".claude/settings.local.json"
+    attach(kept, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    detach(kept, path)
+    assert not path.exists()
+
+
+def test_of_a_file_that_was_edited_meanwhile_the_edit_stays(kept: Attachments, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{\n  "model": "opus"\n}\n')
+    attach(kept, path)
+    path.write_text(path.read_text().replace("opus", "sonnet"))
+    attach(kept, path)
+    detach(kept, path)
+    assert path.read_text() == '{\n  "model": "sonnet"\n}\n'
+
+
+def test_other_files_are_refused_and_left_as_they_are(kept: Attachments, tmp_path: Path) -> None:
+    target = tmp_path / "target.json"
+    target.write_text("{}")
+    link, folder, read_only = tmp_path / "link.json", tmp_path / "folder.json", tmp_path / "fixed.json"
+    link.symlink_to(target)
+    folder.mkdir()
+    read_only.write_text("{}")
+    read_only.chmod(0o444)
+    for path, why in ((link, "a link to"), (folder, "no regular file"), (read_only, "read-only")):
+        with pytest.raises(ChaperonError, match=f"{path.name}.*{why}"):
+            attach(kept, path)
+    assert (target.read_text(), read_only.read_text()) == ("{}", "{}")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give a file away")
+def test_another_users_file_is_refused(kept: Attachments, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    os.chown(path, 1234, 1234)
+    with pytest.raises(ChaperonError, match="belongs to user 1234"):
+        attach(kept, path)
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(kept: Attachments, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    change = kept.attaching(path, HOOKS)
+    path.write_text('{"mine": 1}')
+    with pytest.raises(ChaperonError, match="changed by another program"):
+        kept.carry_out(change)
+    assert path.read_text() == '{"mine": 1}'
+
+
+def test_what_is_not_attached_cannot_be_detached(kept: Attachments, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    with pytest.raises(ChaperonError, match="no hook of chaperon"):
+        detach(kept, path)
+
+
+def test_only_the_gate_has_a_command_that_blocks_whatever_fails() -> None:
+    commands = {event: entry["hooks"][0]["command"] for event, entry in HOOKS.items()}
+    assert [event for event, command in commands.items() if command.endswith("|| exit 2")] == ["PreToolUse"]
+
+
+def test_each_scope_has_its_file(tmp_path: Path) -> None:
+    environ = {"HOME": "/home/ann"}
+    assert place_of("user", tmp_path, environ) == Path("/home/ann/.claude/settings.json")
+    assert place_of("user", tmp_path, {**environ, "CLAUDE_CONFIG_DIR": "/c"}) == Path("/c/settings.json")
+    assert place_of("project", tmp_path, environ) == tmp_path / ".claude/settings.json"
+    assert place_of("local", tmp_path, environ) == tmp_path / ".claude/settings.local.json"
