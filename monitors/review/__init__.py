@@ -17,12 +17,14 @@ catalogue     the knowledge as people see it
 chain         reviewers behind one another, and what counts where one of them raises
 commands      the script that a call hands to a shell
 explain       a review stage by stage, with the time that each took
+mcp           tools of MCP servers, judged by their verb and their fields
 prediction    after execution: did the action do what was predicted, and what is in its output?
 reviewer      the reviewer: an action and its context in, a review out
 script_files  script files as programs of their own
 settings      settings of reviews
 tools         the tools that are not a shell
 user_rules    the user's own rules
+written       contents of files that others run
 """
 
 from monitors.review.reviewer import StepReviewer, make_reviewer

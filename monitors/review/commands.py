@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from monitors.contract.actions import ReviewContext
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.interpreters import code_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
@@ -26,14 +25,14 @@ READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xar
 
 
 def command_findings(
-    command: str, scene: Scene, context: ReviewContext, note: Callable[[str, Callable[[], list[str]]], None]
+    command: str, scene: Scene, note: Callable[[str, Callable[[], list[str]]], None] = lambda _name, _lines: None
 ) -> tuple[list[Finding], list[Seen]]:
     """Everything that the command would do.
 
     Returns:
         All findings, and those that belong to one command of the script together with it.
     """
-    walk, uses = walked(command, scene, context)
+    walk, uses = walked(command, scene)
     note(
         "read",
         lambda: (
@@ -56,7 +55,7 @@ _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset
 """Commands that may precede a script although the review rests on the script. Any other may have written it."""
 
 
-def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, dict[int, Uses]]:
+def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
     """Go through the script, and note what code in it does, by the identity of the command that has it."""
     uses: dict[int, Uses] = {}
 
@@ -80,7 +79,7 @@ def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, di
 
     walk = Walk(
         cwd=scene.places.cwd,
-        variables=_variables(scene, context),
+        variables=_variables(scene),
         launchers=scene.launchers,
         code=code,
         text=read,
@@ -91,12 +90,12 @@ def walked(command: str, scene: Scene, context: ReviewContext) -> tuple[Walk, di
     return walk, uses
 
 
-def _variables(scene: Scene, context: ReviewContext) -> dict[str, str]:
+def _variables(scene: Scene) -> dict[str, str]:
     return {
         "HOME": scene.places.home or "~",
         "PWD": scene.places.cwd,
         "TMPDIR": TMPDIR,
-        **{str(name): str(value) for name, value in context.environment.items()},
+        **{str(name): str(value) for name, value in scene.environment.items()},
     }
 
 

@@ -78,7 +78,7 @@ class StepReviewer:
         seen: list[Seen] = []
         if command is not None:
             scene.background = tools.in_background(tool, given)
-            found, seen = command_findings(command, scene, context, note)
+            found, seen = command_findings(command, scene, note)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
@@ -99,7 +99,15 @@ class StepReviewer:
             writable=self._settings.writable,
         )
         one_turn = context.task is not None and not context.task.keep_open
-        return Scene(self._settings, places, self._facts, self._book, self._launchers, one_turn=one_turn)
+        return Scene(
+            self._settings,
+            places,
+            self._facts,
+            self._book,
+            self._launchers,
+            environment=context.environment,
+            one_turn=one_turn,
+        )
 
     def _weighed(
         self, action: Action, found: Sequence[Finding], scene: Scene, context: ReviewContext, note: Note

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS
+from monitors.review import mcp, written
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -96,8 +97,9 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     yield writes_path(scene, absolute)
     for name in ("content", "new_string", "new_source"):
         yield from agent_definitions.written(scene, absolute, text(given, name))
-    written = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
-    if masked(written) != written:
+    yield from written.findings(scene, absolute, new_texts(given))
+    whole = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
+    if masked(whole) != whole:
         yield Finding(
             "secrets.written",
             levels.CARE,
@@ -105,6 +107,15 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "Read it from the environment instead.",
             effect=effect("secret_write", f"a secret is written into {path}", target=path),
         )
+
+
+def new_texts(given: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that a tool of the CLI writes."""
+    texts = {name: text(given, name)[:MAX_TEXT] for name in ("content", "new_string", "new_source")}
+    edits = given.get("edits")
+    if isinstance(edits, (list, tuple)):
+        texts["edits"] = "\n".join(text(each, "new_string", "newText") for each in edits if isinstance(each, Mapping))
+    return {name: found for name, found in texts.items() if found}
 
 
 def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -335,6 +346,8 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             if hints.get("openWorldHint", True)
             else None,
         )
+    elif destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints:
+        yield mcp.destroying(tool)
     elif destroys:
         yield Finding(
             "tools.mcp-destroys",
@@ -343,10 +356,13 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             "Read first what would go, and let a person do it where it matters.",
             effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
         )
+    elif mcp.destroys_shared(tool):
+        yield mcp.destroying(tool)
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
     yield _outgoing(given)
     yield from _named_paths(scene, given)
+    yield from mcp.findings(scene, tool, given)
 
 
 def _named_paths(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

@@ -40,12 +40,33 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from _fed(scene, invocation)
         for redirect in invocation.redirects:
             yield project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
+    if invocation.name in ("curl", "wget", "http", "https", "xh"):
+        yield _variable_sent(invocation)
     if invocation.name in _COPIERS:
         yield from _whole_stores(scene, invocation)
     if invocation.name in _SERVERS:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
                 yield _sent(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
+
+
+_BODIES = re.compile(r"-d\b|-d|--data(?:-[a-z]+)?(?:=|\Z)|-F|--form|--post-data|--json")
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)[:/]")
+
+
+def _variable_sent(invocation: Invocation) -> Finding | None:
+    """Return the finding for a variable that is named as a secret, in an address or a body.
+
+    In a header it is how one logs in.
+    """
+    before = ""
+    local = any(_LOCAL.match(word) for word in invocation.args)
+    for word in invocation.args:
+        sent = "://" in word or _BODIES.match(before) or _BODIES.match(word)
+        if sent and not local and not word.known and _NAMES_SECRET.search(word):
+            return _sent(f"sends a variable that is named as a secret to another machine: {word[:120]}")
+        before = word
+    return None
 
 
 def _sent(why: str, instead: str = INSTEAD) -> Finding:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from monitors.review.languages import others, python
+from monitors.review.languages.projects import module_uses, project_uses
 from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
 from monitors.review.shell.invocation import Arg, Invocation
 
@@ -63,13 +64,16 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     """Return the effects of the code given to an interpreter; None if there is none, or it is not known."""
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
-    if invocation.name in _MAKES:
-        return _recipes(invocation)
+    project = project_uses(invocation, files)
+    if project is not None:
+        return project
     interpreter = _BY_NAME.get(invocation.name)
     if interpreter is None:
         return None
     code = _code(invocation, interpreter, files)
     if not code:
+        if invocation.name in _PYTHON and "-m" in invocation.args:
+            return module_uses(invocation, files)
         return None
     text = "\n".join(code)
     found = (
@@ -88,18 +92,6 @@ _BOMB = re.compile(
 )
 _ENVIRONMENT = re.compile(r"\bos\.environ\b(?!\s*[\[.])|\bprocess\.env\b(?!\s*[.\[])|%ENV\b|\bENV\.to_h")
 """The whole environment, and not one variable of it."""
-_MAKES = frozenset({"make", "gmake", "bmake"})
-
-
-def _recipes(invocation: Invocation) -> Uses | None:
-    """Return the commands of a makefile on the input of `make -f -`."""
-    if "-" not in invocation.args and "/dev/stdin" not in invocation.args:
-        return None
-    lines = (invocation.input.text or "")[:MAX_CODE].splitlines()
-    scripts = [line.lstrip("\t@-+ ").replace("$(HOME)", "~").replace("$$", "$") for line in lines if line[:1] == "\t"]
-    return Uses(scripts=scripts[:MAX_SCRIPTS], runs=True) if scripts else None
-
-
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
 """Programs that run a line of their input as a shell command where it begins with an exclamation mark."""
 

@@ -12,7 +12,7 @@ from monitors.review.languages.uses import Uses
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
 _RUN = re.compile(
     r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|createProcess|readProcess|"
-    r"qx|%x|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|run|start)\b"
+    r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|run|start)\b"
     r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*" + _QUOTED
 )
 _RUNS_SOMEHOW = re.compile(
@@ -21,7 +21,7 @@ _RUNS_SOMEHOW = re.compile(
 )
 _BACKTICK = re.compile(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
 _DELETE = re.compile(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
     r"!?\s*(?:\(\s*|\s+(?:-\w+\s+)*)\[?\s*" + _QUOTED, re.IGNORECASE,
 )  # fmt: skip
 _DELETES_SOMEHOW = re.compile(
@@ -34,7 +34,7 @@ _HOME = re.compile(
 _SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
 """Commands that expect starts."""
 _RECURSIVE = re.compile(
-    r"delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+    r"RemoveAll|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
     re.IGNORECASE,
 )
 _WRITE = re.compile(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
@@ -80,6 +80,8 @@ def uses_of(code: str) -> Uses:
 
 
 _MORE = re.compile(r"\s*,\s*\[?\s*" + _QUOTED)
+_CHAINED = re.compile(r"\s*\]?\s*\)\s{0,20}\.\s{0,20}args?\(\s*&?\[?\s*" + _QUOTED)
+"""Words that are added by a call on the command, as in Rust."""
 _ENDS = re.compile(r"\s*(?:[),;\]}\n]|or\b|\|\||&&|\Z|if\b|unless\b|:)")
 MAX_WORDS = 30
 """Most words taken of a command that is given as a list."""
@@ -92,7 +94,7 @@ def _command(match: re.Match[str], code: str) -> str:
     """
     first, at = _literal(match), match.end()
     words: list[str] = []
-    while len(words) < MAX_WORDS and (more := _MORE.match(code, at)) is not None:
+    while len(words) < MAX_WORDS and (more := _MORE.match(code, at) or _CHAINED.match(code, at)) is not None:
         words.append(_literal(more))
         at = more.end()
     if not words and not _ENDS.match(code, at):

@@ -28,6 +28,8 @@ class Uses:
     """Whether it starts other programs at all."""
     hidden: str = ""
     """Code that it runs and that cannot be read: decoded, downloaded, or assembled."""
+    kills: str = ""
+    """A process that it ends and that it did not start; empty for none."""
     bomb: bool = False
     """Whether it starts itself over and over."""
     leaks: bool = False

@@ -144,7 +144,7 @@ def deletes_path(
     if place is Place.CACHE:
         return _found("files.delete-cache", levels.MODERATE, "", "", shown, invocation)
     if scene.places.workspace:
-        risk = levels.HARM if recursive or place is Place.OTHER else levels.CARE
+        risk = levels.HARM
         return _found(
             "files.delete-outside",
             risk,

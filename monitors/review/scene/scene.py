@@ -1,6 +1,6 @@
 """The state of a review while it examines one action."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from monitors.contract.actions import Ground, Touch
@@ -35,6 +35,8 @@ class Scene:
     """Commands that the shell does not wait for, by identity."""
     heard: set[int] = field(default_factory=set)
     """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that a shell of the agent would expand."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
 

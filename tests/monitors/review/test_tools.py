@@ -48,7 +48,7 @@ def review(tool: str, given: dict[str, Any], settings: ReviewSettings | None = N
         ("Task", {"description": "x", "prompt": "y", "subagent_type": "z"}, Decision.ALLOW),
         ("TodoWrite", {"todos": []}, Decision.ALLOW),
         ("mcp__github__list_issues", {}, Decision.ALLOW),
-        ("mcp__github__delete_repo", {"repo": "a/b"}, Decision.WARN),
+        ("mcp__github__delete_repo", {"repo": "a/b"}, Decision.BLOCK),
         ("mcp__files__write_file", {"path": f"{WORKSPACE}/.claude/settings.json"}, Decision.BLOCK),
         ("mcp__files__read_file", {"path": "/home/agent/.ssh/id_rsa"}, Decision.BLOCK),
         ("Monitor", {"command": "tail -f log.txt | grep --line-buffered error"}, Decision.ALLOW),

@@ -1,0 +1,216 @@
+"""Programs that run what a project's own files name: build files, package scripts, configuration of tests."""
+
+from collections.abc import Callable, Iterator
+
+from monitors.review.languages import others, python
+from monitors.review.languages.recipes import Recipe, just, made, npm_scripts, package_scripts, recipes_of, services
+from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
+from monitors.review.shell.invocation import Arg, Input, Invocation, arg
+
+Files = Callable[[Invocation, str], str | None]
+"""The text of a file that an invocation names, if it is known."""
+
+
+def project_uses(invocation: Invocation, files: Files) -> Uses | None:
+    """Return the effects of the project's files that the invocation runs; None if it runs none that are known."""
+    read = _PROGRAMS.get(invocation.name)
+    if read is None:
+        return None
+    found = Uses()
+    for recipe in read(invocation, files):
+        merge(found, recipe)
+    return found if found.scripts or found.deletes or found.runs or found.hidden else None
+
+
+def module_uses(invocation: Invocation, files: Files) -> Uses | None:
+    """Return the effects of a module that `python -m` runs."""
+    found = Uses()
+    for recipe in _python(invocation, files):
+        merge(found, recipe)
+    return found if found.scripts or found.deletes or found.runs or found.hidden else None
+
+
+def merge(found: Uses, recipe: Recipe) -> None:
+    """Add what a recipe does. Paths that code only names do not count: tests and settings name many."""
+    if recipe.language == "sh":
+        found.scripts.append(recipe.code[:MAX_CODE])
+    else:
+        code = recipe.code[:MAX_CODE]
+        uses = (python.uses_of(code) if recipe.language == "python" else None) or others.uses_of(code)
+        found.scripts += uses.scripts
+        found.deletes += uses.deletes
+        found.kills = found.kills or uses.kills
+        found.runs = found.runs or uses.runs
+        found.hidden = found.hidden or uses.hidden
+    del found.scripts[MAX_SCRIPTS:]
+
+
+def _option(invocation: Invocation, *names: str) -> Arg | None:
+    for at, word in enumerate(invocation.args):
+        if word in names and at + 1 < len(invocation.args):
+            return invocation.args[at + 1]
+        for name in names:
+            if name[:2] == "--" and word.startswith(name + "="):
+                return arg(word[len(name) + 1 :])
+            if len(name) == 2 and word[:2] == name and len(word) > 2:
+                return arg(word[2:])
+    return None
+
+
+def _below(folder: Arg | None, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def _there(folder: Arg | None, recipes: list[Recipe]) -> Iterator[Recipe]:
+    """The recipes with the directory in which they run."""
+    quoted = folder.replace("'", "") if folder else ""
+    for recipe in recipes:
+        yield recipe._replace(code=f"cd '{quoted}'\n{recipe.code}") if folder else recipe
+
+
+def _make(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if {"-n", "--dry-run", "--just-print", "-q", "--version", "-h"}.intersection(invocation.args):
+        return
+    folder, named = _option(invocation, "-C", "--directory"), _option(invocation, "-f", "--file", "--makefile")
+    if named in ("-", "/dev/stdin"):
+        text = invocation.input.text
+    else:
+        names = [named] if named else ["GNUmakefile", "makefile", "Makefile"]
+        text = next((found for name in names if (found := files(invocation, _below(folder, name)))), None)
+    if not text:
+        return
+    words = invocation.operands(("-C", "-f", "-I", "-o", "-W", "--directory", "--file", "--makefile"))
+    given = dict(word.partition("=")[::2] for word in words if "=" in word)
+    given |= {name: str(value) for name, value in invocation.assignments.items()}
+    targets = [str(word) for word in words if "=" not in word]
+    yield from _there(folder, made(text[:MAX_CODE], targets, given))
+
+
+_RUNS = frozenset({"run", "run-script", "exec-script"})
+_SHORT = frozenset({"test", "start", "stop", "restart", "install", "i", "ci", "add", "t", "publish", "pack"})
+_OWN = frozenset({"dlx", "exec", "x", "why", "list", "remove", "up", "upgrade", "info", "init", "global", "config", "link", "audit", "outdated", "create"})  # fmt: skip
+
+
+def _npm(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    folder = _option(invocation, "--prefix", "-C", "--cwd", "--dir")
+    words = invocation.operands(("--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"))
+    wanted = str(words[0]) if words else ("" if invocation.name == "npm" else "install")
+    if wanted in _RUNS and len(words) > 1:
+        wanted = str(words[1])
+    elif (wanted not in _SHORT and invocation.name in ("npm", "bun")) or wanted in _OWN or not wanted:
+        return
+    if "--ignore-scripts" in invocation.args:
+        return
+    text = files(invocation, _below(folder, "package.json"))
+    scripts = npm_scripts(package_scripts(text), {"t": "test"}.get(wanted, wanted)) if text else []
+    yield from _there(folder, [Recipe(wanted, code) for code in scripts])
+
+
+def _just(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    text = next((found for name in ("justfile", ".justfile", "Justfile") if (found := files(invocation, name))), "")
+    recipes = just(text) if text else []
+    wanted = [word for word in invocation.operands() if "=" not in word]
+    yield from (recipe for recipe in recipes if recipe.name in wanted) if wanted else recipes[:1]
+
+
+def _pytest(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    words = [word for word in invocation.operands(("-k", "-m", "-p", "-n", "-c", "-o")) if word != "pytest"]
+    named = [word.partition("::")[0] for word in words]
+    for name in dict.fromkeys(("conftest.py", "tests/conftest.py", *(one for one in named[:5] if one.endswith(".py")))):
+        text = files(invocation, name)
+        if text and len(text) < MAX_CODE:
+            yield Recipe(name, text, "python")
+
+
+def _python(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    module = _option(invocation, "-m")
+    if module == "pytest":
+        yield from _pytest(invocation, files)
+    elif module and module.replace(".", "").isidentifier():
+        for name in (module.replace(".", "/") + ".py", module.replace(".", "/") + "/__main__.py"):
+            text = files(invocation, name)
+            if text:
+                yield Recipe(name, text, "python")
+
+
+def _whole_file(*names: str, language: str = "other") -> Callable[[Invocation, Files], Iterator[Recipe]]:
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        for name in names:
+            text = files(invocation, name)
+            if text:
+                yield Recipe(name, text, language)
+
+    return read
+
+
+def _of_its_kind(*names: str) -> Callable[[Invocation, Files], Iterator[Recipe]]:
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        for name in names:
+            text = files(invocation, name)
+            yield from recipes_of(f"/{name}", text) if text else ()
+
+    return read
+
+
+def _pip(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if invocation.args[:1] == ["install"] and {".", "-e", "--editable"}.intersection(invocation.args):
+        yield from _whole_file("setup.py", language="python")(invocation, files)
+
+
+def _go(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if invocation.args[:1] == ["run"]:
+        names = [word for word in invocation.args[1:10] if word.endswith(".go")]
+        yield from _whole_file(*names)(invocation, files)
+
+
+def _cargo(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if {"build", "b", "run", "r", "test", "t", "check", "bench", "install", "clippy"}.intersection(invocation.args[:2]):
+        yield from _whole_file("build.rs")(invocation, files)
+
+
+def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    words = [str(word) for word in invocation.args]
+    if invocation.name in ("docker", "podman") and words[:1] != ["compose"]:
+        return
+    if not {"up", "run", "create", "start"}.intersection(words):
+        return
+    named = _option(invocation, "-f", "--file")
+    names = [named] if named else ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"]
+    text = next((found for name in names if (found := files(invocation, name))), "")
+    yield from services(text) if text else ()
+
+
+def _awk(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    named = _option(invocation, "-f", "--file")
+    text = files(invocation, named) if named else None
+    if text:
+        yield Recipe(str(named), text, "other")
+
+
+def _sql(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """Nothing to run here: the statements of a file become the client's input, for its own rules."""
+    named = _option(invocation, "-f", "--file")
+    said = next((word for word in invocation.args if word[:7] in ("source ", ".read f") or word[:6] == ".read "), None)
+    name = named or (said.partition(" ")[2].strip() if said else None)
+    text = files(invocation, name) if name and name != "-" else None
+    if text and not invocation.input.text:
+        invocation.input = Input(text, invocation.input.source)
+    yield from ()
+
+
+_PROGRAMS: dict[str, Callable[[Invocation, Files], Iterator[Recipe]]] = {
+    **dict.fromkeys(("make", "gmake", "bmake"), _make),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), _npm),
+    **dict.fromkeys(("pytest", "py.test"), _pytest),
+    **dict.fromkeys(("pip", "pip3"), _pip),
+    **dict.fromkeys(("docker", "podman", "docker-compose", "podman-compose"), _compose),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb", "sqlcmd", "cqlsh"), _sql),
+    "just": _just,
+    "go": _go,
+    "cargo": _cargo,
+    "rake": _whole_file("Rakefile"),
+    "nox": _whole_file("noxfile.py", language="python"),
+    "tox": _of_its_kind("tox.ini"),
+    "direnv": _of_its_kind(".envrc"),
+}  # fmt: skip

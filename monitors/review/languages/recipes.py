@@ -1,0 +1,317 @@
+"""Files of a project that name commands which others run: build files, package scripts, hooks, CI, editor tasks.
+
+They are read leniently and line by line, so that a piece of one, as an edit brings it, is read as well.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_RECIPES = 60
+"""Most commands taken out of one file."""
+MAX_LINE = 4_000
+"""Longest line that is read, in characters; what is longer is no command that a person wrote."""
+MAX_NAMED = 200
+"""Most targets or variables of one build file."""
+
+
+class Recipe(NamedTuple):
+    """Commands that a file has others run."""
+
+    name: str
+    """The target, script or key. Example: `postinstall`."""
+    code: str
+    language: str = "sh"
+    """`sh`, `python`, or `other` for what is read by the calls in its text."""
+    elsewhere: bool = False
+    """Whether it runs on another machine, or in a container."""
+
+
+# ── make and just ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Makefile(NamedTuple):
+    """The targets and variables of a makefile."""
+
+    recipes: Mapping[str, tuple[str, ...]]
+    needs: Mapping[str, tuple[str, ...]]
+    variables: Mapping[str, str]
+    first: str
+
+
+_RULE = re.compile(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]{0,500})\Z")
+_SETS = re.compile(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.{0,2000})\Z")
+_REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([@<^?*%+|])|(\$)|([A-Za-z]))")
+_HOME = "~"
+
+
+@lru_cache(maxsize=32)
+def makefile(text: str) -> Makefile:
+    """Read a makefile."""
+    recipes: dict[str, list[str]] = {}
+    needs: dict[str, tuple[str, ...]] = {}
+    variables: dict[str, str] = {}
+    targets: list[str] = []
+    first = ""
+    for line in text.replace("\\\n", " ").splitlines():
+        if line[:1] == "\t" and targets:
+            for target in targets:
+                recipes.setdefault(target, []).append(line.strip())
+            continue
+        stripped = line.strip()
+        if not stripped or stripped[0] == "#":
+            continue
+        sets = _SETS.match(stripped)
+        if sets is not None and len(variables) < MAX_NAMED:
+            variables[sets[1]] = sets[2]
+            continue
+        rule, _, inline = stripped.partition(";")
+        found = _RULE.match(rule)
+        if found is None or len(needs) >= MAX_NAMED:
+            continue
+        targets = found[1].split()[:20]
+        first = first or next((name for name in targets if name[:1] != "."), "")
+        for target in targets:
+            needs[target] = (*needs.get(target, ()), *found[2].split()[:50])
+            if inline:
+                recipes.setdefault(target, []).append(inline.strip())
+    return Makefile({name: tuple(lines) for name, lines in recipes.items()}, needs, variables, first)
+
+
+def made(text: str, targets: list[str], given: Mapping[str, str]) -> list[Recipe]:
+    """Return the commands that `make` runs for these targets, or for the first one.
+
+    Args:
+        text: The makefile.
+        targets: The targets asked for.
+        given: Variables of the command line and the environment.
+    """
+    read = makefile(text)
+    wanted = list(targets or filter(None, [read.first]))
+    done: list[str] = []
+    found: list[Recipe] = []
+    while wanted and len(done) < MAX_NAMED:
+        target = wanted.pop(0)
+        if target in done:
+            continue
+        done.append(target)
+        wanted += read.needs.get(target, ())
+        lines = read.recipes.get(target)
+        if lines:
+            found.append(Recipe(target, _expanded(lines, target, read, given)))
+    return found[:MAX_RECIPES]
+
+
+def _expanded(lines: tuple[str, ...], target: str, read: Makefile, given: Mapping[str, str]) -> str:
+    values = {**read.variables, **given}
+    automatic = {"@": target, "<": next(iter(read.needs.get(target, ())), "input")}
+    script = "\n".join(line.lstrip("@-+ ") for line in lines)[:20_000]
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2] or match[5]
+        if match[4]:
+            return "\0"
+        if match[3]:
+            return automatic.get(match[3], "made")
+        if name in values:
+            return values[name][:2000]
+        if name == "MAKE":
+            return "make"
+        # A function's value is not known; a name that is set nowhere is empty, as it is for make.
+        return "made" if " " in name or "," in name else ("~" if name == "HOME" else "")
+
+    for _ in range(4):  # variables are made of variables
+        if "$" not in script or len(script) > 100_000:
+            break
+        script = _REFERENCE.sub(value, script)
+    return script.replace("\0", "$")
+
+
+def just(text: str) -> list[Recipe]:
+    """Return the recipes of a justfile."""
+    found: list[Recipe] = []
+    name, lines = "", list[str]()
+    for line in (*text.splitlines(), "end:"):
+        if line[:1] in (" ", "\t"):
+            lines.append(line.strip().lstrip("@-"))
+        elif line.strip() and line[0] != "#":
+            if name and lines:
+                found.append(Recipe(name, "\n".join(lines).replace("{{", "$").replace("}}", "")))
+            name, lines = line.partition(":")[0].split()[0] if line.partition(":")[0].split() else "", []
+    return found[:MAX_RECIPES]
+
+
+# ── JSON and YAML, by their lines ─────────────────────────────────────────────────────────────────────────────────
+
+_JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]|\\.){1,4000})"')
+_JSON_LIST = re.compile(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]{0,4000})\]')
+_ITEM = re.compile(r'"((?:[^"\\\n]|\\.){0,2000})"')
+_ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
+_ESCAPE = re.compile(r'\\["\\/nt]')
+
+
+def _plain(text: str) -> str:
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
+
+
+def package_scripts(text: str) -> dict[str, str]:
+    """Return the scripts of a `package.json`, or of a piece of one: every text by its key."""
+    at = text.find('"scripts"')
+    found = _JSON_TEXT.finditer(text[at + 9 :] if at >= 0 else text)
+    return {_plain(match[1]): _plain(match[2]) for match, _ in zip(found, range(MAX_NAMED), strict=False)}
+
+
+def _json_commands(text: str) -> Iterator[Recipe]:
+    """Commands of editors' and containers' settings."""
+    args = [_plain(item) for match in _JSON_LIST.finditer(text) for item in _ITEM.findall(match[2])]
+    flags = [item for item in args if item.startswith(("--", "-v", "/")) or "source=" in item]
+    mounts = [f"--mount={item}" if "source=" in item else item for item in flags]
+    if mounts:
+        yield Recipe("runArgs", " ".join(["docker run", *map(_shell_word, mounts), "image"]))
+    for match in _JSON_TEXT.finditer(text):
+        if match[1].lower().endswith(("command", "path", "script", "program", "exec")):
+            yield Recipe(match[1], _plain(match[2]))
+    for before, item in zip(("", *args), args, strict=False):
+        if before in ("-c", "-lc", "-e", "/c", "-Command"):
+            yield Recipe("args", item)
+
+
+_KEY = re.compile(
+    r"(\s*)(?:- +)?[\"']?(run|script|scripts|before_script|after_script|command|commands|cmd|cmds|entry|args|install|before_install|after_success|\w+Command)[\"']?\s*:\s*(.*)\Z"
+)
+
+
+def _yaml_commands(text: str) -> Iterator[Recipe]:
+    """Commands in YAML: in line, as a block, or as a list."""
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        found = _KEY.match(lines[at])
+        at += 1
+        if found is None:
+            continue
+        deep, value = len(found[1]), found[3].strip()
+        if value and value[0] not in "|>[":
+            yield Recipe(found[2], _unquoted(value))
+            continue
+        block: list[str] = [value.strip("[]").replace('"', "").replace(",", " ")] if value[:1] == "[" else []
+        while at < len(lines) and (not lines[at].strip() or _deeper(lines[at], deep)):
+            inner = _KEY.match(lines[at])
+            block.append(_unquoted((inner[3] if inner else lines[at]).strip().removeprefix("- ")))
+            at += 1
+        yield Recipe(found[2], "\n".join(block))
+
+
+def _deeper(line: str, deep: int) -> bool:
+    indent = len(line) - len(line.lstrip())
+    return indent > deep or (indent == deep and line.lstrip()[:2] == "- ")
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return _plain(value[1:-1]) if quoted else value
+
+
+_EXPRESSION = re.compile(r"\$\{\{([^{}]{0,200})\}\}")
+
+
+def _continuous_integration(text: str) -> Iterator[Recipe]:
+    """Commands of a CI file; its expressions for secrets become names of variables that say so."""
+
+    def value(match: re.Match[str]) -> str:
+        return "$ALL_SECRETS" if "toJSON" in match[1] else "$" + re.sub(r"\W+", "_", match[1].strip())
+
+    for recipe in _yaml_commands(text):
+        yield recipe._replace(code=_EXPRESSION.sub(value, recipe.code), elsewhere=True)
+
+
+def _tox(text: str) -> Iterator[Recipe]:
+    inside = False
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and line[:1] not in (" ", "\t"):
+            inside = key.strip() in ("commands", "commands_pre", "commands_post")
+            line = value
+        if inside and line.strip():
+            yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
+
+
+def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
+    def read(text: str) -> Iterator[Recipe]:
+        yield Recipe("", text, language)
+
+    return read
+
+
+def _scripts(text: str) -> Iterator[Recipe]:
+    for name, code in package_scripts(text).items():
+        if " " in code or "/" in code:
+            yield Recipe(name, code)
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
+    (re.compile(r"/(?:GNU)?[Mm]akefile$|\.mk$"), lambda text: (
+        Recipe(name, _expanded(lines, name, makefile(text), {})) for name, lines in makefile(text).recipes.items())),
+    (re.compile(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
+    (re.compile(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
+    (re.compile(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
+    (re.compile(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$"), _continuous_integration),
+    (re.compile(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/Procfile$|/\.overcommit\.yml$"), _yaml_commands),
+    (re.compile(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
+    (re.compile(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
+    (re.compile(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (re.compile(r"/tox\.ini$"), _tox),
+    (re.compile(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
+)  # fmt: skip
+
+
+def recipes_of(path: str, text: str) -> list[Recipe]:
+    """Return the commands that others run out of this file; none if it is not such a file."""
+    for pattern, read in _READERS:
+        if pattern.search(path):
+            text = "\n".join(line[:MAX_LINE] for line in text.splitlines()) if len(text) > MAX_LINE else text
+            return [recipe for recipe, _ in zip(read(text), range(MAX_RECIPES), strict=False)]
+    return []
+
+
+# ── programs that run them ────────────────────────────────────────────────────────────────────────────────────────
+
+_LIFECYCLE = ("preinstall", "install", "postinstall", "prepare")
+
+
+def npm_scripts(scripts: Mapping[str, str], wanted: str) -> list[str]:
+    """Return the scripts that a package manager runs for a subcommand, in order."""
+    if wanted in ("install", "i", "ci", "add"):
+        names: tuple[str, ...] = _LIFECYCLE
+    else:
+        names = (f"pre{wanted}", wanted, f"post{wanted}")
+    return [scripts[name] for name in names if name in scripts]
+
+
+_SERVICE_LINE = re.compile(
+    r"\s*(?:- +)?[\"']?(privileged|pid|network_mode|userns_mode|source|target|cap_add)[\"']?\s*:\s*[\"']?([^\"'#\n]{1,300})"
+)
+_MOUNT = re.compile(r"\s*- +[\"']?([~/.$][^\"':#\s]{0,300}):(/[^\"'#\s]{0,300})")  # fmt: skip
+
+
+def services(text: str) -> list[Recipe]:
+    """Return what a compose file starts with rights over this machine, as the same said to `docker run`."""
+    words: list[str] = []
+    for line in text.splitlines()[:4000]:
+        line = line[:1000]
+        mount = _MOUNT.match(line)
+        said = _SERVICE_LINE.match(line)
+        if mount is not None:
+            words += ["-v", f"{mount[1]}:{mount[2]}"]
+        elif said is not None and said[1] == "privileged" and said[2].strip() == "true":
+            words.append("--privileged")
+        elif said is not None and said[1] in ("pid", "network_mode", "userns_mode") and said[2].strip() == "host":
+            words.append(f"--{said[1].partition('_')[0]}=host")
+        elif said is not None and said[1] == "source" and said[2][:1] in "/~":
+            words += ["-v", f"{said[2].strip()}:/mounted"]
+    return [Recipe("services", " ".join(["docker run", *map(_shell_word, words[:60]), "image"]))] if words else []
+
+
+def _shell_word(word: str) -> str:
+    return word if re.fullmatch(r"[\w@%+=:,./~-]*", word) else "'" + word.replace("'", "") + "'"

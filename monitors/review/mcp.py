@@ -1,0 +1,257 @@
+"""Tools of MCP servers, judged by their verb and their fields: what they run, ask a database, delete, write and read.
+
+Servers name what they do. A field that looks like a path, a script or SQL is judged as the same thing done by a command
+of the CLI's shell.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from monitors.review import written
+from monitors.review.checks import code as code_check
+from monitors.review.commands import command_findings
+from monitors.review.languages.projects import merge
+from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.uses import Uses
+from monitors.review.programs.deleting import deletes_path
+from monitors.review.programs.writing import writes_path
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.scene import Scene
+from monitors.review.shell.invocation import Invocation, Setting, arg
+
+MAX_FIELDS = 200
+"""Most fields looked at of one call, and most items of one list."""
+MAX_TEXT = 20_000
+"""Most characters judged of one field."""
+
+MAX_WRITTEN = 100_000
+"""Most characters judged of what a call writes into one file."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall"})  # fmt: skip
+_DELETES = frozenset({"delete", "remove", "rm", "unlink", "rmdir", "trash", "clear", "del", *_DESTROYS})
+_SHARED = frozenset({
+    "repo", "repository", "branch", "project", "database", "db", "table", "bucket", "namespace", "ns", "cluster", "org",
+    "organization", "environment", "env", "app", "application", "service", "instance", "user", "volume", "collection",
+    "deployment", "zone", "domain", "vm", "server", "stack", "team", "account", "site", "schema", "release", "tag", "vpc",
+    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset",
+})  # fmt: skip
+"""Things on other machines that others use as well, and that a call to delete takes from them."""
+_MOVES = frozenset({"move", "rename", "mv"})
+_WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download"})  # fmt: skip
+_RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal", "cmd", "command", "script", "spawn", "process", "repl", "interpreter", "call", "invoke", "start", "ssh", "code"})  # fmt: skip
+_BROWSERS = frozenset({"browser", "playwright", "puppeteer", "chrome", "page", "selenium"})
+_SQL_SERVERS = frozenset({"sql", "postgres", "postgresql", "pg", "mysql", "mariadb", "sqlite", "db", "database", "duckdb", "snowflake", "bigquery", "supabase", "neon", "clickhouse", "mssql", "oracle", "redshift", "query"})  # fmt: skip
+_LOOKS_SQL = re.compile(
+    r"\s*(?:/\*|--|\(|(?:with|select|insert|update|delete|drop|truncate|alter|create|grant|revoke|copy|begin|vacuum|merge)\s)",
+    re.IGNORECASE,
+)
+_PROGRAMS: Mapping[str, str] = {
+    "kubectl": "kubectl", "kubernetes": "kubectl", "k8s": "kubectl", "docker": "docker", "git": "git", "aws": "aws",
+    "gcloud": "gcloud", "azure": "az", "terraform": "terraform", "helm": "helm", "redis": "redis-cli", "gh": "gh",
+    "mongo": "mongosh --eval", "mongodb": "mongosh --eval", "heroku": "heroku", "npm": "npm",
+}  # fmt: skip
+"""Programs that servers stand for, by a word of their name."""
+_CODE_FIELDS = frozenset({"script", "code", "source", "snippet", "program", "expression", "statement", "statements", "input", "cell", "body", "commands", "cli_command", "command_line", "commandline", "shell", "line"})  # fmt: skip
+_ARGUMENTS = ("args", "arguments", "argv", "params", "parameters")
+_STARTED = ("command", "cmd", "program", "executable", "binary", "file")
+_FROM = frozenset({"source", "src", "from", "old_path", "oldpath", "source_path", "old_name"})
+_TO = frozenset({"destination", "dest", "dst", "to", "target", "new_path", "newpath", "destination_path", "new_name"})
+_PATHS = frozenset({"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "paths", "files", "uri", "location", "relative_path", "absolute_path", "file_paths", *_FROM, *_TO})  # fmt: skip
+_CONTENTS = frozenset({"content", "contents", "text", "data", "new_string", "newtext", "new_str", "file_text", "body"})
+
+
+def words_of(tool: str) -> tuple[list[str], list[str]]:
+    """Return the words of a tool's own name, and those of its server's name, in lower case."""
+    _, _, rest = tool.partition("__")
+    server, _, name = rest.rpartition("__")
+    return ([word.lower() for word in _WORD.findall(name)], [word.lower() for word in _WORD.findall(server)])
+
+
+def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the findings about what the fields of a call have done, by the verb of the tool."""
+    verbs, server = words_of(tool)
+    fields = dict(list(given.items())[:MAX_FIELDS])
+    for make in (_scripts, _statements, _paths, _flags):
+        yield from make(scene, verbs, server, fields)
+
+
+def destroys_shared(tool: str) -> bool:
+    """Whether the tool's name says that it takes something away that others use."""
+    verbs, _ = words_of(tool)
+    if not _DELETES.intersection(verbs):
+        return bool({"all"}.intersection(verbs)) and bool({"refund", "cancel", "stop", "reset"}.intersection(verbs))
+    return bool(_SHARED.intersection(verbs)) or bool(
+        {"destroy", "purge", "wipe", "terminate", "nuke"}.intersection(verbs)
+    )
+
+
+# ── what it runs ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge commands and code, in whatever language the names of tool and server say."""
+    every = {*verbs, *server}
+    if _BROWSERS.intersection(every):
+        return
+    runs = bool(_RUNS.intersection(every))
+    program = next((_PROGRAMS[word] for word in (*verbs, *server) if word in _PROGRAMS), "")
+    for text in _command_lines(given) if runs or program else ():
+        first = text.split(None, 1)[0] if text.strip() else ""
+        line = f"{program} {text}" if program and first != program.split()[0] else text
+        yield from command_findings(line[:MAX_TEXT], scene)[0]
+    if not runs:
+        return
+    for name, value in given.items():
+        if str(name).lower() in _CODE_FIELDS and isinstance(value, str) and value.strip():
+            yield from _code(scene, every, value[:MAX_TEXT])
+
+
+def _command_lines(given: Mapping[str, Any]) -> Iterator[str]:
+    """Command lines that are put together of a program and its arguments, or given in a field of their own."""
+    started = next((given[name] for name in _STARTED if isinstance(given.get(name), str)), "")
+    for name in _ARGUMENTS:
+        value = given.get(name)
+        if isinstance(value, str):
+            yield f"{started} {value}"
+        elif isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
+            yield f"{started} {shlex.join(value[:MAX_FIELDS])}".strip()
+    if not any(name in given for name in _ARGUMENTS) and started:
+        yield started
+    cli = given.get("cli_command", given.get("command_line"))
+    if isinstance(cli, str):
+        yield cli
+
+
+def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
+    python = bool({"python", "ipython", "jupyter", "notebook", "ide", "py", "pandas"}.intersection(names))
+    javascript = bool({"node", "js", "javascript", "deno", "bun", "typescript"}.intersection(names))
+    if _SQL_SERVERS.intersection(names) and _LOOKS_SQL.match(text):
+        return
+    languages = ["python"] if python else ["other"] if javascript else ["sh", "python"]
+    for language in languages:
+        uses = Uses()
+        merge(uses, Recipe("", text, language))
+        for script in uses.scripts:
+            yield from command_findings(script, scene)[0]
+        if language != "sh":
+            runner = Invocation(arg(language), [], Setting(depth=1))
+            yield from (found for found in code_check.check(scene, runner, uses) if found is not None)
+
+
+# ── databases ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge SQL as a client of a database would be given it."""
+    of_database = bool(_SQL_SERVERS.intersection((*verbs, *server)))
+    for name, value in given.items():
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        for text in texts[:MAX_FIELDS]:
+            named = str(name).lower() in ("sql", "statement", "statements")
+            if isinstance(text, str) and (named or of_database) and _LOOKS_SQL.match(text[:200]):
+                client = Invocation(arg("psql"), [arg("-c"), arg(text[:MAX_TEXT])])
+                for rule in scene.book.matching(client, scene.book.operands(client)):
+                    yield rule.finding(client)
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge paths by what the tool does with them."""
+    for name, path in _named(given):
+        place = scene.places.absolute(path.removeprefix("file://"))
+        away = name in _FROM and not _MOVES.isdisjoint(verbs)
+        if not _DELETES.isdisjoint(verbs) or away:
+            whole = bool({"directory", "dir", "folder", "rmdir", "tree", "recursive"}.intersection(verbs))
+            recursive = whole or given.get("recursive") is True or away
+            yield from _known(deletes_path(scene, place, _BY_TOOL, recursive=recursive, forced=recursive))
+        written_to = not _WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in _TO)
+        if written_to and name not in _FROM:
+            yield from _known(writes_path(scene, place))
+            yield from written.findings(scene, place, _contents(given))
+
+
+def _contents(given: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that a call writes, by their field."""
+    fields = {str(key): text for key, text in given.items() if str(key).lower() in _CONTENTS}
+    edits = given.get("edits")
+    for number, edit in enumerate(edits[:MAX_FIELDS] if isinstance(edits, (list, tuple)) else ()):
+        if isinstance(edit, Mapping):
+            fields |= {f"{number} {key}": text for key, text in edit.items() if str(key).lower() in _CONTENTS}
+    return {key: text[:MAX_WRITTEN] for key, text in fields.items() if isinstance(text, str)}
+
+
+_BY_TOOL = Invocation(arg("mcp"), [])
+
+
+def _known(found: Finding | None) -> Iterator[Finding]:
+    if found is not None:
+        yield found
+
+
+def _named(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in given.items():
+        if str(name).lower() in _PATHS:
+            for path in value[:MAX_FIELDS] if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(path, str) and 0 < len(path) <= 4096 and "://" not in path.removeprefix("file://"):
+                    yield str(name).lower(), path
+
+
+# ── flags ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _flags(scene: Scene, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge switches that make a harmless verb a harmful one, as the same switch of the program it stands for."""
+    every = {*verbs, *server}
+    said = {str(name).lower(): value for name, value in given.items()}
+    for applies, line in _LINES:
+        command = line(said) if applies(every) else ""
+        if command:
+            yield from command_findings(command, scene)[0]
+
+
+def _container(said: Mapping[str, Any]) -> str:
+    words = ["--privileged"] if said.get("privileged") is True else []
+    for name in ("volumes", "binds", "mounts", "volume"):
+        value = said.get(name)
+        for mount in value[:MAX_FIELDS] if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(mount, Mapping):
+                mount = f"{mount.get('source', mount.get('host', ''))}:{mount.get('target', '/x')}"
+            words += ["-v", mount] if isinstance(mount, str) and mount[:1] in "/~." else []
+    words += ["--pid=host"] if said.get("pid") == "host" or said.get("pid_mode") == "host" else []
+    return shlex.join(["docker", "run", *words, "image"]) if words else ""
+
+
+def _push(said: Mapping[str, Any]) -> str:
+    forced = any(said.get(name) is True for name in ("force", "force_push", "forcepush"))
+    return f"git push --force origin {shlex.quote(str(said.get('branch', '')))}" if forced else ""
+
+
+def _reset(said: Mapping[str, Any]) -> str:
+    hard = said.get("mode") in ("hard", "--hard") or said.get("hard") is True
+    folder = next((said[name] for name in ("repo_path", "repo", "path", "cwd") if isinstance(said.get(name), str)), ".")
+    return f"git -C {shlex.quote(folder)} reset --hard" if hard else ""
+
+
+Applies = Callable[[set[str]], bool]
+_LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
+    (lambda names: bool({"container", "docker", "podman"} & names), _container),
+    (lambda names: "push" in names, _push),
+    (lambda names: "reset" in names, _reset),
+)
+
+
+def destroying(tool: str) -> Finding:
+    """Return the finding for a tool that takes away what others use."""
+    return Finding(
+        "tools.mcp-destroys",
+        levels.HARM,
+        f"asks {tool} to take away something that others use",
+        "Read first what would go, and let a person do it.",
+        effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
+    )
