@@ -51,6 +51,9 @@ class Workspace:
     state: WorkspaceState = WorkspaceState.ACTIVE
     why: str = ""
     """Why it is preserved."""
+    target: str = ""
+    """The branch that it was made from, without `refs/heads/`: the base if that is a branch, else the one that was
+    checked out in the worktree that was named. Empty if there was none."""
 
 
 class ProjectWorktrees:
@@ -131,7 +134,8 @@ class ProjectWorktrees:
         branch = self._free_branch(name)
         half = WorkspaceState.HALF_MADE
         self._step("record")
-        workspace = self._write(Workspace(name, str(path), branch, str(commit.id), self._shared, half))
+        target = self._target(base)
+        workspace = self._write(Workspace(name, str(path), branch, str(commit.id), self._shared, half, target=target))
         try:
             self._step("branch")
             reference = self._git.branches.local.create(branch, commit)
@@ -154,6 +158,12 @@ class ProjectWorktrees:
                 f"{base!r} names no commit of {self.project}{because}.",
                 way_out="Make a first commit, or name a branch or commit that is there.",
             ) from error
+
+    def _target(self, base: str) -> str:
+        named = base.removeprefix("refs/heads/")
+        if named in self._git.branches.local:
+            return named
+        return repository.look(repository.find(self.project)).branch.removeprefix("refs/heads/")
 
     def _free_branch(self, name: str) -> str:
         taken = set(self._git.branches.local)

@@ -18,12 +18,14 @@ STARTERS = {
     "supervisor/runtime/processes/shim_client.py": "shims",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
+    "supervisor/runtime/shim/enter.py": "a check of an agent's work, in its own place",
 }
 """Modules that start programs, and which."""
 
 RUNNERS = {
     DOOR: "git, on repositories of chaperon's own",
     "supervisor/runtime/doctor.py": "systemctl, by its path",
+    "supervisor/runtime/processes/contained.py": "checks of agents' work",
     "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
     "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",

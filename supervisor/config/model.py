@@ -24,6 +24,7 @@ from supervisor.config.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.discoveries import DiscoverySettings
 from supervisor.core.limits import LimitSettings
+from supervisor.core.merges import MergeSettings, VerifySettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -393,6 +394,35 @@ class WorkspacesSection(Section):
     commit of its own; or kept. That of any other agent is kept."""
 
 
+@embeds(VerifySettings)
+class VerifySection(Section):
+    """The check of agents' work: a command that chaperon runs itself, and believes instead of the agent.
+
+    It runs in the agent's containment, without the keys of the model's API.
+    """
+
+    projects: dict[AbsolutePath, str] = Field(default={})
+    """Commands of projects, by the folder of the main worktree, instead of `command`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        """Take `verify: make test` for `verify: {command: make test}`."""
+        return {"command": value} if isinstance(value, str) else value
+
+
+@embeds(MergeSettings)
+class MergeSection(Section):
+    """The fate of the branches of agents that worked in workspaces of their own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        """Take `merge: auto` for `merge: {mode: auto}`; YAML reads `off` as a truth value."""
+        value = {"mode": value} if isinstance(value, str | bool) else value
+        return {**value, "mode": "off"} if isinstance(value, dict) and value.get("mode") is False else value
+
+
 NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
 """Keys of hooks for what never happens here."""
 
@@ -506,6 +536,8 @@ class Config(Section):
     audit: Audit = Audit()
     checkpoints: CheckpointsSection = CheckpointsSection()
     workspaces: WorkspacesSection = WorkspacesSection()
+    verify: VerifySection = VerifySection()
+    merge: MergeSection = MergeSection()
     hooks: HooksSection = HooksSection()
     discoveries: DiscoveriesSection = DiscoveriesSection()
     plugins: Plugins = Plugins()

@@ -12,6 +12,7 @@ discoveries  facts that agents note for others
 gate        the gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect
 learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate
+merges      merges of agents' branches, as a fold over the journal, kept with the snapshot
 session     one agent's session
 standing    standing orders of people to all agents, or to those of a repository
 states      the life of an agent as a table of states and steps

@@ -14,6 +14,7 @@ from supervisor.core.costs import TotalCosts
 from supervisor.core.discoveries import Discoveries
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
+from supervisor.core.merges import Merges
 from supervisor.core.session import Session
 from supervisor.core.standing import StandingOrders
 from supervisor.core.tasks.store import TaskEvent, TaskStore
@@ -37,6 +38,7 @@ from supervisor.protocol.events import (
     TrustDecided,
     WorkspaceClosed,
 )
+from supervisor.protocol.merges import MergeChanged
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -56,6 +58,8 @@ class Board:
         self.trusts = Trusts()
         self.orders = StandingOrders()
         self.discoveries = Discoveries()
+        self.merges = Merges()
+        """Merges of agents' branches."""
         self.record = record if record is not None else EffectRecord()
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
@@ -112,6 +116,9 @@ class Board:
         self._note(seq, event)
         if isinstance(event, TaskEvent):
             return []
+        if isinstance(event, MergeChanged):
+            self.merges.remember(seq, event)
+            return []
         session = self._session_of(seq, event)
         if session is None:
             return []
@@ -126,6 +133,9 @@ class Board:
             self._learn(seq, event)
         self._note(seq, event)
         if isinstance(event, TaskEvent):
+            return
+        if isinstance(event, MergeChanged):
+            self.merges.remember(seq, event)
             return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)

@@ -8,6 +8,7 @@ events        facts, as the journal keeps them
 export        the contract of an exporter, which sends the audit record to another system
 identity      the identity of a launch's processes, by which they are recognised and never mistaken for others
 lines         bytes to lines
+merges        checks and merges
 messages      lines of the CLI to typed messages
 moments       a moment of a run, as the core knows it at a checkpoint
 order_events  events of people's orders: to many agents at once, and to take no new tasks

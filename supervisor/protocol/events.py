@@ -20,6 +20,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.merges import MergeChanged
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
@@ -93,6 +94,10 @@ class TaskSubmitted(Event):
     """The branch of a workspace that was made for the agent; empty if it works in place."""
     project: str = ""
     """The folder that stands for all worktrees of the repository, its main one as a rule; empty in older journals."""
+    base: str = ""
+    """The commit that its branch was made at."""
+    target: str = ""
+    """The branch that the work is meant for; empty if none was checked out."""
     factors: Mapping[str, float] = field(default_factory=dict)
     """Factors from learning on the thresholds of patterns in this run, by pattern; those that are not 1."""
     origin: str = ""
@@ -837,6 +842,7 @@ AnyEvent = (
     | TaskReordered
     | TaskClaimed
     | TaskMoved
+    | MergeChanged
 )
 """Every event there is, for type checkers and for generated documentation."""
 

@@ -8,6 +8,7 @@ daemon/         the daemon, and the runner that performs what the core of one ag
 exporters/      the audit record on its way to other systems
 incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
+merging/        the way of an agent's branch into its target
 processes/      the daemon's access to an agent's processes
 reading/        long reads for clients, in a process of their own and not in the loop that answers the gate
 sandbox/        the sandbox of agents, made of what the machine can give

@@ -41,6 +41,7 @@ from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     channels,
     detector_settings,
+    merge_rules,
     off_limits,
     pattern_names,
     retention,
@@ -105,7 +106,7 @@ cost that."""
 
 SUMMARIES = TypeAdapter(list[Summary])
 
-FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries")
+FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries", "merges")
 """Folds of the board beside its sessions, which a snapshot has under the same names."""
 
 
@@ -265,6 +266,8 @@ def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
             board.orders.restore(orders)
         if (discoveries := snapshot.state.get("discoveries")) is not None:
             board.discoveries.restore(discoveries)
+        if (merges := snapshot.state.get("merges")) is not None:
+            board.merges.restore(merges)
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     metrics, counted = Metrics(board.record), 0
     if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
@@ -318,6 +321,7 @@ def _make_daemon(
         opened.metrics,
         channels(config),
         HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
+        merge_rules(config, setup.places, setup.environ),
     )
 
 
@@ -382,6 +386,7 @@ async def _begin(
     hold_again(daemon)
     await daemon.end_strangers(strangers)
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
+    await daemon.merging.resume()
 
 
 def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:

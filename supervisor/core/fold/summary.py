@@ -113,6 +113,10 @@ class Summary:
     """The branch of a workspace that was made for it; empty if it works in place."""
     project: str = ""
     """The folder that stands for all worktrees of its repository; empty if an older chaperon took the task."""
+    base: str = ""
+    """The commit that its branch was made at."""
+    target: str = ""
+    """The branch that the work is meant for; empty if that is not known."""
     pause: AskedPause | None = None
     """The pause that a person asked for, until it is lifted."""
     workspace_closed: str = ""
@@ -220,6 +224,8 @@ class Summary:
             submitted.at,
             submitted.branch,
             submitted.project,
+            submitted.base,
+            submitted.target,
             factors=dict(submitted.factors),
             origin=submitted.origin,
         )

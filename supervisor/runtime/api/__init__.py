@@ -9,6 +9,7 @@ checkpoints  the routes of the socket's API that are about checkpoints
 discoveries  the routes of facts that agents note for others
 gathering    the metrics of the daemon at one moment, gathered for their text
 json_edge    JSON at the API's edge
+merges       the routes of the socket's API that are about merges of agents' branches
 metrics      the metrics server
 orders       the routes by which a person controls many agents at once, and has no new tasks taken
 outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state

@@ -25,6 +25,7 @@ from supervisor.runtime.api.bodies import BoundedBodies
 from supervisor.runtime.api.checkpoints import checkpoint_routes
 from supervisor.runtime.api.discoveries import discovery_routes
 from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
+from supervisor.runtime.api.merges import merge_routes
 from supervisor.runtime.api.orders import OrdersInForce, RequestId, in_force_now, order_routes
 from supervisor.runtime.api.trust import trust_routes
 from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
@@ -166,6 +167,7 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
     order_routes(api, daemon)
     discovery_routes(api, daemon)
     checkpoint_routes(api, daemon, reader)
+    merge_routes(api, daemon)
     _streams(api, daemon, reader)
     return api
 

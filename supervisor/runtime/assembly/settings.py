@@ -28,10 +28,12 @@ from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.limits import LimitSettings
+from supervisor.core.merges import MergeSettings, VerifySettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
+from supervisor.runtime.merging.merge_queue import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
 
 
@@ -97,6 +99,21 @@ def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) ->
     """Return the maker of agents' sandboxes."""
     own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
     return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ)
+
+
+def merge_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) -> MergeRules:
+    """Return the rules for checks and merges. Merged files are checked beside the workspaces of agents."""
+    worktrees = worktree_rules(config, places, environ)
+    return MergeRules(
+        merge=settings_from(MergeSettings, config.merge.model_dump()),
+        verify=settings_from(VerifySettings, config.verify.model_dump()),
+        projects=config.verify.projects,
+        folder=worktrees.folder.with_name(f"{worktrees.folder.name}-merging"),
+        notes=places.state / "verifying",
+        set_up=worktrees.set_up,
+        set_up_seconds=worktrees.set_up_seconds,
+        environment=worktrees.environment,
+    )
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:

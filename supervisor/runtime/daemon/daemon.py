@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -17,6 +17,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from checkpoints.workspace.repository import project_of
+from checkpoints.worktrees import Workspace
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
 from monitors.contract.errors import NotFoundError, UsageError
@@ -29,6 +30,7 @@ from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.discoveries import briefing
 from supervisor.core.fold.history import subject_of
 from supervisor.core.fold.summary import Summary
+from supervisor.core.merges import MergeSettings
 from supervisor.core.session import Session
 from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
@@ -55,6 +57,8 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
 from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
 from supervisor.runtime.log import log
+from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
+from supervisor.runtime.merging.verification import Verifier
 from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find
 from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
@@ -94,6 +98,7 @@ class Daemon:
         metrics: Counts every event.
         channels: Notify people of incidents.
         hooks: The user's scripts for what happens.
+        merge_rules: Settings of checks and merges; left out: nothing is proposed.
     """
 
     def __init__(
@@ -110,6 +115,7 @@ class Daemon:
         metrics: Metrics | None = None,
         channels: Sequence[ChannelSettings] = (),
         hooks: HookRunner | None = None,
+        merge_rules: MergeRules | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
         self.notifications = Notifications(channels, self.fault, self._count_message, self._about)
@@ -153,6 +159,9 @@ class Daemon:
         )
         self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self._refuse_tasks_for_now)
         """The agents whose CLI others started."""
+        rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
+        self.verifier = Verifier(launcher, rules.notes)
+        self.merging = MergeQueue(board, journal, self.happened, clock, self.verifier, rules, tasks)
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,10 +307,11 @@ class Daemon:
 
     async def _submit(self, name: str, wanted: Submission, workspace: str, by: str, since: int) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
-        branch, base = "", wanted.base_of_new(self._defaults)
+        base = wanted.base_of_new(self._defaults)
+        made: Workspace | None = None
         if base is not None:
             made = await self.worktrees.make(name, workspace, base)
-            workspace, branch = made.path, made.branch
+            workspace = made.path
             self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
         self._defaults.refuse_off_limits(workspace)
         task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
@@ -316,9 +326,9 @@ class Daemon:
             task=task,
             workspace=workspace,
             session_id=session_id,
-            branch=branch,
             project=project,
-            briefing=self._briefing(task, project, beside_others=bool(branch)),
+            briefing=self._briefing(task, project, beside_others=made is not None),
+            **_made_of(made),
             factors=dict(self.board.lessons.factors),
         )
         self.board.admit(submitted)
@@ -480,10 +490,12 @@ class Daemon:
         summary = self.board.summary(agent)
         if not summary.branch or summary.workspace_closed:
             return
+        await self.merging.propose(agent)  # before it is noted that all was done at this agent's end
         await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
+        self.merging.go_on()
 
     async def give_up_workspace(self, workspace: str) -> str:
         """Remove a workspace in which no agent works; returns why it was left, empty if it is gone."""
@@ -690,6 +702,20 @@ class Daemon:
 
     def _directory(self, session: Session) -> Path:
         return self._launcher.directory(session.summary.agent, session.launch_number)
+
+
+class _MadeOf(TypedDict):
+    """The fields of a submission that are about a workspace that was made for it."""
+
+    branch: str
+    base: str
+    target: str
+
+
+def _made_of(made: Workspace | None) -> _MadeOf:
+    if made is None:
+        return _MadeOf(branch="", base="", target="")
+    return _MadeOf(branch=made.branch, base=made.base, target=made.target)
 
 
 def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:

@@ -3,6 +3,7 @@
 adoption        taking over the agents that a daemon before this one left
 agent_link      the conversation with an agent's processes, as its runner needs it
 cgroups         choose and make the cgroup v2 group in which an agent's processes are born
+contained       a program that is run for an agent to its own end
 earlier_life    agents of an earlier life of the state directory
 error_output    the CLI's error output on its way into the journal
 find_cli        the search for the Claude CLI, and its version

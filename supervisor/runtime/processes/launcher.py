@@ -1,7 +1,7 @@
 """Starting an agent: which program, with which arguments and environment, held how."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -15,7 +15,13 @@ from supervisor.protocol.commands import Launch
 from supervisor.protocol.events import SettingsFound
 from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
-from supervisor.runtime.processes.cgroups import Ceiling, Containment, Uncontained, group_in, remove
+from supervisor.runtime.processes.cgroups import (
+    Ceiling,
+    Containment,
+    Uncontained,
+    group_in,
+    remove,
+)
 from supervisor.runtime.processes.find_cli import find_cli
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxedLaunch, Sandboxes
 
@@ -25,6 +31,9 @@ WIRE = (
 )  # fmt: skip
 """Arguments that make the CLI use the wire, with both gates."""
 
+
+MODEL_KEYS = ("ANTHROPIC_", "CLAUDE_")
+"""Beginnings of the names of variables that only a CLI gets: a check of an agent's work does not call the model."""
 
 Trusted = Callable[[str, str], bool]
 """Whether a person said that the settings of a repository, by its top and their digest, may count."""
@@ -147,6 +156,27 @@ class ProcessLauncher:
             return tuple(ceiling.settings())
         return self._containment.limit(Path(group), ceiling)
 
+    def hold(self, name: str, limits: Limits, site: LaunchSite) -> "Holding":
+        """Make the place of a program that is run for an agent to its own end, held as agents are. Blocks.
+
+        Args:
+            name: Names its control group.
+            limits: Limits of the task.
+            site: The program and the folders that it sees. Its environment is added to that of agents.
+
+        Raises:
+            ChaperonError: The control group, or the sandbox, cannot be had.
+            OSError: A folder could not be made.
+        """
+        clean = agent_environment(self._environ, self._settings.environment, None)
+        given = {key: value for key, value in clean.items() if not key.startswith(MODEL_KEYS)}
+        site = replace(site, environment={**given, **site.environment})
+        made = SandboxedLaunch((), site.cli, site.environment)
+        if self._sandboxes is not None:
+            made = self._sandboxes.wrap(site)
+        argv = *self._settings.launcher, *made.words, made.program
+        return Holding(argv, made.environment, self._group(name, limits))
+
     def clear(self, containment: str) -> None:
         """Give back the control group of an agent that has ended, where it had one."""
         group = group_in(containment)
@@ -217,6 +247,22 @@ class ProcessLauncher:
         remove(self._containment.agents / agent)
         ceiling = Ceiling(memory_high_bytes=most * 2**20 if most else None, pids_max=self._settings.max_processes)
         return self._containment.make(agent, ceiling)
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The place of a program that is run for an agent."""
+
+    argv: tuple[str, ...]
+    """The program, through all that it is started by; its arguments are appended."""
+    environment: Mapping[str, str]
+    cgroup: Path | None
+    """The control group that it is born in; None if this machine has none."""
+
+    def release(self) -> None:
+        """End what is left in the control group, and remove it. Blocks."""
+        if self.cgroup is not None:
+            remove(self.cgroup)
 
 
 def arguments(command: Launch) -> list[str]:

@@ -2,6 +2,7 @@
 
 credentials   the peer of a Unix socket, as the kernel noted it when the connection was made
 daemon_link   a shim's end of the conversation with a daemon
+enter         a program that is run for an agent to its own end, in place of this process
 files         the small files of a shim, written from within its directory
 loop          the loop of a shim over the CLI's pipes, the daemon's socket and the ends of children
 marks         the mark of an agent's processes

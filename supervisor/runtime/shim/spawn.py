@@ -115,7 +115,7 @@ def _become(
             os._exit(127)
         if bounds.cgroup is not None:
             step = f"enter the cgroup {bounds.cgroup}"
-            _enter(bounds.cgroup)
+            enter_cgroup(bounds.cgroup)
         step = "set its limits"
         _limit(bounds)
         step = "take its input and output"
@@ -123,7 +123,7 @@ def _become(
         step = f"enter the working directory {cwd!r}"
         os.chdir(cwd)
         os.umask(bounds.umask)
-        _restore_signals()
+        restore_signals()
         step = f"run {argv[0]!r} (PATH is {env.get('PATH', 'not set')!r})"
         os.execvpe(argv[0], argv, env)  # noqa: S606 - no shell is meant
     except BaseException as error:  # noqa: BLE001 - a child that fails here must never go on as a second shim
@@ -133,7 +133,12 @@ def _become(
         os._exit(127)
 
 
-def _enter(cgroup: str) -> None:
+def enter_cgroup(cgroup: str) -> None:
+    """Move this process into a control group.
+
+    Raises:
+        OSError: The group has gone, or takes no process.
+    """
     fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
     os.write(fd, b"0")
     os.close(fd)
@@ -159,7 +164,7 @@ def _arrange(fds: list[int], tell: int) -> int:
     return 3
 
 
-def _restore_signals() -> None:
+def restore_signals() -> None:
     """Reset ignored signals, which must not be inherited from the shim or from Python."""
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP) and signal.getsignal(number) == signal.SIG_IGN:

@@ -1,0 +1,9 @@
+"""The way of an agent's branch into its target: made in memory, checked on files of its own, moved or not at all.
+
+conflicts     conflicts of a merge, and their explanation
+git_merge     a merge of two commits without a worktree
+merge_queue   the queue of merges for each target
+scratch       a folder with the files of one commit
+target        the target's move
+verification  the check of an agent's work by a command
+"""

@@ -1,0 +1,244 @@
+"""The target of a merge: where it is checked out, and its move from the old commit to the new one, or not at all.
+
+A branch moves by compare-and-swap under git's own lock on it. Files of a worktree in which it is checked out are set
+only if a person asked for the merge and the worktree has no changes. They are set before the branch moves: a failure
+between the two leaves the old target, and a start that finds the files set goes on.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import CheckoutStrategy, FileStatus
+
+from checkpoints.workspace import repository
+from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
+from supervisor.runtime.merging.git_merge import open_repository
+
+HELD = "refs/chaperon/merging/"
+"""Refs that hold the commits of merges that are under way."""
+
+KEPT = "refs/chaperon/merged/"
+"""Refs that keep agents' own commits after these were written anew on the target."""
+
+_UNTOUCHED = frozenset({FileStatus.CURRENT, FileStatus.IGNORED, FileStatus.WT_NEW})
+
+
+class TargetMovedError(ChaperonError):
+    """The target is not on the commit any more that the merge was made on."""
+
+
+class TargetHeldError(ChaperonError):
+    """The target is checked out in a worktree that cannot be changed now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A worktree in which the target is checked out."""
+
+    path: Path
+    problem: str = ""
+    """The reason why its files cannot be set now; empty if they can."""
+    begun: bool = False
+    """Whether some or all of its files are set already, by a move that was cut short."""
+
+
+def checkouts(project: Path, target: str, new: str = "") -> tuple[Checkout, ...]:
+    """Return the worktrees in which a branch is checked out. Blocks.
+
+    Args:
+        project: Any worktree of the repository, or its folder if it is bare.
+        target: The branch.
+        new: The commit to which it is to move. A file that is there as in this commit is no change of a person's.
+    """
+    return tuple(_look(path, new) for path in worktrees(project) if _on(path, target))
+
+
+def worktrees(project: Path) -> Iterator[Path]:
+    """Yield every worktree of a repository that is there."""
+    folders = repository.find(project)
+    common = folders.common if folders is not None else project
+    if common.name == ".git":
+        yield common.parent
+    for administration in sorted((common / "worktrees").glob("*")):
+        try:
+            path = Path((administration / "gitdir").read_text().strip()).parent
+        except (OSError, ValueError):
+            continue
+        if path.is_dir():
+            yield path
+
+
+def move(project: Path, target: str, old: str, new: str, note: str, *, set_files: bool) -> tuple[Path, ...]:
+    """Move a branch from one commit to another, or not at all; the worktrees whose files were set with it. Blocks.
+
+    Args:
+        project: A worktree of the repository.
+        target: The branch.
+        old: The commit on which it must stand.
+        new: The commit to which it moves.
+        note: Written into its log.
+        set_files: Whether the files of worktrees in which it is checked out are set as well.
+
+    Raises:
+        TargetMovedError: It stands elsewhere; nothing was changed.
+        TargetHeldError: It is checked out where files cannot or must not be set; nothing was changed.
+        pygit2.GitError, OSError: Git could not do it.
+    """
+    repo = open_repository(project)
+    reference = repo.references.get(f"refs/heads/{target}")
+    if reference is None or str(reference.target) != old:
+        raise TargetMovedError(f"{target} of {project} does not stand on {old[:12]} any more.")
+    held = checkouts(project, target, new)
+    problems = [f"{one.path} {one.problem}" for one in held if one.problem]
+    if held and (problems or not set_files):
+        why = "; ".join(problems) if problems else f"{held[0].path} has it checked out"
+        raise TargetHeldError(
+            f"{target} was not moved: {why}.", way_out=f"git -C {held[0].path} merge --ff-only {HELD}…"
+        )
+    for one in held:
+        _set_files(one.path, old, new, anyway=one.begun)
+    try:
+        reference.set_target(pygit2.Oid(hex=new), note)
+    except pygit2.GitError as error:
+        for one in held:
+            _set_files(one.path, new, old, anyway=True)
+        now = repo.references.get(f"refs/heads/{target}")
+        if now is not None and str(now.target) == old:
+            raise
+        raise TargetMovedError(f"{target} of {project} moved at the same moment ({error}).") from error
+    return tuple(one.path for one in held)
+
+
+def hold(project: Path, name: str, commit: str) -> None:
+    """Name a commit, so that git's own tidying leaves it. Blocks.
+
+    Args:
+        project: A worktree of the repository.
+        name: The name of the ref. Example: `refs/chaperon/merging/a1`.
+        commit: Its id.
+    """
+    open_repository(project).references.create(name, pygit2.Oid(hex=commit), force=True)
+
+
+def release(project: Path, name: str) -> None:
+    """Remove a ref that `hold` made; nothing happens if there is none. Blocks."""
+    found = open_repository(project).references.get(name)
+    if found is not None:
+        found.delete()
+
+
+def holds(project: Path, target: str, commit: str) -> bool:
+    """Whether a commit is in the history of a branch. Blocks."""
+    repo = open_repository(project)
+    reference = repo.references.get(f"refs/heads/{target}")
+    if reference is None or pygit2.Oid(hex=commit) not in repo:
+        return False
+    return str(reference.target) == commit or bool(repo.descendant_of(reference.target, pygit2.Oid(hex=commit)))
+
+
+def drop_branch(project: Path, branch: str, tip: str, *, keep_as: str = "") -> bool:
+    """Remove a branch whose work is elsewhere, unless it moved or is checked out; whether it is gone. Blocks.
+
+    Args:
+        project: A worktree of the repository.
+        branch: The branch.
+        tip: The commit on which it must stand.
+        keep_as: The ref that keeps its commits; empty if they are on another branch.
+    """
+    repo = open_repository(project)
+    found = repo.branches.local.get(branch)
+    if found is None:
+        return True
+    if str(found.target) != tip or any(_on(path, branch) for path in worktrees(project)):
+        return False
+    if keep_as:
+        repo.references.create(keep_as, found.target, force=True)
+    found.delete()
+    return True
+
+
+def _on(path: Path, branch: str) -> bool:
+    return repository.look(repository.find(path)).branch == f"refs/heads/{branch}"
+
+
+def _look(path: Path, new: str) -> Checkout:
+    state = repository.look(repository.find(path))
+    if state.operation:
+        return Checkout(path, f"is in the middle of a {state.operation}")
+    opened = repository.open_worktree(path)
+    if opened is None:
+        return Checkout(path, "cannot be read")
+    try:
+        changed = {name for name, flags in opened.status(untracked_files="no").items() if flags not in _UNTOUCHED}
+        own = changed - _set_before(opened, new) if changed and new else changed
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
+        return Checkout(path, f"cannot be read ({error})")
+    are = "is" if len(own) == 1 else "are"
+    problem = f"has {counted(len(own), 'change')} that {are} not committed" if own else ""
+    return Checkout(path, problem, begun=bool(changed) and not own)
+
+
+def _set_before(opened: pygit2.Repository, new: str) -> set[str]:
+    """Return the paths whose file and index entry are each as in HEAD or as in the new commit: no loss there."""
+    before, after = opened.head.peel(pygit2.Commit), opened[new].peel(pygit2.Commit)
+    paths = {
+        file.path for delta in opened.diff(before.id, after.id).deltas for file in (delta.old_file, delta.new_file)
+    }
+    opened.index.read()
+    found = set()
+    for name in paths:
+        known = {_entry(before.tree, name), _entry(after.tree, name)}
+        staged = opened.index[name].id if name in opened.index else None
+        if staged in known and _on_disk(Path(opened.workdir) / name) in known:
+            found.add(name)
+    return found
+
+
+def _entry(tree: pygit2.Tree, path: str) -> pygit2.Oid | None:
+    return tree[path].id if path in tree else None
+
+
+def _on_disk(path: Path) -> pygit2.Oid | None:
+    if path.is_symlink():
+        return pygit2.hash(os.fsencode(path.readlink()))
+    return pygit2.hash(path.read_bytes()) if path.is_file() else None
+
+
+def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
+    """Set the files and the index of a worktree from one commit to another, all or none.
+
+    Args:
+        path: The worktree.
+        old: The commit that it has.
+        new: The commit that it gets.
+        anyway: Whether the files that differ are known to be set already, or to be as they were.
+
+    Raises:
+        TargetHeldError: A file is in the way; nothing was changed.
+    """
+    opened = repository.open_worktree(path)
+    if opened is None:
+        raise TargetHeldError(f"The worktree {path} cannot be read; nothing was changed.")
+    before, after = (opened[commit].peel(pygit2.Commit) for commit in (old, new))
+    paths = [delta.new_file.path for delta in opened.diff(before.id, after.id).deltas]
+    filtered = [name for name in paths if opened.get_attr(name, "filter") not in (None, False)]
+    if filtered:
+        raise TargetHeldError(
+            f"{path} was left alone: {filtered[0]} goes through a filter of git's (as Git LFS has), which chaperon runs none of.",
+            way_out=f"git -C {path} merge --ff-only {new}",
+        )
+    try:
+        if paths and anyway:
+            force = CheckoutStrategy.FORCE | CheckoutStrategy.DISABLE_PATHSPEC_MATCH
+            opened.checkout_tree(after, strategy=force, paths=paths)  # type: ignore[no-untyped-call]  # as below
+        else:
+            opened.checkout_tree(after, strategy=CheckoutStrategy.SAFE)  # type: ignore[no-untyped-call]  # untyped
+    except pygit2.GitError as error:
+        raise TargetHeldError(
+            f"{path} was left alone: a file there is in the way ({error}).",
+            way_out=f"Move it away, and then: git -C {path} merge --ff-only {new}",
+        ) from error

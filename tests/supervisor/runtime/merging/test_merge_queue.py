@@ -1,0 +1,156 @@
+"""Agents' branches on their way into their targets, by a real daemon, real git and real checks."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.core.fold.summary import Summary
+from supervisor.protocol.merges import ConflictLevel, MergeChanged, MergePhase
+from supervisor.runtime.daemon.daemon import Daemon
+from tests.stages.daemon import Base, ended, served, until
+from tests.stages.live import IDENTITY, git_environment
+
+pytestmark = pytest.mark.timeout(180)
+
+WORKS = """\
+import subprocess
+begin()
+{program}
+subprocess.run("git add -A && git -c user.name=Ada -c user.email=ada@localhost commit -qm work", shell=True, check=True)
+done()
+hear()
+"""
+
+
+def git(repo: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(repo), *IDENTITY, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=git_environment(repo),
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    made = Base(tmp_path)
+    git(made.repo, "checkout", "-qb", "main")
+    (made.repo / "file.txt").write_text("".join(f"{number}\n" for number in range(20)))
+    git(made.repo, "add", "-A")
+    git(made.repo, "commit", "-qm", "first")
+    made.config = {"workspaces": {"folder": str(tmp_path / "workspaces")}}
+    return made
+
+
+async def worked(at: Base, daemon: Daemon, agent: str, program: str, **about: Any) -> Summary:
+    """One agent that commits what its program does, in a workspace of its own."""
+    at.cli(WORKS.format(program=program))
+    await daemon.submit(at.submission(name=agent, workspace="new", **about), by="ann")
+    return await ended(daemon, agent)
+
+
+def makes(name: str, text: str = "made") -> str:
+    return f'open("{name}", "w").write("{text}")'
+
+
+def phases(at: Base, agent: str = "a1") -> list[MergePhase]:
+    return [event.merge.phase for event in at.events(MergeChanged) if event.merge.id == agent]
+
+
+async def test_work_is_proposed_at_its_agents_end_and_merged_when_a_person_asks(base: Base) -> None:
+    async with served(base) as (daemon, client):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        (proposed,) = (await client.get("/v1/merges")).json()
+        assert (proposed["phase"], proposed["commits"], proposed["target"]) == ("proposed", 1, "main")
+        assert not (base.repo / "made.txt").exists()
+        plan = (await client.post("/v1/merges/a1/plan", json={})).json()
+        assert plan["paths"] == ["made.txt"]
+        assert plan["checked_out"] == [str(base.repo)]
+        done = (await client.post("/v1/merges/a1/carry-out", json={})).json()
+    assert done["phase"] == "merged", done
+    assert (base.repo / "made.txt").read_text() == "made"
+    assert git(base.repo, "status", "--porcelain") in ("", "?? plan.json")
+    assert git(base.repo, "log", "-1", "--format=%an|%cn|%s") == "Ada|chaperon|work"
+    trailers = git(base.repo, "log", "-1", "--format=%(trailers)")
+    assert trailers == f"Chaperon-Task: {proposed['task']}\nChaperon-Agent: a1"
+    assert git(base.repo, "for-each-ref", "--format=%(refname)").split() == [
+        "refs/chaperon/merged/a1",
+        "refs/heads/main",
+    ]
+    assert phases(base) == ["proposed", "queued", "merging", "moving", "merged"]
+
+
+async def test_a_target_moves_by_itself_only_where_nobody_has_it_checked_out(base: Base) -> None:
+    base.config |= {"merge": "auto"}
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("one.txt"))
+        await until(lambda: phases(base)[-1] is MergePhase.PROPOSED)
+        assert "has it checked out" in daemon.board.merges.find("a1").why
+        git(base.repo, "branch", "next")
+        await worked(base, daemon, "a2", makes("two.txt"), base="next")
+        await until(lambda: phases(base, "a2")[-1] is MergePhase.MERGED)
+    assert git(base.repo, "show", "next:two.txt") == "made"
+    assert git(base.repo, "log", "--format=%s", "main") == "first"
+
+
+async def test_a_checkout_with_changes_is_never_touched(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        (base.repo / "file.txt").write_text("a person writes\n")
+        done = await daemon.merging.carry_out("a1", "ann")
+        assert done.phase is MergePhase.PARKED
+        assert f"{base.repo} has 1 change that is not committed" in done.why
+        assert (base.repo / "file.txt").read_text() == "a person writes\n"
+        assert not (base.repo / "made.txt").exists()
+        git(base.repo, "checkout", "-q", "file.txt")
+        assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
+    assert (base.repo / "made.txt").exists()
+
+
+async def test_a_file_in_the_way_keeps_the_target_where_it_is(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        before = git(base.repo, "rev-parse", "main")
+        (base.repo / "made.txt").write_text("a person's own")
+        done = await daemon.merging.carry_out("a1", "ann")
+    assert done.phase is MergePhase.PARKED
+    assert "in the way" in done.why
+    assert (base.repo / "made.txt").read_text() == "a person's own"
+    assert git(base.repo, "rev-parse", "main") == before
+
+
+async def test_merged_work_is_checked_on_the_merged_files_before_the_target_moves(base: Base) -> None:
+    base.config |= {"verify": "test -e one.txt && test ! -e two.txt && git rev-parse HEAD && echo checked"}
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("one.txt"))
+        await worked(base, daemon, "a2", makes("two.txt"))
+        assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
+        parked = await daemon.merging.carry_out("a2", "ann")
+    assert parked.phase is MergePhase.PARKED
+    assert "failed with exit code 1" in parked.why
+    assert not (base.repo / "two.txt").exists()
+    assert git(base.repo, "show", "chaperon/a2:two.txt") == "made"
+    assert not list((base.root / "workspaces").glob("*-merging/*"))
+
+
+async def test_a_conflict_is_explained_and_parks_with_all_kept(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await worked(
+            base,
+            daemon,
+            "a1",
+            't = open("file.txt").read().replace("\\n7\\n", "\\nagent\\n"); open("file.txt", "w").write(t)',
+        )
+        (base.repo / "file.txt").write_text((base.repo / "file.txt").read_text().replace("\n7\n", "\nperson\n"))
+        git(base.repo, "commit", "-qam", "mine")
+        parked = await daemon.merging.carry_out("a1", "ann")
+    assert (parked.phase, parked.level) == (MergePhase.PARKED, ConflictLevel.TEXTUAL)
+    (conflict,) = parked.conflicts
+    assert conflict.path == "file.txt"
+    assert conflict.excerpt.splitlines()[:5] == ["<<<<<<< main", "person", "=======", "agent", ">>>>>>> chaperon/a1"]
+    assert git(base.repo, "log", "-1", "--format=%s") == "mine"
+    assert git(base.repo, "rev-parse", "chaperon/a1")
