@@ -53,6 +53,7 @@ WITHOUT = {
     "supervisor/cli/commands/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
     "supervisor/cli/commands/checkpoints.py": "tests/supervisor/runtime/services/test_rollbacks.py runs the commands on a real run",
     "supervisor/cli/commands/rollback.py": "tests/supervisor/runtime/services/test_rollbacks.py, on a real run",
+    "checkpoints/restore/patches.py": "tests/supervisor/cli/commands/test_diff.py, on real files of every kind",
     "checkpoints/branches.py": "tests/supervisor/cli/commands/test_removal.py, on real worktrees",
     "supervisor/runtime/services/removal.py": "tests/supervisor/cli/commands/test_removal.py, by a real daemon",
     "supervisor/cli/many.py": "tests/supervisor/cli/commands/test_agents.py steers one agent and all",

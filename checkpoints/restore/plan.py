@@ -38,10 +38,11 @@ def compare(store: Store, before: Checkpoint, after: Checkpoint) -> tuple[Differ
 
 def describe(pairs: Iterator[Pair] | Sequence[Pair]) -> tuple[Difference, ...]:
     """Return the pairs as differences for people."""
-    return tuple(Difference(text_of(pair.path), change) for pair in pairs if (change := _change(pair)) is not None)
+    return tuple(Difference(text_of(pair.path), change) for pair in pairs if (change := change_of(pair)) is not None)
 
 
-def _change(pair: Pair) -> Change | None:
+def change_of(pair: Pair) -> Change | None:
+    """Return how a path changed; None for a folder that only came or went with its content."""
     before, after = (None if _is_full_folder(entry) else entry for entry in (pair.before, pair.after))
     if before is None and after is None:
         return None

@@ -6,6 +6,7 @@ approvals    commands about what waits for a person
 attach       the commands by which a person's own Claude comes under watch, and goes from it
 checkpoints  commands that keep checkpoints
 dashboard    the command that prints the dashboard for Grafana
+diff         the command that shows the content of what an agent changed
 discoveries  the command to look at facts that agents noted for others, and to take one back
 doctor       the command that says what works on this machine, and how to mend the rest
 drain        the command by which a daemon takes no new tasks

@@ -85,6 +85,8 @@ def say(words: tuple[str, ...], every: bool, repo: Path | None, request_id: str,
     """Tell AGENT something: into its running turn, or as a new one. With --all or --repo, all words are the TEXT."""
     many = every or repo is not None
     agent, text = (None, words) if many else (words[0], words[1:])
+    if not text:
+        raise click.UsageError(f"Nothing is said to {agent}: the TEXT is missing.")
     body = {"text": common.whole_text(" ".join(text))}
     control("say", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
 

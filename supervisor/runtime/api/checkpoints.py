@@ -1,13 +1,16 @@
 """The routes of the socket's API that are about checkpoints."""
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Query, Response
 from pydantic import BaseModel, TypeAdapter
 
 from checkpoints.model import Difference, RestorePlan
+from checkpoints.restore.patches import FilePatch, patches
 from checkpoints.store.records import to_data
+from monitors.contract.errors import UsageError
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import SubmissionRequest
@@ -56,6 +59,24 @@ class AgentChanges(BaseModel):
     """How many paths, by how each changed."""
     paths: list[Difference]
     """The first of them."""
+
+
+class AgentDiff(BaseModel):
+    """The content of the changes in an agent's workspace, by any process."""
+
+    agent: str
+    since: str
+    """The checkpoint from which on."""
+    until: str
+    """The checkpoint up to which; empty for the present."""
+    counts: dict[str, int]
+    """How many files, by how each changed."""
+    added: int
+    """Lines added."""
+    removed: int
+    files: list[FilePatch]
+    more: int
+    """How many files changed beside those named."""
 
 
 def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
@@ -117,6 +138,33 @@ def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> N
         live = not known.state.ended
         found = await daemon.checkpoint_manager.changes(known.workspace, agent, known.started_at, now=live)
         return AgentChanges(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
+
+    @api.get("/v1/agents/{agent}/diff")
+    async def content(
+        agent: str,
+        since: str = Query("", description="A checkpoint; if left out, the agent's first."),
+        patch: bool = Query(True, description="Whether the files' patches are wanted, and not only the counts."),
+    ) -> AgentDiff:
+        """Return the content of the changes since the agent started, until now or until its last turn ended."""
+        known, manager = daemon.board.summary(agent), daemon.checkpoint_manager
+        first, last = await manager.span(known.workspace, agent, known.started_at)
+        if since:
+            named = await manager.stores.find(since)
+            if manager.stores.holding(named) is not manager.stores.holding(first):
+                raise UsageError(f"{since} is of another project than agent {agent}, so they cannot be compared.")
+            first = named
+        until = last if known.state.ended else None
+        found, more = await manager.between(known.workspace, agent, first, until, partial(patches, content=patch))
+        return AgentDiff(
+            agent=agent,
+            since=first.name,
+            until=until.name if until is not None else "",
+            counts=dict(Counter(str(one.change) for one in found)),
+            added=sum(one.added for one in found),
+            removed=sum(one.removed for one in found),
+            files=found,
+            more=more,
+        )
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)
     async def make(agent: str, wanted: CheckpointBody, by: By) -> dict[str, Any]:

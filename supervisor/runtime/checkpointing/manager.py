@@ -232,22 +232,55 @@ class CheckpointManager:
             now: Whether up to the present; otherwise up to the agent's last checkpoint, which the end of each turn
                 makes.
         """
+        first, last = await self.span(workspace, agent, since)
+        return await self.between(workspace, agent, first, None if now else last, compare)
+
+    async def span(self, workspace: str, agent: str, since: float) -> tuple[Checkpoint, Checkpoint]:
+        """Return the first and the last checkpoint of an agent; also if its workspace has gone.
+
+        Args:
+            workspace: The agent's workspace.
+            agent: The agent.
+            since: Its start.
+
+        Raises:
+            CheckpointError: It has none.
+        """
+        kept = (await self.stores.all()).checkpoints
+        own = [one for one in kept if one.workspace == workspace and one.facts.agent == agent and one.facts.at >= since]
+        if not own:
+            raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
+        return own[0], own[-1]
+
+    async def between(
+        self,
+        workspace: str,
+        agent: str,
+        before: Checkpoint,
+        after: Checkpoint | None,
+        compared: Callable[[Store, Checkpoint, Checkpoint], T],
+    ) -> T:
+        """Return what a comparison says of two checkpoints of one store.
+
+        Args:
+            workspace: The agent's workspace.
+            agent: The agent.
+            before: The earlier one.
+            after: The later one; None for the present, which is captured for this and forgotten.
+            compared: Compares them; it blocks.
+        """
+        if after is not None:
+            store = self.stores.holding(before)
+            return await self.stores.in_thread(lambda: compared(store, before, after))
         place = await self.place(workspace)
 
-        def work() -> tuple[Difference, ...]:
+        def work() -> T:
             with place.at_work() as capturer:
-                store = capturer.store
-                own = [
-                    one for one in store.of_workspace(workspace) if one.facts.agent == agent and one.facts.at >= since
-                ]
-                if not own:
-                    raise CheckpointError(f"there is no checkpoint of the start of agent {agent}")
-                if not now:
-                    return compare(store, own[0], own[-1])
                 present = capturer.capture(CaptureContext(Reason.UNDO, self._clock.wall(), agent))
-                changes = compare(store, own[0], present)
-                store.drop([present.name])
-                return changes
+                try:
+                    return compared(capturer.store, before, present)
+                finally:
+                    capturer.store.drop([present.name])
 
         return await self._at(place, work)
 

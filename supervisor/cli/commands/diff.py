@@ -1,0 +1,68 @@
+"""The command that shows the content of what an agent changed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from monitors.contract.wording import counted
+from supervisor.cli import common, terminal
+from supervisor.cli.tables import Column, table
+from supervisor.protocol.plain import harmless
+
+COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+"""The colour of a line by its first character, on a terminal."""
+
+COLUMNS = (Column("ADDED", right=True), Column("REMOVED", right=True), Column("CHANGE"), Column("FILE"))
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--stat", is_flag=True, help="Only the files, with their lines added and removed.")
+@click.option("--from", "since", default="", metavar="CHECKPOINT", help="From this checkpoint on, not from the start.")
+@common.json_option
+def diff(agent: str, stat: bool, since: str, as_json: bool) -> None:
+    """Show the content of what AGENT changed since its start: until now, or until its last turn ended."""
+
+    def work() -> None:
+        found = common.daemon().get(f"{common.agent_path(agent)}/diff", since=since, patch=str(not stat).lower())
+        if as_json:
+            terminal.echo_json(found)
+            return
+        for line in _stat(found) if stat else _patches(found):
+            terminal.echo(line)
+
+    common.run(work)
+
+
+def _stat(found: Mapping[str, Any]) -> Iterator[str]:
+    if found["files"]:
+        yield from table(COLUMNS, [_row(each) for each in found["files"]])
+    yield _total(found)
+
+
+def _row(each: Mapping[str, Any]) -> list[str]:
+    lines = ["-", "-"] if each["binary"] or each["left_out"] else [f"{each['added']:,}", f"{each['removed']:,}"]
+    kind = " (binary)" if each["binary"] else ""
+    return [*lines, each["change"].replace("_", " "), each["path"] + kind]
+
+
+def _patches(found: Mapping[str, Any]) -> Iterator[str]:
+    for each in found["files"]:
+        patch = harmless(each["patch"])  # colours of the content's own are none of ours
+        for line in patch.removesuffix("\n").split("\n") if patch else ():
+            yield click.style(line, fg=COLOURS.get(line[:1])) if line[:1] in COLOURS and terminal.width() else line
+        if each["left_out"]:
+            yield f"{each['path']}: {each['change'].replace('_', ' ')}, not shown: {each['left_out']}"
+    if found["more"] or not found["files"]:
+        yield _total(found)
+
+
+def _total(found: Mapping[str, Any]) -> str:
+    number = len(found["files"]) + found["more"]
+    until = f" to checkpoint {found['until']}" if found["until"] else " until now"
+    if not number:
+        return f"Nothing changed from checkpoint {found['since']}{until}."
+    named = f" ({found['more']:,} of them not named)" if found["more"] else ""
+    lines = f"{found['added']:,} added, {found['removed']:,} removed"
+    return f"{counted(number, 'file')} changed{named}, lines: {lines}; from checkpoint {found['since']}{until}."
