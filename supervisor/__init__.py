@@ -5,6 +5,7 @@ How it hangs together, each layer knowing only those before it:
 cli/        the command `chaperon`
 config/     the configuration: read, checked with line and column, and explained
 core/       pure: events in, commands out
+panel/      the panel: a web page to see and steer all agents
 protocol/   the wire and the journal
 rehearsal/  rehearsals: the real CLI plays a scenario against a scripted model, so that a policy is tried before it is
             trusted

@@ -14,6 +14,7 @@ FOLDERS = (
     "supervisor/config",
     "supervisor/protocol",
     "supervisor/testing",
+    "supervisor/panel",
     "host",
 )
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
@@ -92,6 +93,18 @@ WITHOUT = {
     "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
     "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
+    "supervisor/panel/actions.py": "tests/supervisor/panel/test_app.py does each, over HTTP",
+    "supervisor/panel/command.py": "tests/supervisor/panel/test_app.py starts it as a process",
+    "supervisor/panel/feed.py": "tests/supervisor/panel/test_live.py: across restarts of the daemon",
+    "supervisor/panel/link.py": "tests/supervisor/panel/test_app.py: with a daemon and without",
+    "supervisor/panel/reading.py": "tests/supervisor/panel/test_app.py reads pages made of it",
+    "supervisor/panel/serving.py": "tests/supervisor/panel/test_door.py: an agent's process is turned away",
+    "supervisor/panel/pages/agent.py": "tests/supervisor/panel/test_app.py, and tests/end_to_end/test_panel.py in a browser",
+    "supervisor/panel/pages/board.py": "tests/supervisor/panel/test_app.py, and tests/end_to_end/test_panel.py in a browser",
+    "supervisor/panel/pages/layout.py": "tests/end_to_end/test_panel.py in a browser",
+    "supervisor/panel/pages/parts.py": "tests/supervisor/panel/test_app.py: nothing that an agent writes is markup",
+    "supervisor/panel/pages/sign_in.py": "tests/supervisor/panel/test_door.py",
+    "supervisor/panel/pages/timeline.py": "tests/supervisor/panel/test_app.py",
 }  # fmt: skip
 """Source files without a test file of their own, each with where it is tested instead."""
 

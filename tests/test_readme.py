@@ -363,9 +363,10 @@ def distribution(requirement: str) -> str:
 
 
 def declared() -> set[str]:
-    """What pyproject.toml asks for, the extra included."""
+    """What pyproject.toml asks for, those extras included whose packages are imported or looked for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return {distribution(one) for one in (*project["dependencies"], *project["optional-dependencies"]["claude"])}
+    extras = project["optional-dependencies"]
+    return {distribution(one) for one in (*project["dependencies"], *extras["claude"], *extras["panel"])}
 
 
 def test_every_dependency_has_its_reason_in_the_readme() -> None:

@@ -49,6 +49,7 @@ COMMANDS = {
     "replay": "supervisor.cli.commands.replay:replay_command",
     "rehearse": "supervisor.cli.commands.rehearse:rehearse",
     "notify": "supervisor.cli.commands.notify:notify",
+    "panel": "supervisor.panel.command:panel",
     "dashboard": "supervisor.cli.commands.dashboard:dashboard",
     "doctor": "supervisor.cli.commands.doctor:doctor",
 }
@@ -93,6 +94,7 @@ SAYS = {
     "replay": "Run recorded sessions through today's rules, offline.",
     "rehearse": "Play a scenario to the real CLI under a policy.",
     "notify": "List the channels by which people are told, or try them.",
+    "panel": "Serve a panel for browsers: see and steer all agents.",
     "dashboard": "Print a dashboard for Grafana, of the metrics.",
     "doctor": "Say what works on this machine, and how to mend the rest.",
 }

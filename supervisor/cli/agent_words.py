@@ -137,7 +137,7 @@ def portrait(agent: Agent, changes: Mapping[str, Any] | None, now: float) -> lis
         "said": agent["result"] if agent["ended_at"] is not None and agent["result"] else agent.get("words", ""),
         "to-do": _todo(agent.get("todo") or ()),
         "files": _changes(changes),
-        "calls": _calls(agent["reviews"]),
+        "calls": calls(agent["reviews"]),
         "expired": _expired(agent),
         "cost": _cost(agent),
         "issues": _counts(agent["issues"]),
@@ -225,7 +225,8 @@ def _changes(changes: Mapping[str, Any] | None) -> str:
     return f"{how}: {', '.join(paths)}{more}"
 
 
-def _calls(reviews: Mapping[str, int]) -> str:
+def calls(reviews: Mapping[str, int]) -> str:
+    """Return how many calls were reviewed, and how many of them were not simply allowed."""
     total = sum(reviews.values())
     unlike = [
         f"{number:,} {ANSWERED.get(name, name)}" for name, number in reviews.items() if name != "allow" and number

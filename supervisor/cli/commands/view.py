@@ -98,17 +98,22 @@ class View:
         self._name_width = len("daemon")
 
     def lines(self, record: Record) -> list[str]:
+        """Return the lines of a record, drawn; raises nothing, see `told`."""
+        made = self.told(record)
+        try:
+            return [shown for line in made for shown in self._drawn(record, line)]
+        except _UNFIT as error:
+            return list(self._drawn({"agent": "", "at": 0.0}, _unknown(record, error)))
+
+    def told(self, record: Record) -> list[ViewLine]:
         """Return the lines of a record; often none, since much of the journal is for machines.
 
         A record whose shape does not fit its kind becomes a line that reports it.
         """
         try:
-            made = list(self._of(record))
-            return [shown for line in made for shown in self._drawn(record, line)]
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            about = f"event {record.get('n')} ({record.get('kind')}) has a shape that is not known here: {error!r}"
-            told = ViewLine("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
-            return list(self._drawn({"agent": "", "at": 0.0}, told))
+            return list(self._of(record))
+        except _UNFIT as error:
+            return [_unknown(record, error)]
 
     def rest(self) -> list[str]:
         """Return the lines that wait for a record that never came. Call it at the end."""
@@ -144,6 +149,15 @@ class View:
             shown = style(text, dim=True) if line.dim else text
             begin = " " * indent if number else f"{style(time, dim=True)} {who}{_styled(mark, line)} "
             yield begin + shown
+
+
+_UNFIT = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+"""Errors of reading a record whose shape does not fit its kind."""
+
+
+def _unknown(record: Record, error: Exception) -> ViewLine:
+    about = f"event {record.get('n')} ({record.get('kind')}) has a shape that is not known here: {error!r}"
+    return ViewLine("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
 
 
 def _styled(mark: str, line: ViewLine) -> str:

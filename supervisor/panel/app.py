@@ -1,0 +1,130 @@
+"""The panel's application: its pages, its streams, its actions and its files."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import htpy as h
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from monitors.contract.errors import ChaperonError, NotFoundError
+from supervisor.cli.client import RefusedError
+from supervisor.panel import reading
+from supervisor.panel.actions import action_routes
+from supervisor.panel.door import Address, Door
+from supervisor.panel.feed import Feed
+from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.panel.live import Live
+from supervisor.panel.pages.agent import agent_page
+from supervisor.panel.pages.board import board_page
+from supervisor.panel.pages.layout import PageFrame, page
+from supervisor.panel.pages.parts import empty, rendered
+from supervisor.panel.pages.sign_in import sign_in_page
+from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
+
+STATIC = Path(__file__).parent / "static"
+
+Maker = Callable[[Request, PageFrame], Awaitable[h.Element]]
+
+NEWEST = 2**62
+"""Behind every event."""
+
+LONGEST_CODE = 1_000
+"""Bytes of a sign-in form: a code has 43."""
+
+
+class Panel:
+    """Answers browsers.
+
+    Args:
+        link: The daemon.
+        feed: The journal's progress.
+        sessions: Who signed in.
+        place: Where browsers find us.
+        read_only: Whether nothing may be done.
+    """
+
+    def __init__(self, link: PanelLink, feed: Feed, sessions: Sessions, place: Address, *, read_only: bool) -> None:
+        self._link, self._feed, self._sessions = link, feed, sessions
+        self._place, self._read_only = place, read_only
+
+    def app(self) -> Door:
+        """Return the application."""
+        live = Live(self._link, self._feed)
+        routes = [
+            Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/sign-in", self._sign_in, methods=["POST"]),
+            Route("/", self._page(self._board)),
+            Route("/agents/{agent}", self._page(self._agent)),
+            Route("/live/board", live.board),
+            Route("/live/agents/{agent}", live.agent),
+            *action_routes(self._link),
+        ]
+        return Door(Starlette(routes=routes), self._place, self._sessions, self._read_only)
+
+    def _page(self, make: Maker) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            session: BrowserSession = request.state.session
+            frame = PageFrame(session.token, self._read_only)
+            try:
+                return HTMLResponse(rendered(await make(request, frame)))
+            except ChaperonError as error:
+                return _failed(frame, error)
+
+        return answer
+
+    async def _board(self, _request: Request, frame: PageFrame) -> h.Element:
+        return board_page(frame, *await reading.board_data(self._link))
+
+    async def _agent(self, request: Request, frame: PageFrame) -> h.Element:
+        name = request.path_params["agent"]
+        agent, waiting = await reading.agent_data(self._link, name)
+        before = request.query_params.get("before", "")
+        last = int((await self._link.get("/v1/health"))["last_event"])
+        asked = int(before) if before.isascii() and before.isdecimal() else last + 1
+        section = await reading.timeline_before(self._link, agent, min(asked, last + 1))
+        changes = await reading.changes(self._link, name)
+        earlier = section.first if section.first > int(agent.get("first_event") or 1) else 0
+        return agent_page(
+            frame, agent, waiting, changes, [row.html for row in section.rows], last=last, earlier=earlier
+        )
+
+    async def _sign_in(self, request: Request) -> Response:
+        data = bytearray()
+        async for part in request.stream():
+            data += part
+            if len(data) > LONGEST_CODE:
+                break
+        code = parse_qs(data.decode(errors="replace")).get("code", [""])[0]
+        session = self._sessions.begin(code.strip())
+        if session is None:
+            return HTMLResponse(sign_in_page("This code was used already, or is too old, or is none."), 401)
+        answer = RedirectResponse("/", 303)
+        secure = request.headers["origin"].startswith("https:")
+        answer.set_cookie(
+            self._place.cookie,
+            session.cookie,
+            max_age=int(SESSION_SECONDS),
+            httponly=True,
+            samesite="strict",
+            secure=secure,
+        )
+        return answer
+
+
+def _failed(frame: PageFrame, error: ChaperonError) -> Response:
+    """Return the page of a failure."""
+    away = isinstance(error, UNREACHABLE)
+    missing = isinstance(error, NotFoundError | RefusedError)
+    title = "The daemon is away" if away else "Not found" if missing else "Failed"
+    # The board's stream says when the daemon is back, and the page is then loaded anew.
+    shown = page(frame, title, *_told(error, title), live="/live/board" if away else "")
+    return HTMLResponse(rendered(shown), 503 if away else 404 if missing else 500)
+
+
+def _told(error: ChaperonError, title: str) -> tuple[h.Node, ...]:
+    return (h.h1[title], h.p[error.what], empty(error.way_out))

@@ -1,0 +1,102 @@
+"""The command that serves the panel."""
+
+import os
+import pwd
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import click
+
+from monitors.contract.errors import ChaperonError
+from supervisor.cli import common, terminal
+
+if TYPE_CHECKING:
+    from supervisor.cli.client import Client
+    from supervisor.panel.sessions import Sessions
+
+PORT = 8765
+"""The port of the panel, which no registered service of loopback has in wide use."""
+
+
+class NoExtraError(ChaperonError):
+    """The packages of the panel are not installed."""
+
+
+@click.command()
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65_535), help="Of loopback; 0 for any.")
+@click.option("--read-only", is_flag=True, help="Show everything and do nothing.")
+@click.option(
+    "--name", "names", multiple=True, help="A further name with its port by which a proxy is asked for the panel."
+)
+@click.option("--socket", "path", type=click.Path(path_type=Path), help="The daemon's socket, if it is forwarded.")
+def panel(port: int, read_only: bool, names: tuple[str, ...], path: Path | None) -> None:
+    """Serve the panel for browsers on this machine, and print a link that signs in, once.
+
+    It is a client of the daemon like each command: it has no rights of its own, and the daemon runs without it. Press
+    Enter for another link, Ctrl+C to end it.
+    """
+
+    def work() -> None:
+        try:
+            import htpy  # noqa: F401 - whether it is there
+        except ImportError as error:
+            raise NoExtraError(
+                "The panel needs packages that are not installed; nothing was started.",
+                way_out="Install chaperon with its extra [panel], as its README has it for [claude].",
+            ) from error
+        anyio.run(_serve, port, read_only, names, path)
+
+    common.run(work)
+
+
+async def _serve(port: int, read_only: bool, names: tuple[str, ...], path: Path | None) -> None:
+    # Here and not above: these take a quarter of a second to import, which `--help` need not pay.
+    from supervisor.panel.app import Panel
+    from supervisor.panel.door import Address
+    from supervisor.panel.feed import Feed
+    from supervisor.panel.link import PanelLink
+    from supervisor.panel.serving import listen, serve
+    from supervisor.panel.sessions import Sessions
+    from supervisor.runtime.clock import Clock
+
+    link = PanelLink(lambda: _connect(path))
+    listening = listen(port)
+    with listening:
+        sessions = Sessions(Clock().mono)
+        place = Address(listening.getsockname()[1], names)
+        feed = Feed(link)
+        app = Panel(link, feed, sessions, place, read_only=read_only).app()
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(feed.run, name="journal")
+                tasks.start_soon(serve, app, listening, link, _complain, name="serve")
+                tasks.start_soon(_links, sessions, place.port, name="links")
+                await anext(signals)
+                tasks.cancel_scope.cancel()
+
+
+def _complain(text: str) -> None:
+    terminal.echo(f"chaperon: {text}", err=True)
+
+
+async def _links(sessions: "Sessions", port: int) -> None:
+    """Print a link, and another each time that Enter is pressed."""
+    while True:
+        terminal.echo(f"Open this once, within 10 minutes: http://127.0.0.1:{port}/#{sessions.new_code()}")
+        sys.stdout.flush()
+        if not sys.stdin.isatty():
+            return
+        if not await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
+            return
+
+
+def _connect(path: Path | None) -> "Client":
+    from supervisor.cli.client import connect
+    from supervisor.config.paths import sockets_to_try
+
+    uid = os.getuid()
+    return connect(*((path,) if path else sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name)))

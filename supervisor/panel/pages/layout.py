@@ -1,0 +1,138 @@
+"""The frame of each page: navigation, the state of the connection, the shared dialogs."""
+
+from dataclasses import dataclass
+
+import htpy as h
+
+from supervisor import __version__
+
+SECTIONS = {"Board": "/"}
+"""The parts of the panel, in the order of the navigation; the key is the first letter."""
+
+KEYS = (
+    ("j k", "next, previous row"),
+    ("Enter", "open the row"),
+    ("a d", "approve, deny"),
+    ("p r", "pause, resume"),
+    ("s", "say something"),
+    ("x", "stop"),
+    ("g then b", "go to the board"),
+    ("?", "this list"),
+)
+"""Keys and what they do; `static/keys.js` reads them from the buttons."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """Facts that each page needs beside its subject.
+
+    Args:
+        token: The session's token for actions.
+        read_only: Whether nothing may be done.
+        version: Of the daemon; empty if it is away.
+    """
+
+    token: str = ""
+    read_only: bool = False
+    version: str = ""
+
+
+def page(frame: PageFrame, title: str, *content: h.Node, live: str = "", here: str = "") -> h.Element:
+    """A whole page.
+
+    Args:
+        frame: Of this request.
+        title: Of the page.
+        content: Its body.
+        live: The path of its stream; empty if it does not change by itself.
+        here: The section it belongs to.
+    """
+    return h.html(lang="en", data_read_only="yes" if frame.read_only else None)[
+        h.head[
+            h.meta(charset="utf-8"),
+            h.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            h.meta(name="color-scheme", content="light dark"),
+            h.meta(name="token", content=frame.token) if frame.token else None,
+            h.title[f"{title} · chaperon"],
+            h.link(rel="icon", href="/static/icon.svg", type="image/svg+xml"),
+            h.link(rel="stylesheet", href="/static/panel.css"),
+            h.script(type="module", src="/static/panel.js"),
+        ],
+        h.body(data_live=live or None)[
+            h.a(class_="skip", href="#main")["Skip to the content"],
+            h.header[
+                h.a(class_="brand", href="/")[_mark(), "chaperon"],
+                h.nav(aria_label="Sections")[
+                    (
+                        h.a(href=target, aria_current="page" if name == here else None, data_go=name[0].lower())[name]
+                        for name, target in SECTIONS.items()
+                    )
+                ],
+                h.span(class_="tools")[
+                    h.span(id="link", role="status", data_state="waits")["connecting…" if live else ""],
+                    h.span(class_="badge")["read only"] if frame.read_only else None,
+                    h.button(type="button", class_="plain", data_theme_toggle=True, aria_label="Dark or light")["◐"],
+                    h.button(type="button", class_="plain", data_help=True, aria_label="Keys")["?"],
+                ],
+            ],
+            h.div(id="notice", role="alert", hidden=True),
+            h.main(id="main", tabindex="-1")[content],
+            h.footer[f"chaperon {frame.version or __version__}"],
+            _dialogs(),
+            h.div(id="toast", role="status", aria_live="polite"),
+        ],
+    ]
+
+
+def _mark() -> h.VoidElement:
+    return h.img(src="/static/icon.svg", alt="", width="20", height="20")
+
+
+def _dialogs() -> h.Node:
+    return (
+        _text_dialog("say", "Say", "What the agent is told: into its running turn, or as a new one.", "text"),
+        _text_dialog("redirect", "Redirect", "It is interrupted, and does this instead.", "text"),
+        dialog(
+            "stop",
+            "Stop",
+            h.p["It is asked to end first; after a while every process it has is ended."],
+            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
+            h.label(class_="check")[h.input(type="checkbox", name="force"), "End all its processes at once"],
+        ),
+        dialog("deny", "Deny", h.label["What the model is told with it", h.input(name="note", autocomplete="off")]),
+        dialog(
+            "checkpoint",
+            "Keep",
+            h.p["The present of the workspace is kept under a name, until you forget it."],
+            h.label[
+                "Name", h.input(name="name", required=True, autocomplete="off", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*")
+            ],
+            h.label["Note, for whoever reads the list", h.input(name="note", autocomplete="off")],
+        ),
+        dialog("confirm", "Do it", h.p(data_question=True)),
+        h.dialog(id="keys", aria_labelledby="keys-title")[
+            h.h2(id="keys-title")["Keys"],
+            h.dl(class_="facts")[((h.dt[keys], h.dd[does]) for keys, does in KEYS)],
+            h.form(method="dialog")[h.button["Close"]],
+        ],
+    )
+
+
+def _text_dialog(name: str, label: str, help_: str, field: str) -> h.Element:
+    return dialog(
+        name, label, h.p[help_], h.label["Text", h.textarea(name=field, rows="4", required=True, maxlength="20000")]
+    )
+
+
+def dialog(name: str, label: str, *content: h.Node) -> h.Element:
+    """A dialog; the button that opens it says where its form goes."""
+    return h.dialog(id=f"dialog-{name}", aria_labelledby=f"title-{name}")[
+        h.form(method="dialog")[
+            h.h2(id=f"title-{name}")[label],
+            content,
+            h.p(class_="error", role="alert", hidden=True),
+            h.div(class_="buttons")[
+                h.button(type="button", data_close=True)["Cancel"], h.button(type="submit", class_="main")[label]
+            ],
+        ]
+    ]

@@ -1,0 +1,130 @@
+"""Parts that many pages have: times, badges, buttons, figures.
+
+All text goes into HTML through htpy, which escapes markup. `rendered` spells out what acts otherwise, such as
+terminal escapes and marks that turn text round, in the whole page at once, so no page can forget it.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import htpy as h
+
+from monitors.contract import anyjson
+from monitors.contract.wording import duration
+from supervisor.cli.words import clean, local
+from supervisor.protocol.plain import harmless
+
+LONGEST_TEXT = 20_000
+"""Characters of one text that a page shows; the journal has all of it."""
+
+Data = Mapping[str, Any]
+
+
+def rendered(node: h.Renderable) -> str:
+    """Return the HTML of a node, with everything as an escape that acts instead of being shown."""
+    return harmless(str(node))
+
+
+def bounded(value: object, most: int = LONGEST_TEXT) -> str:
+    """A text, shortened if it is long, which is said."""
+    text = value if isinstance(value, str) else anyjson.pretty(value).decode()
+    text = text.replace("\r\n", "\n")
+    return text if len(text) <= most else f"{text[:most]}\n… and {len(text) - most:,} more characters"
+
+
+def moment(at: Any, form: str = "%H:%M:%S") -> h.Node:
+    """A time, which the browser completes with the date and keeps its age current."""
+    if not isinstance(at, int | float):
+        return ""
+    try:
+        exact = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return clean(at, 20)
+    return h.time(datetime=exact, title=local(at, "%Y-%m-%d %H:%M:%S"))[local(at, form)]
+
+
+def age(at: Any, *, until: bool = False) -> h.Node:
+    """How long ago a time is, or how far ahead; without scripts it is the time itself."""
+    if not isinstance(at, int | float):
+        return ""
+    return h.time(
+        title=local(at, "%Y-%m-%d %H:%M:%S"),
+        data_until=str(at) if until else None,
+        data_since=None if until else str(at),
+    )[local(at)]
+
+
+def lasted(agent: Data) -> h.Node:
+    """How long an agent has run, or ran."""
+    if agent["ended_at"] is None:
+        return age(agent["started_at"])
+    return h.fragment[
+        duration(max(0.0, agent["ended_at"] - agent["started_at"])), ", until ", moment(agent["ended_at"])
+    ]
+
+
+def badge(word: str, kind: str = "") -> h.Element:
+    """A word with a colour that says the same."""
+    return h.span(class_=f"badge {kind or _slug(word)}")[word]
+
+
+def _slug(word: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in word.lower())
+
+
+def agent_link(name: str) -> h.Element:
+    """A link to an agent's page."""
+    return h.a(href=path("agents", name))[clean(name, 60)]
+
+
+def path(*parts: str) -> str:
+    """A path of the panel; each part may hold any character."""
+    return "/" + "/".join(quote(part, safe="", errors="replace") for part in parts)
+
+
+def post(label: str, target: str, *, body: Data | None = None, kind: str = "", key: str = "") -> h.Element:
+    """A button that does something at once.
+
+    Args:
+        label: Its text.
+        target: The path of the action.
+        body: What is sent along.
+        kind: `good` or `bad`; empty for neither.
+        key: The key that presses it, if its row is chosen.
+    """
+    return h.button(
+        type="button",
+        class_=kind or None,
+        data_post=target,
+        data_body=anyjson.dumps(body or {}).decode(),
+        data_key=key or None,
+    )[label]
+
+
+def ask(label: str, dialog: str, target: str, *, kind: str = "", key: str = "", title: str = "") -> h.Element:
+    """A button that opens a dialog, which then posts to the target."""
+    return h.button(
+        type="button",
+        class_=kind or None,
+        data_dialog=dialog,
+        data_target=target,
+        data_title=title or label,
+        data_key=key or None,
+    )[label]
+
+
+def facts(rows: Iterable[tuple[str, h.Node]]) -> h.Element:
+    """A list of names and values; one without a value is left out."""
+    return h.dl(class_="facts")[((h.dt[name], h.dd[value]) for name, value in rows if value not in ("", None))]
+
+
+def empty(sentence: str) -> h.Element:
+    """The sentence of a list that has nothing."""
+    return h.p(class_="empty")[sentence]
+
+
+def block(value: object) -> h.Element:
+    """A text as it is, with its line breaks."""
+    return h.pre(tabindex="0")[bounded(value)]

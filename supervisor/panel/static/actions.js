@@ -1,0 +1,87 @@
+// Buttons and dialogs: each sends one request, with the session's token, and says what came of it.
+
+const token = document.querySelector('meta[name="token"]')?.content ?? "";
+
+export async function post(path, body) {
+  const headers = { "content-type": "application/json", "x-chaperon-token": token };
+  try {
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return { ok: answer.ok, told: await answer.json() };
+  } catch (error) {
+    return { ok: false, told: { what: `The panel does not answer (${error.message}).`, way_out: "Whether it was done is not known: look at the board." } };
+  }
+}
+
+export function listen() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.post) press(button);
+    else if (button.dataset.dialog) openDialog(button);
+    else if (button.hasAttribute("data-close")) button.closest("dialog").close();
+    else if (button.hasAttribute("data-help")) document.getElementById("keys").showModal();
+  });
+  document.addEventListener("submit", (event) => {
+    const dialog = event.target.closest("dialog[data-target]");
+    if (!dialog || event.target.method !== "dialog") return;
+    event.preventDefault();
+    send(dialog, event.target);
+  });
+}
+
+async function press(button) {
+  button.disabled = true;
+  const { ok, told } = await post(button.dataset.post, JSON.parse(button.dataset.body || "{}"));
+  button.disabled = false;
+  toast(ok ? told.says : sentence(told), ok);
+  if (ok) arrive(told);
+}
+
+function openDialog(button) {
+  const dialog = document.getElementById(`dialog-${button.dataset.dialog}`);
+  const form = dialog.querySelector("form");
+  form.reset();
+  dialog.querySelector(".error").hidden = true;
+  dialog.querySelector("h2").textContent = button.dataset.title;
+  const question = dialog.querySelector("[data-question]");
+  if (question) question.textContent = button.dataset.question ?? "";
+  dialog.dataset.target = button.dataset.target;
+  dialog.dataset.body = button.dataset.body ?? "{}";
+  dialog.showModal();
+  form.querySelector("textarea, input:not([type=checkbox])")?.focus();
+}
+
+async function send(dialog, form) {
+  const given = Object.fromEntries(new FormData(form));
+  for (const box of form.querySelectorAll("input[type=checkbox]")) given[box.name] = box.checked;
+  const submit = form.querySelector("[type=submit]");
+  submit.disabled = true;
+  const { ok, told } = await post(dialog.dataset.target, { ...JSON.parse(dialog.dataset.body), ...given });
+  submit.disabled = false;
+  if (ok) {
+    dialog.close();
+    toast(told.says, true);
+    arrive(told);
+  } else {
+    const place = form.querySelector(".error");
+    place.textContent = sentence(told);
+    place.hidden = false;
+  }
+}
+
+function arrive(told) {
+  if (told.go) location.assign(told.go);
+}
+
+function sentence(told) {
+  return [told.what, told.way_out].filter(Boolean).join(" ");
+}
+
+let fading;
+export function toast(text, ok) {
+  const place = document.getElementById("toast");
+  place.textContent = text;
+  place.className = ok ? "shown" : "shown bad";
+  clearTimeout(fading);
+  fading = setTimeout(() => (place.className = ""), ok ? 4000 : 12000);
+}

@@ -1,0 +1,144 @@
+"""The panel in a real Chromium, over a real daemon: what a person sees and does there."""
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page, expect
+
+from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until
+from tests.stages.panel import browser, panel, tab
+
+WIDTHS = {"wide": (1280, 900, False), "phone": (390, 844, True)}
+"""Width, height, and whether it is dark."""
+
+HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>\u202e\x1b[31m"
+
+
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
+
+
+async def without_barriers(page: Page) -> None:
+    """What axe finds wrong on the page: nothing."""
+    await page.wait_for_load_state()
+    found = (await Axe().run(page)).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"]) for one in found] == []
+    assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth"), (
+        "the page is wider than the screen"
+    )
+
+
+@pytest.mark.real_cli
+async def test_a_person_approves_and_denies_what_the_real_cli_wants_to_run_and_it_does_as_told(stage: Stage) -> None:
+    stage.bash("touch one")
+    stage.bash("touch two")
+    stage.say("Both are dealt with.")
+    stage.base.config["approval"] = {"mode": "ask"}
+    async with stage.playing(), served(stage.base) as (daemon, _), panel(stage.base) as shown, browser() as chrome:
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await daemon.submit(stage.base.submission(prompt="Touch two files"), by="test")
+            await expect(page.locator(".waits pre").first).to_have_text("touch one")
+            assert shown.code not in page.url
+            await page.get_by_role("button", name="Approve").click()
+            await expect(page.locator(".waits pre").first).to_have_text("touch two")
+            await page.keyboard.press("j")
+            await page.keyboard.press("d")
+            await page.get_by_label("What the model is told with it").fill("Leave two alone.")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#agent-a1 .badge")).to_have_text("done")
+        await ended(daemon)
+    assert (stage.repo / "one").exists()
+    assert not (stage.repo / "two").exists()
+    assert "Leave two alone." in stage.told()
+
+
+async def test_a_person_says_pauses_resumes_and_stops_by_the_keyboard_alone(tmp_path: Path) -> None:
+    base = Base(tmp_path / "base")
+    base.cli("begin()\nwhile True:\n    open('heard', 'a').write(str(hear()))")
+    async with served(base) as (daemon, _), panel(base) as shown, browser() as chrome, tab(chrome) as page:
+        await daemon.submit(base.submission(), by="test")
+        await page.goto(shown.link)
+        badge = page.locator("#agent-a1 .badge")
+        await expect(badge).to_have_text("running")
+        await page.keyboard.press("j")
+        await page.keyboard.press("s")
+        await page.keyboard.type("Mind the gap")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await until(lambda: (base.repo / "heard").exists() and "Mind the gap" in (base.repo / "heard").read_text())
+        await expect(page.get_by_role("dialog")).to_be_hidden()
+        await page.keyboard.press("p")
+        await expect(badge).to_have_text("paused")
+        await page.keyboard.press("r")
+        await expect(badge).to_have_text("running")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("a1")
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.keyboard.press("x")
+        await page.get_by_label("End all its processes at once").check()
+        await page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        await expect(page.locator(".title .badge")).to_have_text("stopped")
+        await expect(page.locator("#timeline")).to_contain_text("Mind the gap")
+
+
+@pytest.mark.parametrize("screen", WIDTHS)
+async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_anybody_out(
+    tmp_path: Path, screen: str
+) -> None:
+    base = Base(tmp_path / "base")
+    base.plan("ls", f"echo {HOSTILE}", "rm -rf /")
+    width, height, dark = WIDTHS[screen]
+    async with (
+        served(base) as (daemon, _),
+        panel(base) as shown,
+        browser() as chrome,
+        tab(chrome, width=width, height=height, dark=dark) as page,
+    ):
+        await daemon.submit(base.submission(prompt=HOSTILE), by="test")
+        await ended(daemon)
+        await page.goto(shown.url)
+        await expect(page.locator("h1")).to_have_text("Sign in")
+        await without_barriers(page)
+        await page.goto("about:blank")
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        for path in ("/", "/agents/a1"):
+            await page.goto(shown.url + path)
+            await expect(page.locator("#link")).to_have_text("live")
+            await expect(page.locator("main")).to_contain_text("onerror=document.title")
+            await without_barriers(page)
+            assert "owned" not in await page.title()
+
+
+async def test_a_page_of_another_port_of_this_host_can_neither_read_nor_do_anything(tmp_path: Path) -> None:
+    """SameSite=Strict does not separate ports: the door does."""
+    base = Base(tmp_path / "base")
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with (
+        served(base) as (daemon, _),
+        panel(base) as shown,
+        panel(base, "--read-only") as other,
+        browser() as chrome,
+    ):
+        await daemon.submit(base.submission(), by="test")
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await expect(page.locator("#link")).to_have_text("live")
+            foreign = await page.context.new_page()
+            await foreign.goto(f"{other.url}/static/icon.svg")
+            tried = """async (url) => {
+                const answers = [];
+                for (const init of [{}, {method: "POST", body: "{}"}, {method: "POST", body: "{}", mode: "no-cors"}]) {
+                    try { answers.push((await fetch(url, {credentials: "include", ...init})).type) }
+                    catch (error) { answers.push("refused") }
+                }
+                return answers }"""
+            assert await foreign.evaluate(tried, f"{shown.url}/agents/a1/stop") in (
+                ["refused"] * 3,
+                ["refused", "refused", "opaque"],
+            )
+            assert not daemon.board.summary("a1").state.ended
+            assert daemon.board.summary("a1").state == "running"

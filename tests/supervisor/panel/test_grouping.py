@@ -1,0 +1,48 @@
+"""Agents as a board has them."""
+
+from typing import Any
+
+import pytest
+
+from supervisor.core.states import TABLE, Transition
+from supervisor.panel.grouping import GROUPS, MOST_ENDED, attention, grouped, steps, verbs
+from supervisor.protocol.words import AgentState
+
+
+def agent(state: str, **more: Any) -> dict[str, Any]:
+    ended = 1.0 if AgentState(state).ended else None
+    return {"agent": "a1", "state": state, "ended_at": ended, "why": "so", "reviews": {}, **more}
+
+
+@pytest.mark.parametrize("state", AgentState)
+def test_each_state_is_in_one_group(state: AgentState) -> None:
+    assert [state in states for states in GROUPS.values()].count(True) == 1
+
+
+@pytest.mark.parametrize("state", AgentState)
+def test_what_a_state_refuses_is_not_offered(state: AgentState) -> None:
+    offered = set(verbs(agent(state)))
+    assert (Transition.PAUSE in TABLE[state]) >= ("pause" in offered and state not in ("starting", "finishing"))
+    assert (Transition.RESUME in TABLE[state]) == ("resume" in offered)
+    assert not (state.ended and offered)
+
+
+def test_the_agents_that_ended_last_come_first_and_are_few() -> None:
+    ended = [agent("done", ended_at=float(at)) for at in range(1, MOST_ENDED + 10)]
+    found = grouped([*ended, agent("idle"), agent("running")])
+    assert list(found) == ["At work", "Idle", "Ended"]
+    assert [one["ended_at"] for one in found["Ended"]][:2] == [MOST_ENDED + 9.0, MOST_ENDED + 8.0]
+    assert len(found["Ended"]) == MOST_ENDED
+
+
+def test_a_state_of_a_newer_daemon_is_shown_with_those_at_work() -> None:
+    assert list(grouped([{"agent": "a1", "state": "dreaming", "ended_at": None}])) == ["At work"]
+
+
+def test_what_needs_a_look_is_told() -> None:
+    assert attention(agent("running")) == ""
+    assert "Nobody watches" in attention(agent("running", unwatched=True))
+    assert attention(agent("running", api="overloaded")) == "overloaded"
+    assert "error" in attention(agent("idle", failed=True))
+    assert attention(agent("failed", failed=True)) == ""
+    assert steps(agent("idle", reviews={"allow": 2, "block": 1})) == 3

@@ -1,0 +1,85 @@
+"""Whose process is at the other end of a loopback connection, by real processes."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from supervisor.panel import peers
+from supervisor.panel.peers import SocketAddress
+
+CONNECT = """
+import ctypes, socket, sys
+from supervisor.runtime.shim import marks
+if "marked" in sys.argv:
+    marks.put(marks.draw())
+if "hidden" in sys.argv:
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        yield server
+
+
+@contextmanager
+def visitor(server: socket.socket, *how: str) -> Iterator[tuple[subprocess.Popen[str], SocketAddress]]:
+    """A process that connects."""
+    command = [sys.executable, "-c", CONNECT, str(server.getsockname()[1]), *how]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        connection, client = server.accept()
+        with connection:
+            assert process.stdout.readline() == "ready\n"
+            yield process, client
+            process.stdin.close()
+
+
+def test_a_persons_process_is_let_in() -> None:
+    with listening() as server, visitor(server) as (_, client):
+        assert peers.refusal(client, server.getsockname(), ()) == ""
+
+
+def test_a_process_with_an_agents_mark_is_refused() -> None:
+    with listening() as server, visitor(server, "marked") as (_, client):
+        assert "agent" in peers.refusal(client, server.getsockname(), ())
+
+
+def test_a_process_below_a_shim_is_refused_though_it_has_no_mark() -> None:
+    with listening() as server, visitor(server) as (process, client):
+        assert "agent" in peers.refusal(client, server.getsockname(), [process.pid])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root looks into every process")
+def test_a_process_into_which_one_cannot_look_is_refused_with_an_agents_mark() -> None:
+    with listening() as server, visitor(server, "marked", "hidden") as (_, client):
+        assert "agent" in peers.refusal(client, server.getsockname(), ())
+
+
+def test_a_connection_whose_process_has_gone_is_refused() -> None:
+    with listening() as server:
+        with visitor(server) as (process, client):
+            process.kill()
+            process.wait()
+            assert "has gone" in peers.refusal(client, server.getsockname(), ())
+        assert "has gone" in peers.refusal(("127.0.0.1", 1), server.getsockname(), ())
+
+
+def test_a_client_that_speaks_ipv4_through_an_ipv6_socket_is_found() -> None:
+    with listening() as server, socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as client:
+        client.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        client.connect(("::ffff:127.0.0.1", server.getsockname()[1]))
+        connection, address = server.accept()
+        with connection:
+            assert peers.refusal(address, server.getsockname(), ()) == ""
