@@ -32,6 +32,8 @@ WITHOUT = {
     "supervisor/runtime/merging/scratch.py": "tests/supervisor/runtime/merging/test_merge_queue.py checks merged files in one",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/core/tasks",
     "supervisor/protocol/order_events.py": "types; tests/supervisor/core/test_standing.py folds each",
+    "supervisor/runtime/tasks/agents.py": "tests/supervisor/runtime/tasks/test_dispatcher.py starts agents by it",
+    "supervisor/runtime/tasks/completion.py": "types; tests/supervisor/runtime/tasks/test_dispatcher.py",
     "supervisor/protocol/task_events.py": "types; tests/supervisor/core/tasks/test_store.py folds each",
     "supervisor/core/tasks/records.py": "types; tests/supervisor/core/tasks/test_store.py",
     "supervisor/protocol/rollbacks.py": "types; tests/supervisor/runtime/checkpointing/test_captures.py",

@@ -25,6 +25,7 @@ from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.discoveries import DiscoverySettings
 from supervisor.core.limits import LimitSettings
 from supervisor.core.merges import MergeSettings, VerifySettings
+from supervisor.core.tasks.queue import TaskSettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -423,6 +424,11 @@ class MergeSection(Section):
         return {**value, "mode": "off"} if isinstance(value, dict) and value.get("mode") is False else value
 
 
+@embeds(TaskSettings)
+class TasksSection(Section):
+    """Stored tasks (`chaperon task`), which agents claim one after the other."""
+
+
 NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
 """Keys of hooks for what never happens here."""
 
@@ -538,6 +544,7 @@ class Config(Section):
     workspaces: WorkspacesSection = WorkspacesSection()
     verify: VerifySection = VerifySection()
     merge: MergeSection = MergeSection()
+    tasks: TasksSection = TasksSection()
     hooks: HooksSection = HooksSection()
     discoveries: DiscoveriesSection = DiscoveriesSection()
     plugins: Plugins = Plugins()

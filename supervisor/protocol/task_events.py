@@ -74,4 +74,6 @@ class TaskMoved(Event):
     """The run that had the task; empty if none did."""
     tried: bool = False
     """Whether the run counts as an attempt that failed, after which only so many retries are left."""
+    not_before: float = 0.0
+    """Unix time until which a task that went back to the queue is not claimed; 0 if it may be at once."""
     kind: Literal["task_moved"] = "task_moved"

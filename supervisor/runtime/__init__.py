@@ -16,6 +16,7 @@ services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon
 socket/         access to the daemon's socket, and reports of refused peers
 start/          the entry point
+tasks/          stored tasks at work
 clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault

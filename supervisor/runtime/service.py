@@ -46,6 +46,7 @@ from supervisor.runtime.assembly.settings import (
     pattern_names,
     retention,
     sandboxes,
+    task_settings,
     worktree_rules,
 )
 from supervisor.runtime.checkpointing.manager import CheckpointManager
@@ -85,6 +86,8 @@ from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
+from supervisor.runtime.tasks.completion import Completion, NothingToComplete
+from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -125,6 +128,10 @@ class Setup:
     """The disk of the journal and the incident log; another, in tests."""
     source: ConfigSource | None = None
     """The source that the configuration is read from again if it changes; None: it stays as it is."""
+    claims: bool = True
+    """Whether agents claim stored tasks."""
+    completion: Callable[[Daemon], Completion] = lambda _: NothingToComplete()
+    """Makes the completion of the work on stored tasks."""
     last: bool = False
     """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
 
@@ -173,9 +180,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = _make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
+            dispatcher = _make_dispatcher(daemon, setup)
             await _begin(daemon, setup, opened, policy.nobody, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
-            source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon)
+            source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon, dispatcher)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
             serving.start_soon(_serve, daemon, listening, port, hooks, house, setup, in_force, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
@@ -184,6 +192,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, reports, days, name="retention"
             )
             tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            tasks.start_soon(dispatcher.run, name="stored tasks")
             daemon.notifications.start(tasks)
             if exporters:
                 positions = await anyio.to_thread.run_sync(Positions, setup.places.state, setup.disk)
@@ -325,6 +334,24 @@ def _make_daemon(
     )
 
 
+def _make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
+    folders = (daemon.worktrees.rules.folder, setup.places.state)
+    tools = TaskTools(
+        daemon.board,
+        daemon.happened,
+        daemon.stamp,
+        daemon.submit,
+        daemon.request,
+        daemon.close_workspace,
+        daemon.fault,
+        lambda: daemon.ending,
+        folders,
+    )
+    dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)
+    daemon.watchers.append(dispatcher.saw)
+    return dispatcher
+
+
 def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
@@ -441,7 +468,8 @@ async def _serve(
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
 
 
-def _take_policy(daemon: Daemon, policy: Policy) -> None:
+def _take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:
+    dispatcher.settings = task_settings(policy.config)
     daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
 
 

@@ -30,6 +30,7 @@ from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.tasks.completion import Completion, NothingToComplete
 from tests.support import kill_tree, real_claude_path
 
 SECONDS = 60.0
@@ -147,7 +148,11 @@ def make_workspace(base: Path) -> None:
 
 @asynccontextmanager
 async def house(
-    base: Path, *steps: ScriptStep, policy: Mapping[str, Any] | None = None, scripts: Sequence[ModelScript] = ()
+    base: Path,
+    *steps: ScriptStep,
+    policy: Mapping[str, Any] | None = None,
+    scripts: Sequence[ModelScript] = (),
+    completion: Callable[[Daemon], Completion] = lambda _: NothingToComplete(),
 ) -> AsyncIterator[House]:
     """A daemon, a scripted model that plays these steps, and a workspace; whatever runs at the end is ended.
 
@@ -156,6 +161,7 @@ async def house(
         steps: What the agent's model answers.
         policy: The configuration.
         scripts: What the models of subagents answer.
+        completion: Makes the completion of the work on stored tasks.
     """
     if not (base / "workspace").exists():
         make_workspace(base)
@@ -163,7 +169,8 @@ async def house(
     config = Config.model_validate({**(policy or {}), "agent": agent})
     async with ScriptedModel([*scripts, ModelScript(steps)]) as model:
         environ = scratch.environment(base / "home", model.url, os.environ["PATH"])
-        setup = Setup(config, StatePaths(state=base / "state", runtime=base / "run"), environ)
+        places = StatePaths(state=base / "state", runtime=base / "run")
+        setup = Setup(config, places, environ, completion=completion)
         async with run_daemon(setup) as daemon:
             made = House(daemon, model, base, setup)
             try:

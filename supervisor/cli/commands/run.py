@@ -150,7 +150,7 @@ def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
 
     async def serve() -> int:
         try:
-            async with run_daemon(Setup(loaded.config, common.here())) as daemon:
+            async with run_daemon(Setup(loaded.config, common.here(), claims=False)) as daemon:
                 _tell_of_earlier(daemon.board.at_work())
                 try:
                     with Signals() as signals:

@@ -574,7 +574,7 @@ class Memory:
 
         They are the task or the rollback's message, and messages of people that came meanwhile.
         """
-        opening = self.going_back.opening
+        opening = self.going_back.opening or self.submitted.opening
         self._tell("prompt", opening or self._first_words(), "chaperon" if opening else "task", seq, event)
         for number, text in enumerate(self.going_back.carried):
             self._tell(f"carried:{number}", text, "person", seq, event)

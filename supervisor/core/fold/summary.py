@@ -27,6 +27,7 @@ from supervisor.protocol.events import (
     RecoveryTaken,
     ResourcesSeen,
     StateChanged,
+    StopRequested,
     TaskSubmitted,
     WorkspaceClosed,
 )
@@ -119,6 +120,12 @@ class Summary:
     """The branch that the work is meant for; empty if that is not known."""
     pause: AskedPause | None = None
     """The pause that a person asked for, until it is lifted."""
+    stored_task: str = ""
+    """The stored task that it has or had; empty if its task was given to it alone."""
+    run_id: str = ""
+    """The run by which it claimed that."""
+    stopped_by: str = ""
+    """The person who asked for its end, or `chaperon`; empty without such a request."""
     workspace_closed: str = ""
     """The fate of that workspace at the agent's end, in words; empty until then."""
     aftermath_due: str = ""
@@ -228,6 +235,8 @@ class Summary:
             submitted.target,
             factors=dict(submitted.factors),
             origin=submitted.origin,
+            stored_task=submitted.task.id if submitted.run_id else "",
+            run_id=submitted.run_id,
         )
 
     @property
@@ -249,6 +258,8 @@ class Summary:
                 self.launches = 1
             case AgentExited() | AgentVanished():
                 self._gone()
+            case StopRequested():
+                self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
             case InterventionChosen():

@@ -3,21 +3,29 @@
 Facts of the machine come in as numbers, so that the same facts give the same claim.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 from annotated_types import Ge, Le
 
-from monitors.contract.bounds import Count, Key
+from monitors.contract.bounds import Count, Key, Pause, Text
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.store import TaskStore
 
 
+def is_prefix(value: str) -> str:
+    """Return a prefix of agents' names as it is; raises ValueError if no name can begin with it."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,22}", value):
+        raise ValueError(f"{value!r} begins no agent's name: use up to 23 letters, digits, hyphens and underscores")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
-class QueueSettings:
-    """How many stored tasks are worked on at once, and what the machine must have left for one more."""
+class TaskSettings:
+    """How stored tasks are worked on: how many at once, what the machine must have left for one more, and their end."""
 
     slots: Count = 2
     """How many are worked on at once: one CLI has about 205 MB, and a test run beside it keeps a core busy."""
@@ -31,6 +39,22 @@ class QueueSettings:
     max_load_per_core: Annotated[float, Key(), Ge(0), Le(1_000)] = 8.0
     """One-minute load average, divided by the number of cores, above which none is begun; 0: it does not matter.
     Builds make 1 to 4 in health; beyond 8 each agent is slower than fewer would be."""
+    retries: Annotated[int, Key(), Ge(0), Le(100)] = 2
+    """How many more attempts follow on one that failed, unless the task says so itself. The CLI's own crashes are
+    retried before, within one attempt, as `interventions.max_retries` says."""
+    retry_seconds: Pause = 10
+    """Time until a task whose attempt failed is claimed again, in seconds; doubled after each attempt."""
+    stopped_seconds: Pause = 60
+    """Time until a task whose agent a person stopped is claimed again, in seconds. In it the person can change or
+    cancel it; `chaperon task retry` has it claimed at once."""
+    verify: Text = ""
+    """Command of the shell that must exit with 0 in the workspace before a task is done; empty: none. A task may have
+    its own."""
+    merge: Annotated[Literal["off", "propose", "auto"], Key()] = "propose"
+    """The fate of the branch of a finished task: `off` leaves it alone, `propose` prepares the merge for a person,
+    `auto` merges it. A task may say so itself."""
+    name_prefix: Annotated[str, Key(is_prefix)] = "echo"
+    """Agents of stored tasks are named by it and a number. Example: `echo-001`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +64,8 @@ class MachineFacts:
     free_memory_mb: float
     free_disk_mb: float
     load_per_core: float
+    now: float = 0.0
+    """Unix time in seconds."""
 
 
 class TaskQueue(Protocol):
@@ -64,19 +90,20 @@ class LocalQueue:
     Args:
         store: The tasks.
         settings: Returns the settings in force.
+        drained: Returns why no task is claimed at all; empty if some may be.
     """
 
-    def __init__(self, store: TaskStore, settings: Callable[[], QueueSettings]) -> None:
-        self._store, self._settings = store, settings
-        self.drained = ""
-        """Why no task is claimed at all; empty if some may be."""
+    def __init__(
+        self, store: TaskStore, settings: Callable[[], TaskSettings], drained: Callable[[], str] = lambda: ""
+    ) -> None:
+        self._store, self._settings, self._drained = store, settings, drained
 
     def next(self, facts: MachineFacts) -> StoredTask | None:
         """The task to be claimed now; None if none can be."""
-        if self.drained or closed_gate(self._settings(), facts) or self._full():
+        if self._drained() or closed_gate(self._settings(), facts) or self._full():
             return None
         busy = self._by_repository()
-        return next((task for task in self._store.ready() if not self._without_slot(task, busy)), None)
+        return next((task for task in self._store.ready() if not self._not_now(task, busy, facts.now)), None)
 
     def holds(self, task: str, run_id: str) -> bool:
         """Whether a run still has its task."""
@@ -87,13 +114,15 @@ class LocalQueue:
         waits = next((f"it waits for {one.id}, which is {one.state}" for one in self._store.unmet(task)), "")
         return (
             waits
-            or self._without_slot(task, self._by_repository())
-            or self.drained
+            or self._not_now(task, self._by_repository(), facts.now)
+            or self._drained()
             or closed_gate(self._settings(), facts)
             or self._full()
         )
 
-    def _without_slot(self, task: StoredTask, busy: Counter[str]) -> str:
+    def _not_now(self, task: StoredTask, busy: Counter[str], now: float) -> str:
+        if task.not_before > now:
+            return f"it is not tried again for another {task.not_before - now:.0f} s"
         most = self._settings().slots_per_repository
         if most is not None and busy[task.spec.repository] >= most:
             return f"its repository has no slot free ({most} in use)"
@@ -107,7 +136,7 @@ class LocalQueue:
         return Counter(task.spec.repository for task in self._store.held())
 
 
-def closed_gate(settings: QueueSettings, facts: MachineFacts) -> str:
+def closed_gate(settings: TaskSettings, facts: MachineFacts) -> str:
     """Say what the machine lacks for one more task; empty if nothing."""
     if facts.free_memory_mb < settings.min_free_memory_mb:
         return f"{facts.free_memory_mb:.0f} MiB of memory are free, and tasks.min_free_memory_mb is {settings.min_free_memory_mb}"

@@ -62,6 +62,8 @@ class StoredTask:
     """Runs that are not kept any more."""
     tries: int = 0
     """Attempts that failed since it was added, or since a person last asked for a retry."""
+    not_before: float = 0.0
+    """Unix time until which it is not claimed."""
     history: tuple[TaskHistoryEntry, ...] = ()
 
     @property

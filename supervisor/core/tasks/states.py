@@ -17,6 +17,7 @@ _AT_WORK = {TaskStep.VERIFY: TaskState.VERIFYING, TaskStep.MERGE: TaskState.MERG
 TABLE: dict[TaskState, dict[TaskStep, TaskState]] = {
     TaskState.PENDING: {
         TaskStep.CLAIM: TaskState.ACTIVE,
+        TaskStep.RETRY: TaskState.PENDING,
         TaskStep.FAIL: TaskState.FAILED,
         TaskStep.PARK: TaskState.PARKED,
         TaskStep.CANCEL: TaskState.CANCELLED,

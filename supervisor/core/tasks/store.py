@@ -4,8 +4,9 @@ What an event says of a run that has lost its claim changes nothing, and neither
 the fold never fails. Records are immutable, so that a snapshot is a list of them.
 """
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
@@ -143,9 +144,10 @@ class TaskStore:
         """The tasks that a request added or changed before; None if it was not taken yet."""
         return self._requests.get(request_id)
 
-    def next_name(self, prefix: str) -> str:
-        """The name for the next agent of a prefix: no two claims have the same."""
-        return f"{prefix}-{self._names.get(prefix, 0) + 1:03d}"
+    def next_name(self, prefix: str, taken: Callable[[str], bool] = lambda _: False) -> str:
+        """The name for the next agent of a prefix: no two claims have the same, and none is `taken`."""
+        names = (f"{prefix}-{number:03d}" for number in itertools.count(self._names.get(prefix, 0) + 1))
+        return next(name for name in names if not taken(name))
 
     def counts(self) -> dict[TaskState, int]:
         """How many are in each state."""
@@ -270,6 +272,7 @@ class TaskStore:
                 by=event.by,
                 changed_at=event.at,
                 tries=0 if event.step is TaskStep.RETRY else task.tries + event.tried,
+                not_before=event.not_before,
                 history=_with(task.history, entry),
             )
         )

@@ -29,6 +29,7 @@ from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.limits import LimitSettings
 from supervisor.core.merges import MergeSettings, VerifySettings
+from supervisor.core.tasks.queue import TaskSettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
@@ -64,6 +65,11 @@ def capture_rules(config: Config) -> CaptureRules:
         before_unattended=config.checkpoints.before_autopilot,
         spacing_seconds=config.checkpoints.spacing_seconds,
     )
+
+
+def task_settings(config: Config) -> TaskSettings:
+    """Return the settings of stored tasks."""
+    return settings_from(TaskSettings, config.tasks.model_dump())
 
 
 def retention(config: Config) -> RetentionPolicy:

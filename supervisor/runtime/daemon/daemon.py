@@ -37,6 +37,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.link import HookLink
@@ -51,7 +52,7 @@ from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
-from supervisor.runtime.daemon.submission import Defaults, Submission, UnavailableError
+from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
@@ -123,6 +124,8 @@ class Daemon:
         self.board = board
         self.journal = journal
         self.incidents = incidents
+        self.watchers: list[Callable[[events.AnyEvent], None]] = []
+        """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
         self.adopted = Adopted()
         self.ending = False
@@ -157,7 +160,7 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=self._reattached,
         )
-        self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self._refuse_tasks_for_now)
+        self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self.refuse_tasks_for_now)
         """The agents whose CLI others started."""
         rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
         self.verifier = Verifier(launcher, rules.notes)
@@ -200,6 +203,8 @@ class Daemon:
                 self.notifications.withdraw(_id_of_waiting(event))
         self.outcomes.saw(seq, event)
         self.hooks.saw(event)
+        for watcher in self.watchers:
+            watcher(event)
         return seq
 
     def fault(
@@ -276,8 +281,13 @@ class Daemon:
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
-    async def submit(self, wanted: Submission, by: str) -> Summary:
+    async def submit(self, wanted: Submission, by: str, claim: Claim | None = None) -> Summary:
         """Take a task; its agent is launched once the journal has it.
+
+        Args:
+            wanted: The task, and how its agent is to work.
+            by: The person who asks, or `chaperon`.
+            claim: The claim of a stored task that the agent is for; None if it is for none.
 
         Raises:
             UsageError: The task is impossible: see `Submission.check`; or the name is taken, or no session can be made
@@ -286,12 +296,12 @@ class Daemon:
             UnavailableError: The daemon is ending, or the disk is full.
         """
         since = self.journal.last
-        self._refuse_tasks_for_now()
+        self.refuse_tasks_for_now()
         workspace = await wanted.check()
-        self._refuse_tasks_for_now()  # the check took its time
+        self.refuse_tasks_for_now()  # the check took its time
         name = wanted.name or self._free_name()
         with self._naming(name):
-            return await self._submit(name, wanted, workspace, by, since)
+            return await self._submit(name, wanted, workspace, by, since, claim)
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
@@ -305,20 +315,22 @@ class Daemon:
         finally:
             self._submitting.discard(name)
 
-    async def _submit(self, name: str, wanted: Submission, workspace: str, by: str, since: int) -> Summary:
+    async def _submit(
+        self, name: str, wanted: Submission, workspace: str, by: str, since: int, claim: Claim | None
+    ) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
         base = wanted.base_of_new(self._defaults)
         made: Workspace | None = None
         if base is not None:
             made = await self.worktrees.make(name, workspace, base)
             workspace = made.path
-            self._refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
+            self.refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
         self._defaults.refuse_off_limits(workspace)
-        task = wanted.task(f"t-{uuid4().hex[:8]}", workspace, self._defaults)
+        task = wanted.task(claim.task if claim else f"t-{uuid4().hex[:8]}", workspace, self._defaults)
         await self.hooks.before_start(name, task.id, workspace)
         await self._make_room(name)
         project = str(await anyio.to_thread.run_sync(project_of, Path(workspace)))
-        self._refuse_tasks_for_now()  # so did these
+        self.refuse_tasks_for_now()  # so did these
         refuse_stopped(self.board.orders, since, project)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
@@ -327,9 +339,11 @@ class Daemon:
             workspace=workspace,
             session_id=session_id,
             project=project,
-            briefing=self._briefing(task, project, beside_others=made is not None),
-            **_made_of(made),
+            briefing=self._briefing(task, project, beside_others=bool(made or (claim and claim.branch))),
+            **_made_of(made, claim),
             factors=dict(self.board.lessons.factors),
+            run_id=claim.run_id if claim else "",
+            opening=claim.opening if claim else "",
         )
         self.board.admit(submitted)
         self._start_runner(name)
@@ -384,12 +398,17 @@ class Daemon:
             way_out = f"Its workspace is as it left it; {launch} has what it printed."
             self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
 
-    def _refuse_tasks_for_now(self) -> None:
+    def refuse_tasks_for_now(self) -> None:
+        """Refuse new agents while none can be started; raises UnavailableError."""
+        refuse_drained(self.board.orders)
+        self.refuse_additions_for_now()
+
+    def refuse_additions_for_now(self) -> None:
+        """Refuse what cannot be kept now; raises UnavailableError."""
         if self.ending:
             raise UnavailableError(
                 "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
             )
-        refuse_drained(self.board.orders)
         if self.journal.state is JournalState.FULL:
             raise UnavailableError(
                 "The disk of the state directory is full, so no new task is taken; nothing was started.",
@@ -488,7 +507,7 @@ class Daemon:
         """
         await self._aftermaths.look(agent)
         summary = self.board.summary(agent)
-        if not summary.branch or summary.workspace_closed:
+        if not summary.branch or summary.workspace_closed or self._is_still_needed(summary):
             return
         await self.merging.propose(agent)  # before it is noted that all was done at this agent's end
         await self.checkpoint_manager.release(summary.workspace)
@@ -496,6 +515,11 @@ class Daemon:
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
         self.merging.go_on()
+
+    def _is_still_needed(self, summary: Summary) -> bool:
+        """Whether a stored task may yet need the workspace: to be verified or merged, or for another attempt."""
+        task = self.board.tasks.find(summary.stored_task)
+        return task is not None and task.state not in (TaskState.DONE, TaskState.CANCELLED)
 
     async def give_up_workspace(self, workspace: str) -> str:
         """Remove a workspace in which no agent works; returns why it was left, empty if it is gone."""
@@ -712,9 +736,9 @@ class _MadeOf(TypedDict):
     target: str
 
 
-def _made_of(made: Workspace | None) -> _MadeOf:
-    if made is None:
-        return _MadeOf(branch="", base="", target="")
+def _made_of(made: Workspace | None, claim: Claim | None) -> _MadeOf:
+    if made is None:  # a claim may go on in the workspace of an earlier run
+        return _MadeOf(branch=claim.branch if claim else "", base="", target="")
     return _MadeOf(branch=made.branch, base=made.base, target=made.target)
 
 

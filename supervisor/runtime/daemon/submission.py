@@ -57,6 +57,19 @@ class Defaults:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run's claim of a stored task, for which an agent is submitted."""
+
+    task: str
+    """The id of the stored task, which is that of the agent's task too."""
+    run_id: str
+    branch: str = ""
+    """The branch of a kept workspace in which the agent goes on; empty if it does not."""
+    opening: str = ""
+    """The first message to the agent in place of the prompt; empty for the prompt itself."""
+
+
 class UnavailableError(ChaperonError):
     """The daemon cannot do it now."""
 
@@ -105,7 +118,7 @@ class Submission(SubmissionRequest):
                 not readable or in no git worktree that could be used. Nothing was started.
             CheckpointError: Git could not read the user's own configuration. Nothing was started.
         """
-        self._check_words()
+        self.check_words()
         await anyio.to_thread.run_sync(self._check_directory)
         return await self._worktree()
 
@@ -135,7 +148,8 @@ class Submission(SubmissionRequest):
         limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
         return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
 
-    def _check_words(self) -> None:
+    def check_words(self) -> None:
+        """Refuse a prompt, a name or rules that cannot be; raises UsageError."""
         if not self.prompt.strip():
             raise UsageError("The prompt is empty; nothing was started.", way_out="Say what the agent is to do.")
         size = len(self.prompt.encode(errors="replace"))

@@ -1,16 +1,17 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from supervisor.core.tasks.queue import LocalQueue, MachineFacts, QueueSettings
+from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
 from supervisor.protocol.tasks import TaskStep
 from tests.supervisor.core.tasks.conftest import Fold
 
 IDLE = MachineFacts(free_memory_mb=8_000, free_disk_mb=50_000, load_per_core=0.5)
 
 
-def queue(fold: Fold, **settings: int) -> LocalQueue:
-    return LocalQueue(fold.store, lambda: QueueSettings(**{"slots": 10, **settings}))
+def queue(fold: Fold, **settings: Any) -> LocalQueue:
+    return LocalQueue(fold.store, lambda: TaskSettings(**{"slots": 10, **settings}))
 
 
 def claim_all(fold: Fold, queue: LocalQueue) -> list[str]:
@@ -71,7 +72,6 @@ def test_a_machine_that_is_short_of_something_begins_no_task_and_says_what(
 
 def test_a_drained_queue_gives_nothing_and_says_why(fold: Fold) -> None:
     fold.add("t-1")
-    drained = queue(fold)
-    drained.drained = "eva drains the queue"
+    drained = LocalQueue(fold.store, TaskSettings, lambda: "eva drains the queue")
     assert drained.next(IDLE) is None
     assert drained.reason(fold.store.get("t-1"), IDLE) == "eva drains the queue"

@@ -1,0 +1,315 @@
+"""Claims of tasks by agents, and the steps that follow from the agents' lives.
+
+What is due is read off the states of task and agent each time, and not off what happened: so a daemon that was killed
+anywhere finds the same due at its next start.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from monitors.contract.errors import ChaperonError, NotFoundError
+from monitors.contract.words import Severity
+from supervisor.core.board import Board
+from supervisor.core.fold.summary import Summary
+from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
+from supervisor.core.tasks.records import StoredTask
+from supervisor.core.tasks.states import take_step
+from supervisor.protocol import events
+from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
+from supervisor.protocol.tasks import TaskState, TaskStep
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.orders import drained
+from supervisor.runtime.daemon.submission import Claim, Submission, UnavailableError
+from supervisor.runtime.journal.errors import JournalError
+from supervisor.runtime.log import log
+from supervisor.runtime.tasks.agents import agent_start
+from supervisor.runtime.tasks.completion import Completion, FinishedRun, LostClaimError, NextStep, NothingToComplete
+from supervisor.runtime.tasks.machine import machine_facts
+
+LOOK_SECONDS = 2.0
+"""Time between two looks at the queue while nothing happens: gates of the machine open by themselves."""
+
+AGENT_MB = 256.0
+"""Memory that a task which has just been claimed will take, in MiB, before its CLI is seen to have it: an idle one has
+205."""
+
+LONGEST_RETRY_SECONDS = 3_600.0
+"""The longest time until a task whose attempts failed is claimed again: an hour outlasts most outages."""
+
+MIRRORED = {
+    TaskState.ACTIVE: TaskStep.GO_ON,
+    TaskState.PAUSED: TaskStep.PAUSE,
+    TaskState.WAITING: TaskStep.ASK,
+}
+"""The step by which a task follows its living agent into a state."""
+
+
+class Submit(Protocol):
+    """Starts an agent for a claim."""
+
+    async def __call__(self, wanted: Submission, by: str, claim: Claim) -> Summary:
+        """Submit it; raises as `Daemon.submit`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTools:
+    """The parts of the daemon that work on tasks needs."""
+
+    board: Board
+    happened: Callable[[events.AnyEvent], int]
+    stamp: Callable[[str], EventStamp]
+    submit: Submit
+    request: Callable[[events.AgentRequest], Awaitable[object]]
+    close_workspace: Callable[[str], Awaitable[None]]
+    fault: Callable[[str, str, str, Severity, str], None]
+    is_ending: Callable[[], bool]
+    folders: tuple[Path, ...] = ()
+    """Folders whose disks must have room before a task is claimed."""
+
+
+@dataclass
+class Dispatcher:
+    """Has agents claim tasks, for as long as `run` runs."""
+
+    tools: TaskTools
+    settings: TaskSettings = field(default_factory=TaskSettings)
+    completion: Completion = field(default_factory=NothingToComplete)
+    claims: bool = True
+    """Whether tasks are claimed at all; what was claimed before is followed to its end either way."""
+
+    def __post_init__(self) -> None:
+        """Make the queue."""
+        self._store = self.tools.board.tasks
+        self.queue = LocalQueue(self._store, lambda: self.settings, self._drained)
+        self.facts = MachineFacts(0.0, 0.0, 0.0)
+        """The facts of the machine when they were last looked at."""
+        self._wake = anyio.Event()
+        self._busy: set[str] = set()
+        """Tasks for which something is under way here: an agent's start, or the completion of its work."""
+        self._told_to_stop: set[str] = set()
+        """Agents that were ended because their run had lost its claim."""
+
+    def saw(self, event: events.AnyEvent) -> None:
+        """Look again soon if the event may change what is due."""
+        if isinstance(event, _TELLING):
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Follow the tasks that are claimed, and have others claimed, until it is cancelled."""
+        async with anyio.create_task_group() as under_way:
+            while True:
+                self._wake = anyio.Event()
+                await self._let_go()
+                for task in self._store.held():
+                    if task.id not in self._busy:
+                        self._follow(task, under_way)
+                await self._claim(under_way)
+                with anyio.move_on_after(LOOK_SECONDS):
+                    await self._wake.wait()
+
+    def _drained(self) -> str:
+        order = self.tools.board.orders.drain
+        return drained(order) if order is not None else ""
+
+    # ── claims ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _claim(self, under_way: TaskGroup) -> None:
+        now = self.tools.stamp("")["at"]
+        self.facts = await anyio.to_thread.run_sync(machine_facts, self.tools.folders, now)
+        while self.claims and not self.tools.is_ending() and (task := self.queue.next(self.facts)) is not None:
+            self.facts = replace(self.facts, free_memory_mb=self.facts.free_memory_mb - AGENT_MB)
+            self._begin(task, under_way)
+
+    def _begin(self, task: StoredTask, under_way: TaskGroup, rework: str = "") -> None:
+        """Give the task to an agent of a new name."""
+        before = self._agent_before(task)
+        run_id = f"r-{uuid4().hex[:8]}"
+        prefix = task.spec.name_prefix or self.settings.name_prefix
+        worker = self._store.next_name(prefix, lambda name: self._agent(name) is not None)
+        stamp = self.tools.stamp("")
+        self.tools.happened(TaskClaimed(**stamp, task=task.id, run_id=run_id, worker=worker, rework=rework))
+        self._busy.add(task.id)
+        under_way.start_soon(self._start, task.id, run_id, before, rework, name=f"start for {task.id}")
+
+    async def _start(self, id_: str, run_id: str, before: Summary | None, rework: str) -> None:
+        try:
+            start = await anyio.to_thread.run_sync(agent_start, self._store.get(id_), before, rework)
+            await self.tools.submit(start.wanted, "chaperon", start.claim)
+        except JournalError:
+            raise
+        except UnavailableError as error:
+            self._give_back(id_, run_id, str(error), tried=False)
+        except ChaperonError as error:
+            self._move(id_, run_id, TaskStep.FAIL, f"no agent could be started: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks must not suffer it
+            log.exception("the start of an agent for %s failed", id_)
+            self._move(id_, run_id, TaskStep.PARK, f"no agent could be started: {error!r}")
+        finally:
+            self._busy.discard(id_)
+            self._wake.set()
+
+    def _agent_before(self, task: StoredTask) -> Summary | None:
+        """Return the last agent that worked on it."""
+        for run in reversed(task.runs):
+            if (found := self._agent(run.agent)) is not None:
+                return found
+        return None
+
+    def _agent(self, name: str) -> Summary | None:
+        try:
+            return self.tools.board.summary(name)
+        except NotFoundError:
+            return None
+
+    # ── what follows from an agent's life ─────────────────────────────────────────────────────────────────────────
+
+    def _follow(self, task: StoredTask, under_way: TaskGroup) -> None:
+        """Have a task that a run has take the step that is due."""
+        run = task.run
+        assert run is not None
+        agent = self._agent(run.agent)
+        if agent is None:
+            self._give_back(task.id, run.run_id, "its agent was never started: the daemon ended before", tried=False)
+        elif task.state in (TaskState.VERIFYING, TaskState.MERGING) or agent.state is AgentState.DONE:
+            self._busy.add(task.id)
+            under_way.start_soon(self._complete, task, agent, under_way, name=f"completion of {task.id}")
+        elif not agent.state.ended:
+            self._mirror(task, run.run_id, agent)
+        elif agent.state is AgentState.STOPPED:
+            self._stopped(task, run.run_id, agent)
+        else:
+            self._failed(task, run.run_id, f"agent {agent.agent} is {agent.state}: {agent.why}")
+
+    def _mirror(self, task: StoredTask, run_id: str, agent: Summary) -> None:
+        """Have the task follow its living agent: held by a person, waiting for one, or at work."""
+        paused = agent.state is AgentState.PAUSED
+        state = TaskState.PAUSED if paused else TaskState.WAITING if agent.waiting else TaskState.ACTIVE
+        if state is not task.state:
+            waits = f"{agent.waiting[0].tool} waits: {agent.waiting[0].why}" if agent.waiting else "it goes on"
+            self._move(task.id, run_id, MIRRORED[state], agent.why if paused else waits)
+
+    def _stopped(self, task: StoredTask, run_id: str, agent: Summary) -> None:
+        why = f"agent {agent.agent} was {agent.why}" if agent.stopped_by else f"agent {agent.agent}: {agent.why}"
+        if agent.stopped_by and agent.stopped_by != "chaperon":
+            self._give_back(task.id, run_id, why, tried=False, seconds=self.settings.stopped_seconds)
+        else:
+            self._move(task.id, run_id, TaskStep.PARK, why)
+
+    def _failed(self, task: StoredTask, run_id: str, why: str) -> None:
+        retries = self.settings.retries if task.spec.retries is None else task.spec.retries
+        if task.tries >= retries:
+            attempts = f"{task.tries + 1} attempts failed" if task.tries else "the attempt failed"
+            self._move(task.id, run_id, TaskStep.FAIL, f"{attempts}; {why}", tried=True)
+        else:
+            seconds = min(self.settings.retry_seconds * 2**task.tries, LONGEST_RETRY_SECONDS)
+            self._give_back(task.id, run_id, why, tried=True, seconds=seconds)
+
+    async def _complete(self, task: StoredTask, agent: Summary, under_way: TaskGroup) -> None:
+        """Bring the work of an agent that is done to its end."""
+        run_id = task.runs[-1].run_id
+        where = agent.workspace, agent.branch, agent.session_id
+        try:
+            try:
+                finished = FinishedRun(task, run_id, agent.agent, *where)
+                due = await self.completion.complete(
+                    finished, lambda step, why: self._moved_on(task.id, run_id, step, why)
+                )
+            except (JournalError, LostClaimError):
+                raise
+            except ChaperonError as error:
+                due = NextStep(TaskStep.PARK, str(error))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks must not suffer it
+                log.exception("the completion of %s failed", task.id)
+                what = f"Chaperon failed at the completion of task {task.id}: {error!r}. The task was parked, with all of its work."
+                self.tools.fault(agent.agent, "completion_failed", what, Severity.HIGH, "Please report this.")
+                due = NextStep(TaskStep.PARK, f"chaperon failed: {error!r}")
+            if due.step is TaskStep.REWORK and self._store.holds(task.id, run_id):
+                self._begin(self._store.get(task.id), under_way, due.why)
+                return
+            self._move(task.id, run_id, due.step, due.why, tried=due.tried)
+            self._busy.discard(task.id)
+            if self._store.get(task.id).state is TaskState.DONE:
+                await self.tools.close_workspace(agent.agent)
+        except LostClaimError as lost:
+            log.info("%s", lost)
+            self._busy.discard(task.id)
+        finally:
+            self._wake.set()
+
+    async def _let_go(self) -> None:
+        """End the agents whose runs have lost their claims: what they do from here on counts no more."""
+        for agent in self.tools.board.at_work():
+            lost = agent.run_id and not self._store.holds(agent.stored_task, agent.run_id)
+            if not lost or agent.agent in self._told_to_stop or agent.state is AgentState.STOPPING:
+                continue
+            self._told_to_stop.add(agent.agent)
+            reason = f"run {agent.run_id} has lost its claim of task {agent.stored_task}"
+            stamp = self.tools.stamp(agent.agent)
+            try:
+                await self.tools.request(events.StopRequested(**stamp, by="chaperon", reason=reason, force=True))
+            except JournalError:
+                raise
+            except ChaperonError as error:
+                log.warning("agent %s could not be ended: %s", agent.agent, error)
+
+    # ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _give_back(self, id_: str, run_id: str, why: str, *, tried: bool, seconds: float = 0.0) -> None:
+        now = self.tools.stamp("")["at"]
+        self._move(id_, run_id, TaskStep.GIVE_BACK, why, tried=tried, not_before=now + seconds if seconds else 0.0)
+
+    def _move(
+        self, id_: str, run_id: str, step: TaskStep, why: str, *, tried: bool = False, not_before: float = 0.0
+    ) -> None:
+        """Have the task take a step, if the run still has it."""
+        if not self._store.holds(id_, run_id):
+            log.info("run %s has lost its claim of %s, so that the task could not %s", run_id, id_, step)
+            return
+        before = self._store.get(id_).state
+        self.tools.happened(
+            TaskMoved(
+                **self.tools.stamp(""),
+                task=id_,
+                before=before,
+                after=take_step(id_, before, step),
+                step=step,
+                why=why,
+                by="chaperon",
+                run_id=run_id,
+                tried=tried,
+                not_before=not_before,
+            )
+        )
+
+    def _moved_on(self, id_: str, run_id: str, step: TaskStep, why: str) -> StoredTask:
+        """Have the task take a step of a completion.
+
+        Raises:
+            LostClaimError: The run has lost its claim.
+        """
+        if not self._store.holds(id_, run_id):
+            raise LostClaimError(id_, run_id)
+        self._move(id_, run_id, step, why)
+        return self._store.get(id_)
+
+
+_TELLING = (
+    events.StateChanged,
+    events.ApprovalAsked,
+    events.ApprovalGiven,
+    events.DrainChanged,
+    TasksAdded,
+    TaskEdited,
+    TaskReordered,
+    TaskMoved,
+)
+"""Events after which something may be due."""
