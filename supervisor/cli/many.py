@@ -1,6 +1,8 @@
 """Controls that are given to one agent by name, to all, or to those of a repository: options, requests, answers."""
 
-from collections.abc import Callable, Mapping
+import os
+import pwd
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
@@ -11,9 +13,14 @@ import click
 from monitors.contract.errors import UsageError
 from supervisor.cli import common, terminal
 from supervisor.cli.agent_words import with_task_text
+from supervisor.cli.client import ANSWER_SECONDS, DaemonGoneError, NoDaemonError
 from supervisor.cli.tables import Column, table
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+FORCED_SECONDS = 5.0
+"""How long a daemon may take to answer a stop by force before agents are ended without it. One that works takes
+milliseconds."""
 
 COLUMNS = (Column("AGENT"), Column("STATE"), Column("ASKED"), Column("WHAT"))
 
@@ -72,17 +79,52 @@ def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *,
 
 
 def _order(what: str, body: Mapping[str, Any], repo: Path | None, request_id: str, *, as_json: bool) -> int:
+    force = what == "stop" and bool(body.get("force"))
     where = {} if repo is None else {"repository": str(repo.absolute())}
     order = {**body, **where, "request_id": request_id or uuid4().hex[:12]}
-    given = common.daemon().post(f"/v1/orders/{what}", order)
+    try:
+        given = common.daemon().post(f"/v1/orders/{what}", order, seconds=FORCED_SECONDS if force else ANSWER_SECONDS)
+    except (NoDaemonError, DaemonGoneError) as error:
+        if not force or repo is not None:
+            raise
+        return _stop_by_hand(error.what, str(body.get("reason", "")), as_json=as_json)
     rows, place = given["agents"], given["repository"]
     if as_json:
         terminal.echo_json(rows)
         return 0
-    asked = [[row["agent"], row["state"], "yes" if row["done"] else "no", row["what"]] for row in rows]
-    found = table(COLUMNS, asked) if rows else [f"No agent is at work in {place}." if place else "No agent is at work."]
+    found = _drawn(rows) if rows else [f"No agent is at work in {place}." if place else "No agent is at work."]
     terminal.echo("\n".join(found))
     if what == "pause":
         lift = f"chaperon resume --repo {quote(place)}" if place else "chaperon resume --all"
         terminal.echo(f"Agents that start meanwhile are held at their first call. To go on: {lift}")
     return 0
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return table(COLUMNS, [[row["agent"], row["state"], "yes" if row["done"] else "no", row["what"]] for row in rows])
+
+
+def _stop_by_hand(why: str, reason: str, *, as_json: bool) -> int:
+    """End all agents without the daemon; the exit code."""
+    # Here and not above: it reads the process table, which other commands do not pay for.
+    from supervisor.runtime.processes.hand_stop import HandStop, stop_by_hand
+
+    terminal.echo(f"chaperon: {why} Agents are ended from the records of their shims.", err=True)
+    stop = HandStop(pwd.getpwuid(os.getuid()).pw_name, reason)
+    ended = list(stop_by_hand(common.here().agents, stop))
+    rows = [
+        {
+            "agent": each.agent,
+            "state": "stopped" if not each.left else "stopping",
+            "done": not each.left,
+            "what": f"ended {each.ended:,}, left {each.left:,} of its processes",
+        }
+        for each in ended
+    ]
+    if as_json:
+        terminal.echo_json(rows)
+    elif rows:
+        terminal.echo("\n".join(_drawn(rows)))
+    else:
+        terminal.echo("No process of an agent lives.")
+    return common.FAILED if any(each.left for each in ended) else 0

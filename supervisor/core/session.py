@@ -7,6 +7,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from checkpoints.model import Reason
 from interventions.choice.controller import Controller
 from interventions.decisions import LimitsInForce
 from interventions.recovery.after_end import RecoveryAnswer
@@ -216,6 +217,20 @@ class Session:
     def check(self, request: AnyEvent) -> None:
         """Refuse a person's request that cannot be, before it is journalled; raises like `validation.check`."""
         validation.check(self._memory, request)
+
+    def capture_now(self, key: str, note: str, mono: float) -> Capture | None:
+        """Return the capture of the present for a stretch without a daemon; None if there is nothing to be captured.
+
+        Args:
+            key: The key under which its outcome comes.
+            note: A sentence for the list of checkpoints.
+            mono: Now, in seconds on the clock of decisions.
+        """
+        memory = self._memory
+        if not memory.captures.rules.enabled or not memory.processes.launched or memory.going_back.cause is not None:
+            return None
+        moment = memory.captures.moment(memory.last_seq, mono, memory.state)
+        return Capture(key, Reason.UNATTENDED, moment, memory.task, memory.submitted.workspace, "", note)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is memory, deciding nothing."""

@@ -77,7 +77,7 @@ from supervisor.runtime.log import log
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.processes.launcher import ProcessLauncher
-from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, close_left
+from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again
 from supervisor.runtime.services.recovery import Recovering
@@ -213,6 +213,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 telling.start_soon(daemon.hooks.run, name="hooks")
                 yield daemon
                 daemon.ending = True
+                await capture_live(board, daemon.checkpointing.make, setup.clock)
                 daemon.hooks.close()
                 telling.cancel_scope.deadline = anyio.current_time() + setup.config.hooks.timeout
         await _end(daemon, setup)

@@ -6,6 +6,7 @@ does not wait, for a frozen agent can always be thawed.
 
 import contextlib
 import math
+import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +53,7 @@ from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.cgroups import Ceiling
 from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
+from supervisor.runtime.processes.hand_stop import noted_stop
 from supervisor.runtime.processes.identity import read_identity
 from supervisor.runtime.processes.launcher import Brings
 from supervisor.runtime.processes.leftovers import Cleared, end_by_hand, survivors
@@ -423,6 +425,7 @@ class Runner:
                     exited = True
                     if heard.record.left or await self._survivors():
                         await self._end_the_rest(shim.directory)
+                    await self._heed_stop(shim.directory)
                     self.exited(heard.record)
                 case shim_client.Fault(kind=wire.NOT_FROZEN) if self._keeps_limits(heard.id):
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
@@ -481,6 +484,7 @@ class Runner:
         Returns:
             Whether there was an exit record.
         """
+        stopped = await self._heed_stop(directory)
         cleared = await end_by_hand(self._identity, directory) if replaced else None
         record = await anyio.to_thread.run_sync(shim_client.read_exit_record, directory)
         rest = shim_client.read_rest(directory, self._splitter.received)
@@ -505,8 +509,21 @@ class Runner:
         if identity is not None:
             self._held = self._held or (f"cgroup:{identity.cgroup}" if identity.cgroup else "")
         cleared = await end_by_hand(identity, directory)
+        if stopped and cleared is not None and not cleared.left:  # its shim was ended with it, as was wanted
+            self._tools.happened(events.AgentExited(**self._stamp(), code=None, signal=signal.SIGKILL))
+            return False
         self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"its shim was killed; {_done(cleared)}"))
         return False
+
+    async def _heed_stop(self, directory: Path) -> bool:
+        """Take in a stop that a person made while no daemon answered, before the end that it led to.
+
+        Returns whether there was one.
+        """
+        stop = await anyio.to_thread.run_sync(noted_stop, directory)
+        if stop is not None and not self._ended():
+            self._tools.happened(events.StopRequested(**self._stamp(), by=stop.by, reason=stop.reason, force=True))
+        return stop is not None
 
     def exited(self, record: shim_client.ExitRecord) -> None:
         """Pass the end of the CLI to the session; a last line that was cut comes first."""

@@ -3,8 +3,9 @@
 Write-ahead logs are emptied, files compared, old checkpoints deleted, stores packed.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pygit2
@@ -16,6 +17,7 @@ from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from monitors.contract.words import Severity
 from supervisor.core.board import Board
+from supervisor.protocol.commands import Capture
 from supervisor.runtime.checkpointing.manager import CheckpointManager, WatchedWorkspace
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
@@ -34,6 +36,28 @@ of this time."""
 
 TIDY_SECONDS = 3_600.0
 """Between two looks for what has grown too old, in a store that nothing new came to."""
+
+
+LAST_CAPTURES_SECONDS = 5.0
+"""How long a daemon's end may wait for checkpoints of live workspaces; one takes milliseconds if little changed."""
+
+
+async def capture_live(board: Board, make: Callable[[str, Capture], Coroutine[Any, Any, None]], clock: Clock) -> None:
+    """Make a checkpoint of each live agent's workspace as the daemon ends, within some seconds.
+
+    Args:
+        board: Says which agents live.
+        make: Makes a checkpoint and reports its outcome.
+        clock: Gives the time.
+    """
+    with anyio.move_on_after(LAST_CAPTURES_SECONDS) as scope:
+        async with anyio.create_task_group() as tasks:
+            for session in board.live():
+                agent = session.summary.agent
+                if (wanted := session.capture_now(f"end:{agent}", "as the daemon ended", clock.mono())) is not None:
+                    tasks.start_soon(make, agent, wanted, name=f"last capture of {agent}")
+    if scope.cancelled_caught:
+        log.warning("not every workspace was captured within %g s of the end", LAST_CAPTURES_SECONDS)
 
 
 class CheckpointUpkeep:

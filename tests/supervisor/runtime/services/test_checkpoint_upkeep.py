@@ -11,7 +11,9 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Capture
 from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, CheckpointUpkeep
+from tests.stages.daemon import Base, served, until
 from tests.stages.live import Live, live, make_repository
 
 
@@ -103,3 +105,16 @@ async def test_a_change_that_went_unnoticed_is_told(tmp_path: Path) -> None:
         await upkeep(stage, RetentionPolicy(), Later(SCRUB_SECONDS + 1)).look()
         told = [event.incident for event in await stage.events(events.FaultSeen)]
         assert [(incident.type, "a.txt" in incident.summary) for incident in told] == [("capture_missed", True)]
+
+
+async def test_the_end_of_the_daemon_leaves_a_checkpoint_of_each_live_workspace(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: bool(base.events(events.CheckpointMade)))
+        (base.repo / "late.txt").write_text("late")
+    last = base.events(events.CheckpointMade)[-1]
+    assert (last.key, last.reason) == ("end:a1", "unattended")
+    async with served(base) as (daemon, _):
+        found = await daemon.checkpoint_manager.stores.find(last.name)
+        assert found.tree == last.tree != base.events(events.CheckpointMade)[0].tree
