@@ -23,22 +23,35 @@ LABEL = 11
 def portrait(report: Mapping[str, Any]) -> list[str]:
     """The report, section by section."""
     return [
-        clean(report.get("summary") or "An incident.", SENTENCE),
-        *_facts(report),
-        *_section("what happened", _timeline(report)),
-        *_section("last actions", _actions(report)),
-        *_section("what added to it", _sentences(report.get("contributing_factors"))),
-        *_section("what to do", _advice(_mapping(report.get("recommendations")))),
+        summary(report),
+        *(line for name, value in facts(report).items() for line in _labelled(name, value)),
+        *(line for title, lines in sections(report).items() for line in _section(title, lines)),
         *_section("ways to go on", _options(report.get("recovery_options"))),
     ]
 
 
-def _facts(report: Mapping[str, Any]) -> Iterator[str]:
+def summary(report: Mapping[str, Any]) -> str:
+    """The incident in a sentence."""
+    return clean(report.get("summary") or "An incident.", SENTENCE)
+
+
+def sections(report: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The lists of the report, by their titles: what led to it, and what can be learned."""
+    return {
+        "what happened": list(_timeline(report)),
+        "last actions": list(_actions(report)),
+        "what added to it": list(_sentences(report.get("contributing_factors"))),
+        "what to do": list(_advice(_mapping(report.get("recommendations")))),
+    }
+
+
+def facts(report: Mapping[str, Any]) -> dict[str, str]:
+    """Facts of the incident in one line each, by their names; one that is not known is empty."""
     impact, cause = _mapping(report.get("impact")), _mapping(report.get("root_cause"))
     moments = [each for each in _rows(report.get("timeline")) if isinstance(each.get("at"), int | float)]
     lasted = impact.get("duration_seconds")
     took = f", {duration(lasted)} after it began" if isinstance(lasted, int | float) else ""
-    facts = {
+    found = {
         "incident": f"{report.get('incident', '')} ({report.get('severity', 'severity not known')})",
         "when": f"{local(moments[-1]['at'], '%Y-%m-%d %H:%M:%S')}{took}" if moments else "",
         "task": _mapping(report.get("task")).get("prompt", ""),
@@ -49,8 +62,7 @@ def _facts(report: Mapping[str, Any]) -> Iterator[str]:
         "used": _used(_mapping(impact.get("resources"))),
         "refused": counted(impact["refused"], "action") if isinstance(impact.get("refused"), int) else "",
     }
-    for name, value in facts.items():
-        yield from _labelled(name, clean(value, SENTENCE))
+    return {name: clean(value, SENTENCE) for name, value in found.items()}
 
 
 def _labelled(name: str, value: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli.client import MisusedError
 from supervisor.cli.common import path_part
 from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.panel.pages.checkpoints import address, rolled_back
 from supervisor.panel.reading import agent_path
 
 LONGEST_BODY = 64 * 1024
@@ -55,6 +56,12 @@ def _text(body: Body) -> Any:
     return {"text": str(body.get("text", ""))}
 
 
+def _rollback(body: Body) -> Any:
+    """The request of a rollback, once the checkpoint's name was typed."""
+    given = {name: bool(body.get(name)) for name in ("files_only", "fresh", "with_branch", "unusual")}
+    return {**given, "text": str(body.get("text", ""))}
+
+
 ACTIONS = (
     _agent_verb("pause"),
     _agent_verb("resume"),
@@ -73,12 +80,19 @@ ACTIONS = (
         lambda body: {"name": str(body.get("name", "")), "note": str(body.get("note", ""))},
         lambda made: f"{made['name']} holds the workspace.",
     ),
+    PanelAction(
+        "/incidents/{incident}/recovery",
+        lambda parts: f"/v1/incidents/{path_part(parts['incident'], 'The list')}/recovery",
+        lambda body: {"option": str(body.get("option", ""))},
+        lambda done: str(done["says"]),
+    ),
 )
 
 
 def action_routes(link: PanelLink) -> list[Route]:
     """Return the routes of all actions."""
-    return [Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS]
+    rollback = Route("/checkpoints/{name}/rollback", _rollback_endpoint(link), methods=["POST"])
+    return [rollback, *(Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS)]
 
 
 def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Awaitable[Response]]:
@@ -89,6 +103,26 @@ def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Await
         except ChaperonError as error:
             return refused(error)
         return JSONResponse({"says": action.says(done), "done": done if isinstance(done, dict) else {}})
+
+    return answer
+
+
+def _rollback_endpoint(link: PanelLink) -> Callable[[Request], Awaitable[Response]]:
+    """A rollback needs its checkpoint's name typed, and leads to the page of the checkpoint that undoes it."""
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            body = await read_body(request)
+            if body.get("confirm") != name:
+                raise UsageError(f"Nothing was changed: what was typed is not {name}.")
+            agent = str(body.get("agent", ""))
+            done = await link.post(
+                f"{agent_path(agent)}/rollback", {"checkpoint": name, **_rollback(body)}, seconds=None
+            )
+        except ChaperonError as error:
+            return refused(error)
+        return JSONResponse({"says": rolled_back(done), "go": address(str(done["undo"]), agent)})
 
     return answer
 

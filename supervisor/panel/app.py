@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from monitors.contract.errors import ChaperonError, NotFoundError
 from supervisor.cli.client import RefusedError
+from supervisor.cli.common import path_part
 from supervisor.panel import reading
 from supervisor.panel.actions import action_routes
 from supervisor.panel.door import Address, Door
@@ -21,6 +22,9 @@ from supervisor.panel.link import UNREACHABLE, PanelLink
 from supervisor.panel.live import Live
 from supervisor.panel.pages.agent import agent_page
 from supervisor.panel.pages.board import board_page
+from supervisor.panel.pages.checkpoints import checkpoint_page, checkpoints_page
+from supervisor.panel.pages.diff import diff_page
+from supervisor.panel.pages.incidents import incident_page, incidents_page
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import empty, rendered
 from supervisor.panel.pages.sign_in import sign_in_page
@@ -60,6 +64,11 @@ class Panel:
             Route("/sign-in", self._sign_in, methods=["POST"]),
             Route("/", self._page(self._board)),
             Route("/agents/{agent}", self._page(self._agent)),
+            Route("/agents/{agent}/diff", self._page(self._diff)),
+            Route("/checkpoints", self._page(self._checkpoints)),
+            Route("/checkpoints/{name}", self._page(self._checkpoint)),
+            Route("/incidents", self._page(self._incidents)),
+            Route("/incidents/{incident}", self._page(self._incident)),
             Route("/live/board", live.board),
             Route("/live/agents/{agent}", live.agent),
             *action_routes(self._link),
@@ -91,6 +100,34 @@ class Panel:
         earlier = section.first if section.first > int(agent.get("first_event") or 1) else 0
         return agent_page(
             frame, agent, waiting, changes, [row.html for row in section.rows], last=last, earlier=earlier
+        )
+
+    async def _diff(self, request: Request, frame: PageFrame) -> h.Element:
+        return diff_page(frame, await self._link.get(f"{reading.agent_path(request.path_params['agent'])}/diff"))
+
+    async def _checkpoints(self, request: Request, frame: PageFrame) -> h.Element:
+        agent = request.query_params.get("agent", "")
+        kept = await self._link.get("/v1/checkpoints", agent=agent)
+        return checkpoints_page(frame, kept["checkpoints"], kept["problems"], agent)
+
+    async def _checkpoint(self, request: Request, frame: PageFrame) -> h.Element:
+        agent, other = request.query_params.get("agent", ""), request.query_params.get("other", "")
+        at = f"/v1/checkpoints/{path_part(request.path_params['name'], 'The list')}"
+        one = await self._link.get(at, agent=agent)
+        plan = await self._link.post(f"{at}/plan", {"agent": agent})
+        changes = await self._link.get(f"{at}/diff", other=other, agent=agent)
+        kept = await self._link.get("/v1/checkpoints", agent=one["facts"]["agent"] or "")
+        others = [each["name"] for each in kept["checkpoints"] if each["workspace"] == one["workspace"]]
+        return checkpoint_page(frame, one, plan, others, other, changes)
+
+    async def _incidents(self, _request: Request, frame: PageFrame) -> h.Element:
+        return incidents_page(frame, await self._link.records("/v1/incidents"))
+
+    async def _incident(self, request: Request, frame: PageFrame) -> h.Element:
+        at = f"/v1/incidents/{path_part(request.path_params['incident'], 'The list')}"
+        report = await self._link.get(at)
+        return incident_page(
+            frame, {"incident": request.path_params["incident"], **report}, await self._link.get(f"{at}/recovery")
         )
 
     async def _sign_in(self, request: Request) -> Response:

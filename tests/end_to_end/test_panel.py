@@ -6,8 +6,13 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, expect
 
+from interventions.decisions import Intervention
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
+from supervisor.protocol import events
 from tests.end_to_end.conftest import Stage
-from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until
+from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.panel import browser, panel, tab
 
 WIDTHS = {"wide": (1280, 900, False), "phone": (390, 844, True)}
@@ -82,6 +87,83 @@ async def test_a_person_says_pauses_resumes_and_stops_by_the_keyboard_alone(tmp_
         await page.get_by_role("dialog").get_by_role("button", name="Stop").click()
         await expect(page.locator(".title .badge")).to_have_text("stopped")
         await expect(page.locator("#timeline")).to_contain_text("Mind the gap")
+
+
+@pytest.mark.real_cli
+async def test_a_person_keeps_a_checkpoint_breaks_things_reads_the_plan_goes_back_and_undoes_it(stage: Stage) -> None:
+    stage.bash("echo good > app.py")
+    stage.say("Written.")
+    app = stage.repo / "app.py"
+    async with stage.playing(), served(stage.base) as (daemon, _), panel(stage.base) as shown, browser() as chrome:
+        await daemon.submit(stage.base.submission(), by="test")
+        await ended(daemon)
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await expect(page.locator("#link")).to_have_text("live")
+            await page.goto(f"{shown.url}/agents/a1")
+            await expect(page.locator("#link")).to_have_text("live")
+            await page.get_by_role("button", name="Keep a checkpoint").click()
+            await page.get_by_label("Name").fill("good")
+            await page.get_by_label("Note").fill("It worked here.")
+            await page.get_by_role("button", name="Keep", exact=True).click()
+            await expect(page.locator("#toast")).to_have_text("good holds the workspace.")
+            app.write_text("bad\n")
+            await page.goto(f"{shown.url}/agents/a1")
+            await page.get_by_role("link", name="Its checkpoints").click()
+            await without_barriers(page)
+            await page.get_by_role("link", name="good", exact=True).click()
+            await expect(page.locator("main")).to_contain_text("It worked here.")
+            await without_barriers(page)
+            await page.get_by_role("button", name="Go back to it").click()
+            dialog = page.get_by_role("dialog")
+            await expect(dialog).to_contain_text("app.py")
+            await without_barriers(page)
+            await dialog.get_by_label("to confirm").fill("god")
+            await dialog.get_by_role("button", name="Go back").click()
+            await expect(dialog).to_contain_text("Nothing was changed")
+            assert app.read_text() == "bad\n"
+            await dialog.get_by_label("to confirm").fill("good")
+            await dialog.get_by_role("button", name="Go back").click()
+            await expect(page.locator("h1")).not_to_have_text("good")
+            assert app.read_text() == "good\n"
+            undo = await page.locator("h1").inner_text()
+            await page.get_by_role("button", name="Go back to it").click()
+            await dialog.get_by_label("to confirm").fill(undo)
+            await dialog.get_by_role("button", name="Go back").click()
+            await expect(page.locator("h1")).not_to_have_text(undo)
+            assert app.read_text() == "bad\n"
+            await page.goto(f"{shown.url}/agents/a1/diff")
+            await expect(page.locator(".patch")).to_contain_text("+good")
+            await without_barriers(page)
+
+
+async def test_a_stop_is_an_incident_whose_ways_to_go_on_are_buttons(tmp_path: Path) -> None:
+    base = Base(tmp_path / "base")
+    session = "11111111-2222-3333-4444-555555555555"
+    base.cli("begin()\nwhile True:\n    hear()", greeting=GREETING.replace("stand-in", session))
+    async with served(base) as (daemon, _), panel(base) as shown, browser() as chrome, tab(chrome) as page:
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: daemon.board.summary("a1").state == "running")
+        issue = Issue("data_loss", Severity.CRITICAL, 1.0, 0.3, 1, "It deletes what it should keep.")
+        chosen = Intervention("i-1", InterventionKind.EMERGENCY_STOP, issue, 1.0, HOSTILE, "[chaperon] Stop.")
+        daemon.happened(events.InterventionChosen(**daemon.stamp("a1"), intervention=chosen))
+        await ended(daemon)
+        await until(lambda: bool(daemon.board.summary("a1").incidents) and not daemon.board.summary("a1").aftermath_due)
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.keyboard.press("g")
+        await page.keyboard.press("i")
+        await expect(page.locator("h1")).to_have_text("Incidents")
+        await without_barriers(page)
+        await page.get_by_role("link", name="emergency_stop").click()
+        await expect(page.locator("main")).to_contain_text("Ways to go on")
+        await without_barriers(page)
+        buttons = page.locator(".options button")
+        assert await buttons.count() > 0
+        await buttons.first.click()
+        await page.get_by_role("button", name="Do it").click()
+        await expect(page.locator("#toast")).not_to_be_empty()
+        await until(lambda: bool(daemon.board.summary("a1").recovered))
 
 
 @pytest.mark.parametrize("screen", WIDTHS)

@@ -1,9 +1,12 @@
 """The HTML of the panel's pages. Pure: data of the daemon in, nodes of HTML out.
 
-agent     one agent: state, use, files, timeline
-board     all agents, and what waits for a person
-layout    the frame of each page, and the shared dialogs
-parts     times, badges, buttons, lists
-sign_in   the pages of those who have no session
-timeline  what an agent did, as rows
+agent        one agent: state, use, files, timeline
+board        all agents, and what waits for a person
+checkpoints  the line of checkpoints, one of them, and the dialog that goes back to it
+diff         the content of what an agent changed
+incidents    the log of incidents, and the report of a stop
+layout       the frame of each page, and the shared dialogs
+parts        times, badges, buttons, lists
+sign_in      the pages of those who have no session
+timeline     what an agent did, as rows
 """

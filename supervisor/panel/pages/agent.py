@@ -157,12 +157,16 @@ def changed_files(name: str, changes: Data | None) -> h.Node:
         return empty("No checkpoint tells what changed.")
     total = sum(int(number) for number in changes["counts"].values())
     how = ", ".join(f"{number:,} {agent_words.CHANGED.get(kind, kind)}" for kind, number in changes["counts"].items())
+    links = [
+        h.a(href=path("agents", name, "diff"))["Show the content"] if total else None,
+        h.a(href=f"/checkpoints?agent={path(name)[1:]}")["Its checkpoints"],
+    ]
     return h.fragment[
         h.p[how or "None changed."],
         h.details(open=total <= 10)[h.summary["Paths"], h.ul(class_="paths")[(_path(one) for one in changes["paths"])]]
         if total
         else None,
-        h.div(class_="buttons")[keep],
+        h.div(class_="buttons")[keep, links],
     ]
 
 

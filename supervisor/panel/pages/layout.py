@@ -6,7 +6,7 @@ import htpy as h
 
 from supervisor import __version__
 
-SECTIONS = {"Board": "/"}
+SECTIONS = {"Board": "/", "Checkpoints": "/checkpoints", "Incidents": "/incidents"}
 """The parts of the panel, in the order of the navigation; the key is the first letter."""
 
 KEYS = (
@@ -16,7 +16,7 @@ KEYS = (
     ("p r", "pause, resume"),
     ("s", "say something"),
     ("x", "stop"),
-    ("g then b", "go to the board"),
+    ("g then b c i", "go to board, checkpoints, incidents"),
     ("?", "this list"),
 )
 """Keys and what they do; `static/keys.js` reads them from the buttons."""

@@ -103,8 +103,18 @@ def post(label: str, target: str, *, body: Data | None = None, kind: str = "", k
     )[label]
 
 
-def ask(label: str, dialog: str, target: str, *, kind: str = "", key: str = "", title: str = "") -> h.Element:
-    """A button that opens a dialog, which then posts to the target."""
+def ask(
+    label: str,
+    dialog: str,
+    target: str,
+    *,
+    kind: str = "",
+    key: str = "",
+    title: str = "",
+    body: Data | None = None,
+    question: str = "",
+) -> h.Element:
+    """A button that opens a dialog, which then posts to the target; `body` and `question` go to the dialog."""
     return h.button(
         type="button",
         class_=kind or None,
@@ -112,6 +122,8 @@ def ask(label: str, dialog: str, target: str, *, kind: str = "", key: str = "", 
         data_target=target,
         data_title=title or label,
         data_key=key or None,
+        data_body=anyjson.dumps(body).decode() if body else None,
+        data_question=question or None,
     )[label]
 
 
