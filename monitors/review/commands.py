@@ -63,6 +63,9 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
         found = code_uses(invocation, files)
         if found is not None:
             uses[id(invocation)] = found
+            for path, text in found.files.items():
+                if "$" not in path:
+                    walk.overlay.write(scene.places.absolute(path, invocation.cwd), text, (invocation,))
         return found.scripts if found else []
 
     def files(invocation: Invocation, word: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from monitors.review.checks.secrets import secret_at
+from monitors.review.checks.secrets import project_secret, secret_at
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.languages.uses import FED, Uses
 from monitors.review.programs.deleting import deletes
@@ -16,11 +16,11 @@ from monitors.review.shell.invocation import Invocation, arg
 
 def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding | None]:
     """Judge what the code does."""
-    for path in uses.deletes[:50]:
+    for path in uses.deletes:
         recursive = path.endswith("/")
         word = arg(path.rstrip("/") or "/", known="$" not in path, glob="*" in path)
         yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
-    for path in uses.moves[:50]:
+    for path in uses.moves:
         taken = deletes(scene, invocation, arg(path, known="$" not in path), recursive=False, forced=False)
         yield taken if taken and (taken.risk >= levels.CARE or taken.stop) else None
     if uses.bomb:
@@ -31,7 +31,7 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
             "Do not run it.",
             effect=effect("process", "fills the machine with processes"),
         )
-    for path in uses.writes[:50]:
+    for path in uses.writes:
         if path and "$" not in path:
             yield writes_path(
                 scene,
@@ -40,6 +40,8 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
                 inside=invocation.inside,
             )
     for path in uses.reads[:200]:
+        if uses.sends:
+            yield project_secret(scene, invocation, path, levels.HARM)
         yield secret_at(scene, invocation, path)
         if not uses.writes and scene.places.place(scene.places.absolute(path, invocation.cwd)) is Place.PROTECTED:
             yield Finding(

@@ -1,9 +1,12 @@
 """Code given to interpreters: what it would run, delete, write, read and connect to.
 
+constants     what the expressions of a piece of Python can be
+folding       texts of other languages that are put together of known pieces
 interpreters  the code given to an interpreter
 others        perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others
 projects      programs that run what a project's own files name
 python        Python by its syntax tree
 recipes       files of a project that name commands which others run
+sinks         calls of Python that reach beyond the program
 uses          the effects of a piece of code, as far as its text shows
 """

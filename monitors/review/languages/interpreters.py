@@ -77,7 +77,9 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
         return None
     text = "\n".join(code)
     found = (
-        python.uses_of(text[:MAX_CODE]) if invocation.name in _PYTHON and len(text) <= MAX_CODE else None
+        python.uses_of(text[:MAX_CODE], _argv(invocation, code[0]))
+        if invocation.name in _PYTHON and len(text) <= MAX_CODE
+        else None
     ) or others.uses_of(text[:MAX_CODE])
     found.leaks = found.sends and _ENVIRONMENT.search(text[:MAX_CODE]) is not None
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
@@ -85,6 +87,15 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
         found.hidden = found.hidden or "is longer than a review goes through"
         del found.scripts[MAX_SCRIPTS:]
     return found
+
+
+def _argv(invocation: Invocation, code: str) -> list[str | None]:
+    """Return the words that the code is given: those behind it, or behind the file that it stands in."""
+    args = invocation.args
+    at = next((index for index, word in enumerate(args) if word is code or word == code), None)
+    if at is None:
+        at = next((index for index, word in enumerate(args) if word[:1] != "-" or word == "-"), len(args))
+    return [str(word) if word.known else None for word in args[at + 1 : at + 30]]
 
 
 _BOMB = re.compile(

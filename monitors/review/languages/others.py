@@ -7,6 +7,7 @@ assembled at run time is noticed by the call that would run it.
 import re
 from itertools import islice
 
+from monitors.review.languages.folding import folded, placed, plainly
 from monitors.review.languages.uses import Uses
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
@@ -28,7 +29,7 @@ _DELETES_SOMEHOW = re.compile(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
 )
 _HOME = re.compile(
-    r"(?:Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
+    r"(?:Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
 )
 """The home directory, with the quote of a text that is joined to it."""
 _SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
@@ -57,7 +58,9 @@ def uses_of(code: str) -> Uses:
     found = Uses()
     if "home" in code or "HOME" in code:
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
-    code = _put_together(code)
+    code = _put_together(plainly(code))
+    if _KILLS_PARENT.search(code):
+        found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
         found.scripts.append(_command(match, code))
     for match in _BACKTICK.finditer(code):
@@ -75,8 +78,18 @@ def uses_of(code: str) -> Uses:
     found.connects = _CONNECTS.search(code) is not None
     found.listens = _LISTENS.search(code) is not None
     found.sends = found.connects and _SENDS.search(code) is not None
-    found.hidden = "decodes or fetches code, and runs it" if _HIDDEN.search(code) else ""
+    fetched = found.connects and _RUNS_ANSWER.search(code)
+    found.hidden = "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) else ""
     return found
+
+
+_KILLS_PARENT = re.compile(
+    r"process\.kill\(\s*process\.ppid|Process\.kill\([^()\n]{1,40},\s*Process\.ppid|\bkill\b[^;\n]{1,40}\bgetppid\b|posix_kill\(\s*posix_getppid"
+)
+_RUNS_ANSWER = re.compile(
+    r"\.then\(\s*(?:eval|Function|new Function)\b|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
+)
+"""Code that runs what another machine answers."""
 
 
 _MORE = re.compile(r"\s*,\s*\[?\s*" + _QUOTED)
@@ -102,6 +115,7 @@ def _command(match: re.Match[str], code: str) -> str:
     return " ".join([first, *("'" + word.replace("'", "'\\''") + "'" for word in words)])
 
 
+_SETS = re.compile(r"\s*:?=(?!=)")
 _JOINED = re.compile(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
 _NAMED = re.compile(
     r"(?<![\w$])(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
@@ -112,12 +126,13 @@ MAX_NAMES = 50
 
 def _put_together(code: str) -> str:
     """Return the code with pieces of text joined, and variables in calls replaced by the text that they hold."""
-    code = _JOINED.sub("", code)
+    code = folded(_JOINED.sub("", code))
     named = dict(islice(((match[1], match[2]) for match in _NAMED.finditer(code)), MAX_NAMES))
     if not named:
         return code
-    used = re.compile(r"(?<=[(\s])(" + "|".join(map(re.escape, named)) + r")(?=\s*[),;]|\s*$)", re.MULTILINE)
-    return used.sub(lambda match: named[match[1]], code)
+    used = re.compile(r"(?<=[(\s])(" + "|".join(map(re.escape, named)) + r")(?=\s*[),;+.]|\s*$|\s\S)", re.MULTILINE)
+    code = used.sub(lambda match: match[0] if _SETS.match(code, match.end()) else named[match[1]], code)
+    return folded(placed(code, {name: value[1:-1] for name, value in named.items()}))
 
 
 def _written(match: re.Match[str], found: Uses) -> None:

@@ -39,7 +39,6 @@ def merge(found: Uses, recipe: Recipe) -> None:
         uses = (python.uses_of(code) if recipe.language == "python" else None) or others.uses_of(code)
         found.scripts += uses.scripts
         found.deletes += uses.deletes
-        found.kills = found.kills or uses.kills
         found.runs = found.runs or uses.runs
         found.hidden = found.hidden or uses.hidden
     del found.scripts[MAX_SCRIPTS:]

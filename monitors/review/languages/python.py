@@ -1,271 +1,466 @@
-"""Python by its syntax tree."""
+"""Python by its syntax tree: the statements in their order, with what their expressions can be.
+
+Calls of the code's own functions are followed, loops over known lists run for each item, and code that is given to
+`exec` as a known text is read like the rest. Functions that nothing calls are read with operands that are not known.
+"""
 
 import ast
+import re
 import warnings
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Sequence
 
+from monitors.review.languages import sinks
+from monitors.review.languages.constants import (
+    HOLE,
+    LISTS,
+    MAX_DEPTH,
+    MAX_ITEMS,
+    SCRATCH,
+    UNKNOWN,
+    Given,
+    Local,
+    Method,
+    Name,
+    OpenFile,
+    Value,
+    binary,
+    cut,
+    method,
+    partly,
+    pure,
+    text_of,
+)
 from monitors.review.languages.uses import FED, Uses
 
 MAX_NODES = 20_000
 """Most nodes of a tree gone through."""
-
-_RUNS = frozenset({"system", "popen", "run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput", "spawn", "create_subprocess_shell", "spawnl", "spawnv", "spawnlp", "spawnvp", "posix_spawn"})  # fmt: skip
-_RUN_OWNERS = frozenset({"os", "subprocess", "sp", "pty", "commands", "asyncio", "popen2", "pexpect", ""})
-_EXECS = frozenset({"execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"})
-_DELETES = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "truncate"})
-_WRITES = frozenset(
-    {
-        "write_text",
-        "write_bytes",
-        "copy",
-        "copyfile",
-        "copy2",
-        "copytree",
-        "move",
-        "rename",
-        "replace",
-        "symlink",
-        "link",
-        "makedirs",
-        "mkdir",
-        "touch",
-        "chmod",
-        "chown",
-        "urlretrieve",
-    }
-)
-_CONNECTS = frozenset(
-    {"urlopen", "urlretrieve", "Request", "create_connection", "HTTPConnection", "HTTPSConnection", "FTP", "SMTP"}
-)
-_HTTP = frozenset({"requests", "httpx", "aiohttp", "urllib3"})
-_LISTENS = frozenset({"serve_forever", "listen", "HTTPServer", "TCPServer", "run_server"})
-_FIRST = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "truncate", "makedirs", "mkdir"})
+MAX_STEPS = 20_000
+"""Most expressions and statements gone through, those of functions once for each call."""
+MAX_CALLS = 8
+"""Deepest calls of the code's own functions, and of code in code."""
 
 
-def uses_of(code: str) -> Uses | None:
-    """Return the effects of the code, or None if it is not Python 3."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def uses_of(code: str, argv: Sequence[str | None] = ()) -> Uses | None:
+    """Return the effects of the code, or None if it is not Python 3.
+
+    Args:
+        code: The text.
+        argv: Words that the code gets as `sys.argv[1:]`; None for one that is not known.
+    """
+    tree = _parsed(code)
+    if tree is None:
         return None
     found = Uses()
-    names: dict[str, ast.expr] = {}
-    aliases: dict[str, str] = {}
-    nodes = list(islice(ast.walk(tree), MAX_NODES + 1))
-    if len(nodes) > MAX_NODES:
-        found.hidden = "more than a review goes through"
-        nodes.pop()
-    for node in nodes:
-        if isinstance(node, (ast.For, ast.comprehension)):
-            _looped(node, names)
-    for node in nodes:
-        _node(node, found, names, aliases)
+    for number, node in enumerate(ast.walk(tree)):
+        if number >= MAX_NODES:
+            found.hidden = "more than a review goes through"
+            return found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            sinks.named(found, node.value)
+    reading = _Reading(found, argv)
+    reading.whole(tree)
     return found
 
 
-def _looped(node: ast.For | ast.comprehension, names: dict[str, ast.expr]) -> None:
-    """A loop's variable stands for what it is taken from; of several, as `os.walk` gives them, the first."""
-    target = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else node.target
-    if isinstance(target, ast.Name):
-        names.setdefault(target.id, node.iter)
-
-
-def _node(node: ast.AST, found: Uses, names: dict[str, ast.expr], aliases: dict[str, str]) -> None:
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        names[node.targets[0].id] = node.value
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            aliases[alias.asname or alias.name] = alias.name
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if "/" in node.value or node.value[:1] == "~":
-            found.reads.append(node.value[:1000])
-    elif isinstance(node, ast.Call):
-        _call(node, found, names, aliases)
-
-
-def _call(call: ast.Call, found: Uses, names: dict[str, ast.expr], aliases: dict[str, str]) -> None:
-    owner, name = _named(call.func)
-    name = aliases.get(name, name) if not owner else name
-    owner = aliases.get(owner, owner)
-    texts = [_text(argument, names) for argument in call.args]
-    first = texts[0] if texts else None
-    if name in _RUNS and owner in _RUN_OWNERS and (owner or name != "remove"):
-        _run(call, found, names, first)
-    elif name in _EXECS:
-        found.runs = True
-        found.scripts.append(_quoted([text for text in texts[:1] if text]))
-    elif name in _DELETES and (name not in _ALSO_LISTS or owner in ("os", "shutil", "")):
-        found.deletes.append(first if first is not None else _receiver(call.func, names))
-        if name == "rmtree":
-            found.deletes.append(found.deletes.pop() + "/")
-    elif name == "open" or (name in _WRITES and not (name in _ALSO_TEXT and len(texts) > 1 and owner not in _FILES)):
-        _opened(call, found, names, name, texts)
-    elif name in ("exec", "eval") and not isinstance(call.args[0] if call.args else None, ast.Constant):
-        found.hidden = found.hidden or _hidden(call)
-    if (
-        name in _CONNECTS
-        or owner in _HTTP
-        or (name == "connect" and owner not in ("sqlite3", "psycopg2", "db", "pymysql", "MySQLdb", "duckdb"))
-    ):
-        found.connects = True
-        found.sends = (
-            found.sends
-            or name in ("post", "put")
-            or len(call.args) > 1
-            or bool({"data", "files", "json"}.intersection(keyword.arg or "" for keyword in call.keywords))
-        )
-    if name in _LISTENS or (name == "test" and owner == "server"):
-        found.listens = True
-
-
-_ALSO_TEXT = frozenset({"replace", "rename", "copy", "link", "move"})
-"""Names that texts and tables have as well. With two operands they concern files only if they are called on the
-module."""
-_FILES = frozenset({"os", "shutil", "path", ""})
-_MOVES = frozenset({"move", "rename", "replace", "renames"})
-_ALSO_LISTS = frozenset({"remove", "truncate"})
-"""Names that lists, sets and open files have as well: they delete only if they are called on the module."""
-
-
-def _run(call: ast.Call, found: Uses, names: dict[str, ast.expr], first: str | None) -> None:
-    found.runs = True
-    argument = (
-        call.args[0] if call.args else next((keyword.value for keyword in call.keywords if keyword.arg == "args"), None)
-    )
-    argument = names.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
-    if isinstance(argument, (ast.List, ast.Tuple)):
-        found.scripts.append(_quoted([_text(element, names) or "$UNKNOWN" for element in argument.elts]))
-    elif first is not None:
-        found.scripts.append(first)
-    elif argument is not None:
-        found.hidden = found.hidden or "runs a command that is put together as it goes"
-
-
-def _opened(call: ast.Call, found: Uses, names: dict[str, ast.expr], name: str, texts: list[str | None]) -> None:
-    if name == "open":
-        mode = (
-            texts[1]
-            if len(texts) > 1
-            else next((_text(keyword.value, names) for keyword in call.keywords if keyword.arg == "mode"), "r")
-        )
-        if mode and any(letter in mode for letter in "wax+") and texts and texts[0]:
-            found.writes.append(texts[0])
-        elif mode and any(letter in mode for letter in "wax+") and not texts:
-            found.writes.append(_receiver(call.func, names))
-        return
-    known = [text for text in texts if text]
-    if name in _MOVES and len(texts) > 1 and texts[0]:
-        found.moves.append(texts[0])
-    if name in ("write_text", "write_bytes", "touch"):
-        found.writes.append(_receiver(call.func, names))
-    elif known:
-        found.writes.append(known[0] if name in _FIRST or name in ("chmod", "chown") else known[-1])
-
-
-def _named(function: ast.expr) -> tuple[str, str]:
-    """Owner and name of what is called: `("os", "system")`."""
-    if isinstance(function, ast.Name):
-        return "", function.id
-    if isinstance(function, ast.Attribute):
-        owner = function.value
-        if isinstance(owner, ast.Name):
-            return owner.id, function.attr
-        if isinstance(owner, ast.Attribute):
-            return owner.attr, function.attr
-        if (
-            isinstance(owner, ast.Call)
-            and isinstance(owner.func, ast.Name)
-            and owner.func.id == "__import__"
-            and owner.args
-        ):
-            return _text(owner.args[0], {}) or "?", function.attr
-        return "?", function.attr
-    if isinstance(function, ast.Call):
-        _, name = _named(function.func)
-        if name == "getattr" and len(function.args) > 1:
-            return "", _text(function.args[1], {}) or "?"
-    return "?", "?"
-
-
-def _receiver(function: ast.expr, names: dict[str, ast.expr]) -> str:
-    """The path of `Path("x").unlink()`."""
-    if isinstance(function, ast.Attribute):
-        owner: ast.expr = function.value
-        owner = names.get(owner.id, owner) if isinstance(owner, ast.Name) else owner
-        return _text(owner, names) or "$UNKNOWN"
-    return "$UNKNOWN"
-
-
-def _text(node: ast.expr, names: dict[str, ast.expr], depth: int = 0) -> str | None:
-    """The text that an expression makes, where it follows from the code."""
-    if depth > 20:
+def _parsed(code: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.Name) and node.id in names:
-        others = {name: value for name, value in names.items() if name != node.id}
-        return _text(names[node.id], others, depth + 4)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
-        left, right = _text(node.left, names, depth + 1), _text(node.right, names, depth + 1)
-        return None if left is None or right is None else left + ("/" if isinstance(node.op, ast.Div) else "") + right
-    if isinstance(node, ast.JoinedStr):
-        return "".join(
-            _text(value, names, depth + 1) or "$UNKNOWN" if isinstance(value, ast.Constant) else "$UNKNOWN"
-            for value in node.values
-        )
-    if isinstance(node, ast.Call):
-        return _called_text(node, names, depth)
-    return None
 
 
-def _called_text(node: ast.Call, names: dict[str, ast.expr], depth: int) -> str | None:
-    owner, name = _named(node.func)
-    parts = [_text(argument, names, depth + 1) for argument in node.args]
-    if name in ("expanduser", "Path", "PosixPath", "abspath", "realpath", "str", "fspath") and len(parts) == 1:
-        return parts[0]
-    if name in ("join", "joinpath") and owner in ("path", "os") and parts and parts[0] is not None:
-        return "/".join("{}" if part is None else part for part in parts)
-    if name == "home":
-        return "~"
-    if name in _LISTS:
-        inside = parts[0] if parts and owner in ("os", "glob", "") else _receiver(node.func, names)
-        return inside if owner == "glob" or inside in (None, "$UNKNOWN") else f"{inside}/{{}}"
-    if name in ("sorted", "list", "reversed", "set", "tqdm") and parts:
-        return parts[0]
-    return None
+class _EndedError(Exception):
+    """More steps than a review goes through."""
 
 
-_LISTS = frozenset({"walk", "listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
-"""Calls that give what is in a directory, as paths to go on with."""
+class _Reading:
+    """One pass over a program."""
+
+    def __init__(self, found: Uses, argv: Sequence[str | None]) -> None:
+        self._found = found
+        self._argv: tuple[Value, ...] = ("script", *(UNKNOWN if word is None else word for word in argv))
+        self._names: dict[str, Value] = {}
+        self._methods: dict[str, Local] = {}
+        self._environment: dict[str, Value] = {"HOME": "~", "PWD": "."}
+        self._functions: list[Local] = []
+        self._called: set[int] = set()
+        self._steps = 0
+        self._deep = 0
+        self._result: Value = UNKNOWN
+        self._quiet = False
+
+    def whole(self, tree: ast.Module) -> None:
+        """Go through the statements, then through functions that nothing called."""
+        try:
+            self._block(tree.body)
+            self._quiet = True
+            for function in self._functions:
+                if id(function.node) not in self._called:
+                    self._run(function, (), {})
+        except _EndedError:
+            self._found.hidden = self._found.hidden or "more than a review goes through"
+        except RecursionError:
+            self._found.hidden = self._found.hidden or "more than a review goes through"
+
+    # ── statements ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise _EndedError
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        self._step()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._imported(node)
+        elif isinstance(node, ast.Assign):
+            value = self._value(node.value)
+            for target in node.targets:
+                self._bind(target, value)
+        elif isinstance(node, ast.AugAssign):
+            self._bind(node.target, binary(node.op, self._value(node.target), self._value(node.value)))
+        elif isinstance(node, ast.AnnAssign):
+            self._bind(node.target, self._value(node.value) if node.value else UNKNOWN)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self._defined(node)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node)
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            self._loop(node)
+        elif isinstance(node, ast.Return):
+            self._result = self._value(node.value) if node.value else None
+        else:
+            self._compound(node)
+
+    def _compound(self, node: ast.stmt) -> None:
+        """Any other statement: its expressions, then its blocks one after the other."""
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                value = self._value(item.context_expr)
+                if item.optional_vars is not None:
+                    self._bind(item.optional_vars, value)
+            self._block(node.body)
+            return
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self._statement(child)
+            elif isinstance(child, ast.expr):
+                self._value(child)
+            elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+                self._block(child.body)
+
+    def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom):
+                self._names[alias.asname or alias.name] = Name(f"{node.module or ''}.{alias.name}".lstrip("."))
+            else:
+                top = alias.name if alias.asname else alias.name.partition(".")[0]
+                self._names[alias.asname or top] = Name(top)
+            self._found.imports.add((node.module or "" if isinstance(node, ast.ImportFrom) else alias.name).partition(".")[0])  # fmt: skip
+
+    def _defined(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        function = Local(node)
+        self._names[node.name] = function
+        self._functions.append(function)
+        for decorator in node.decorator_list:
+            self._value(decorator)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        for statement in node.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                function = Local(statement)
+                self._methods[statement.name] = function
+                self._functions.append(function)
+            else:
+                self._statement(statement)
+
+    def _loop(self, node: ast.For | ast.AsyncFor) -> None:
+        over = self._value(node.iter)
+        for item in over[:MAX_ITEMS] if isinstance(over, tuple) else (self._item(over),):
+            self._bind(node.target, item)
+            self._block(node.body)
+        self._block(node.orelse)
+
+    @staticmethod
+    def _item(over: Value) -> Value:
+        """An item of what is looped over: of a listing, the path that stands for all in it."""
+        return over if isinstance(over, str) and ("{}" in over or "*" in over) else UNKNOWN
+
+    def _bind(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            known = value if isinstance(value, tuple) else ()
+            for index, element in enumerate(target.elts[:MAX_ITEMS]):
+                # Of several, as `os.walk` gives them, the first is the directory.
+                first = value if not index and isinstance(value, str) else UNKNOWN
+                self._bind(element, known[index] if index < len(known) else first)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, value)
+        elif isinstance(target, ast.Subscript):
+            owner, key = self._value(target.value), self._value(target.slice)
+            if owner == Name("os.environ") and isinstance(key, str):
+                self._environment[key] = value
+                self._found.environment[key] = partly(value)
+
+    # ── expressions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _value(self, node: ast.expr, depth: int = 0) -> Value:
+        self._step()
+        if depth > MAX_DEPTH:
+            return UNKNOWN
+        if isinstance(node, ast.Constant):
+            value = node.value
+            return value if isinstance(value, (str, bytes, int)) or value is None else UNKNOWN
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id, "." if node.id == "__file__" else Name(node.id))
+        if isinstance(node, ast.Attribute):
+            return self._attribute(self._value(node.value, depth + 1), node.attr)
+        if isinstance(node, ast.Call):
+            return self._called_with(node, depth)
+        if isinstance(node, ast.BinOp):
+            return binary(node.op, self._value(node.left, depth + 1), self._value(node.right, depth + 1))
+        if isinstance(node, ast.JoinedStr):
+            return cut("".join(partly(self._value(part, depth + 1)) for part in node.values))
+        if isinstance(node, ast.FormattedValue):
+            return self._value(node.value, depth + 1)
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return tuple(self._items(node.elts, depth + 1))
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node, depth + 1)
+        return self._other(node, depth + 1)
+
+    def _other(self, node: ast.expr, depth: int) -> Value:
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            return self._comprehended(node, 0, depth)
+        if isinstance(node, ast.Lambda):
+            return Local(node)
+        if isinstance(node, ast.NamedExpr):
+            value = self._value(node.value, depth)
+            self._bind(node.target, value)
+            return value
+        if isinstance(node, ast.Dict):
+            return tuple(self._items(list(node.values), depth))
+        values = [self._value(child, depth) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        if isinstance(node, (ast.Await, ast.Starred, ast.Yield)):
+            return values[0] if values else None
+        if isinstance(node, ast.UnaryOp):
+            number = values[0]
+            return -number if isinstance(node.op, ast.USub) and isinstance(number, int) else UNKNOWN
+        if isinstance(node, ast.BoolOp):
+            return next((value for value in values if text_of(value)), UNKNOWN)
+        if isinstance(node, ast.IfExp):
+            return next((value for value in values[1:] if value is not UNKNOWN), UNKNOWN)
+        return UNKNOWN
+
+    def _items(self, nodes: Sequence[ast.expr], depth: int) -> list[Value]:
+        made: list[Value] = []
+        for node in nodes[:MAX_ITEMS]:
+            if isinstance(node, ast.Starred):
+                value = self._value(node.value, depth)
+                made += value if isinstance(value, tuple) else [UNKNOWN]
+            else:
+                made.append(self._value(node, depth))
+        if len(nodes) > MAX_ITEMS:
+            for node in nodes[MAX_ITEMS:]:
+                self._value(node, depth)
+            made.append(UNKNOWN)
+        return made
+
+    def _attribute(self, of: Value, name: str) -> Value:
+        if isinstance(of, Name):
+            return "." if (of.path, name) in (("os", "curdir"), ("", "__file__")) else Name(f"{of.path}.{name}")
+        if isinstance(of, str) and name in ("parent", "name", "stem"):
+            return of.rpartition("/")[0] or "." if name == "parent" else of.rpartition("/")[2]
+        return Method(of, name)
+
+    def _subscript(self, node: ast.Subscript, depth: int) -> Value:
+        of = self._value(node.value, depth)
+        of = self._argv if of == Name("sys.argv") else of
+        if isinstance(node.slice, ast.Slice):
+            return self._sliced(of, node.slice, depth)
+        key = self._value(node.slice, depth)
+        if of == Name("os.environ"):
+            return self._environment.get(key, UNKNOWN) if isinstance(key, str) else UNKNOWN
+        if isinstance(of, (tuple, str)) and isinstance(key, int):
+            return of[key] if -len(of) <= key < len(of) else UNKNOWN
+        if isinstance(of, tuple) and isinstance(node.value, ast.Dict):
+            keys = [self._value(each, depth) if each else UNKNOWN for each in node.value.keys]
+            return of[keys.index(key)] if key in keys and keys.index(key) < len(of) else UNKNOWN
+        return UNKNOWN
+
+    def _sliced(self, of: Value, node: ast.Slice, depth: int) -> Value:
+        if not isinstance(of, (str, bytes, tuple)):
+            return UNKNOWN
+        bounds = [self._value(part, depth) if part else None for part in (node.lower, node.upper, node.step)]
+        numbers = [bound for bound in bounds if isinstance(bound, int) or bound is None]
+        if len(numbers) < len(bounds) or numbers[2] == 0:
+            return UNKNOWN
+        return of[slice(*numbers)]
+
+    def _comprehended(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, at: int, depth: int
+    ) -> Value:
+        if at >= len(node.generators):
+            return self._value(node.value if isinstance(node, ast.DictComp) else node.elt, depth)
+        generator = node.generators[at]
+        over = self._value(generator.iter, depth)
+        made: list[Value] = []
+        for item in over[:MAX_ITEMS] if isinstance(over, tuple) else (self._item(over),):
+            self._bind(generator.target, item)
+            for condition in generator.ifs:
+                self._value(condition, depth)
+            made.append(self._comprehended(node, at + 1, depth))
+        listing = made[0] if len(made) == 1 and isinstance(made[0], str) and not isinstance(over, tuple) else None
+        return listing if listing is not None else tuple(made[:MAX_ITEMS])
+
+    # ── calls ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _called_with(self, node: ast.Call, depth: int) -> Value:
+        function = self._value(node.func, depth + 1)
+        values = self._items(node.args, depth + 1)
+        named = {keyword.arg or "": self._value(keyword.value, depth + 1) for keyword in node.keywords}
+        if isinstance(function, Name) and function.path in ("exec", "eval", "builtins.exec", "compile"):
+            return self._code(node, values[0] if values else UNKNOWN, function.name)
+        return self._call(function, values, named)
+
+    def _call(self, function: Value, values: list[Value], named: dict[str, Value]) -> Value:
+        self._step()
+        if isinstance(function, Given):
+            return self._call(function.function, [*function.operands, *values], named)
+        if isinstance(function, Local):
+            return self._run(function, values, named)
+        if isinstance(function, Method):
+            return self._method(function, values, named)
+        return self._named(function, values, named) if isinstance(function, Name) else UNKNOWN
+
+    def _run(self, function: Local, values: Sequence[Value], named: dict[str, Value]) -> Value:
+        """Go through a function of the code itself."""
+        node = function.node
+        self._called.add(id(node))
+        if self._deep >= MAX_CALLS:
+            return UNKNOWN
+        before, self._deep = dict(self._names), self._deep + 1
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        if parameters and parameters[0].arg in ("self", "cls"):
+            values = (UNKNOWN, *values)
+        for index, parameter in enumerate((*parameters, *node.args.kwonlyargs)):
+            given = values[index] if index < len(values) else named.get(parameter.arg, UNKNOWN)
+            self._names[parameter.arg] = SCRATCH if given is UNKNOWN and parameter.arg in _FIXTURES else given
+        self._defaults(node.args, len(values), named)
+        if node.args.vararg is not None:
+            self._names[node.args.vararg.arg] = tuple(values[len(parameters) :])
+        if isinstance(node, ast.Lambda):
+            self._result = self._value(node.body)
+        else:
+            self._result = None
+            self._block(node.body)
+        changed = {name for name, value in self._names.items() if name in before and before[name] is not value}
+        declared = {name for name in changed if not isinstance(node, ast.Lambda) and _declares(node, name)}
+        self._names = {**before, **{name: self._names[name] for name in declared}}
+        self._deep -= 1
+        return self._result
+
+    def _defaults(self, args: ast.arguments, given: int, named: dict[str, Value]) -> None:
+        positional = [*args.posonlyargs, *args.args]
+        for parameter, default in zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True):
+            if positional.index(parameter) >= given and parameter.arg not in named:
+                self._names[parameter.arg] = self._value(default)
+        for parameter, one in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            if one is not None and parameter.arg not in named:
+                self._names[parameter.arg] = self._value(one)
+
+    def _method(self, function: Method, values: list[Value], named: dict[str, Value]) -> Value:
+        of, name = function.of, function.name
+        if name in self._methods:
+            return self._run(self._methods[name], values, named)
+        if name in LISTS and isinstance(of, str):
+            return f"{of.rstrip('/') or '/'}/{{}}".replace("//", "/")
+        if name in ("map", "submit") and values:
+            return self._applied(values[0], values[1:], each=name == "map")
+        if name == "append":
+            return None
+        if name == "open" and isinstance(of, str):
+            return sinks.opened(self._found, [of, *values], named)
+        found = method(of, name, values, named)
+        if found is UNKNOWN or sinks.IS_PATH.search(partly(of)):
+            sinks.called(self._found, "?", name, values, named, receiver=of, quiet=self._quiet)
+        return found
+
+    def _named(self, function: Name, values: list[Value], named: dict[str, Value]) -> Value:
+        name, path = function.name, function.path
+        if name == "getattr" and len(values) > 1 and isinstance(values[1], str):
+            return self._attribute(values[0], values[1])
+        if name in ("__import__", "import_module") and values and isinstance(values[0], str):
+            return Name(values[0])
+        if path in ("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "getenv") and values:
+            known = self._environment.get(partly(values[0]), UNKNOWN)
+            return values[1] if known is UNKNOWN and len(values) > 1 else known
+        if name == "partial" and values:
+            return Given(values[0], tuple(values[1:]))
+        if name in ("map", "filter", "starmap") and len(values) > 1:
+            return self._applied(values[0], values[1:], each=True)
+        if name in ("Thread", "Process", "Timer") and "target" in named:
+            operands = named.get("args", ())
+            return self._call(named["target"], list(operands) if isinstance(operands, tuple) else [], {})
+        if path == "open" or name in ("fdopen", "NamedTemporaryFile"):
+            return sinks.opened(self._found, values, named) if path == "open" else OpenFile(SCRATCH)
+        if name in self._methods and "." in path:
+            return self._run(self._methods[name], values, named)
+        if path == "sys.argv.copy":
+            return self._argv
+        found = pure(function, values)
+        sinks.called(self._found, function.owner, name, values, named, path=path, quiet=self._quiet)
+        if found is not UNKNOWN:
+            return found
+        return function if "." in path else UNKNOWN  # what it returns, by the way it came about
+
+    def _applied(self, function: Value, lists: list[Value], *, each: bool) -> Value:
+        if not each:
+            return self._call(function, lists, {})
+        first = lists[0] if lists else UNKNOWN
+        items = first if isinstance(first, tuple) else (self._item(first),)
+        return tuple(self._call(function, [item], {}) for item in items[:MAX_ITEMS])
+
+    def _code(self, node: ast.Call, code: Value, name: str) -> Value:
+        """Code that is given as a text: read like the rest if it is known."""
+        text = text_of(code)
+        if name == "compile":
+            return code
+        if not isinstance(node.args[0] if node.args else None, ast.Constant):
+            self._found.hidden = self._found.hidden or _hidden(node)
+        if text is not None and HOLE not in text:
+            tree = _parsed(text)
+            if tree is not None and self._deep < MAX_CALLS:
+                self._deep += 1
+                self._block(tree.body)
+                self._deep -= 1
+        return UNKNOWN
 
 
-def _quoted(words: list[str]) -> str:
-    return " ".join(word if word == "$UNKNOWN" else "'" + word.replace("'", "'\\''") + "'" for word in words)
+_FIXTURES = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "temp_dir", "tmp", "tmp_dir"})
+"""Parameters that tests get a fresh directory by."""
+
+
+def _declares(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    return any(isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names for one in node.body)
+
+
+_BRINGS = frozenset({"b64decode", "decode", "decompress", "fromhex", "unhexlify", "urlopen", "loads", "get"})
 
 
 def _hidden(call: ast.Call) -> str:
     """Return how the code for `exec` or `eval` is hidden; empty if it is not decoded, downloaded or read."""
-    inner = {_named(one.func) for one in _calls(call)}
-    if {name for _, name in inner} & {
-        "b64decode",
-        "decode",
-        "decompress",
-        "fromhex",
-        "unhexlify",
-        "urlopen",
-        "loads",
-        "get",
-    }:
+    calls = [one.func for one in ast.walk(call) if isinstance(one, ast.Call) and one is not call]
+    names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in calls if isinstance(one, (ast.Attribute, ast.Name))}  # fmt: skip
+    if names & _BRINGS:
         return "decodes and runs code"
-    if ("stdin", "read") in inner:
+    if re.search(r"stdin\.read", ast.unparse(call.args[0])[:2000] if call.args else ""):
         return FED
-    return "decodes and runs code" if "read" in {name for _, name in inner} else ""
-
-
-def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    for child in ast.walk(node):
-        if isinstance(child, ast.Call) and child is not node:
-            yield child
+    return "decodes and runs code" if "read" in names else ""

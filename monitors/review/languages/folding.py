@@ -1,0 +1,73 @@
+"""Texts of JavaScript, Ruby, Perl and PHP that are put together of known pieces, and names that stand for functions.
+
+There is no syntax tree: joined texts, paths that are joined, and variables within texts become the one text that they
+make, so that what looks for calls sees it.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+
+MAX_ROUNDS = 6
+"""Most times that pieces are joined: each round joins all neighbours."""
+MAX_ALIASES = 30
+"""Most names for functions that are followed."""
+
+_TEXT = r"(?:\"[^\"\\\n]{0,400}\"|'[^'\\\n]{0,400}')"
+_CHAIN = re.compile(rf"({_TEXT})\s{{0,20}}(?:\+|\.\.?|<>)\s{{0,20}}({_TEXT})")
+_PATH = re.compile(
+    rf"\b(?:\w{{1,30}}|require\([\"'](?:node:)?path[\"']\))\.(?:join|resolve)\(\s{{0,20}}({_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
+)
+_PIECE = re.compile(_TEXT)
+_SUBSCRIPT = re.compile(r"\[\s{0,5}[\"'](\w{1,40})[\"']\s{0,5}\]\s{0,5}\(")
+_ALIAS = re.compile(
+    r"\b(\w{1,30})\s{0,5}(?::|\bas\b)\s{0,5}(\w{1,30})\s{0,5}(?=[,}][^;\n]{0,200}(?:require\(|\bfrom\b))"
+    r"|\b(?:const|let|var)\s+(\w{1,30})\s{0,5}=\s{0,5}require\([^()\n]{1,60}\)\.(\w{1,30})\b(?!\s{0,5}\()"
+)
+_WITHIN = re.compile(r"\"[^\"\n]{0,1000}\"|`[^`]{0,1000}`")
+_VARIABLE = re.compile(r"[$#]\{(\w{1,40})\}|\$(\w{1,40})")
+
+
+def plainly(code: str) -> str:
+    """Return the code with `x["name"](` as `x.name(`, and functions by their own names."""
+    for _ in range(2):  # the name may be put together
+        code = _SUBSCRIPT.sub(r".\1(", code)
+        code = folded(code) if "['" in code or '["' in code else code
+    for match in islice(_ALIAS.finditer(code), MAX_ALIASES):
+        own, alias = (match[1], match[2]) if match[1] else (match[4], match[3])
+        if alias != own:
+            code = re.sub(rf"(?<![\w.$]){re.escape(alias)}(?=\s{{0,5}}\()", own, code)
+    return code
+
+
+def folded(code: str) -> str:
+    """Return the code with texts that are joined by an operator, or as a path, as one text."""
+    for _ in range(MAX_ROUNDS):
+        before = code
+        code = _PATH.sub(_as_path, _CHAIN.sub(_as_one, code))
+        if code == before:
+            break
+    return code
+
+
+def _as_one(match: re.Match[str]) -> str:
+    inside = match[1][1:-1] + match[2][1:-1]
+    quote = "'" if '"' in inside else '"'
+    return match[0] if quote in inside else f"{quote}{inside}{quote}"
+
+
+def _as_path(match: re.Match[str]) -> str:
+    pieces = [piece[1:-1] for piece in _PIECE.findall(match[1])]
+    return '"' + "/".join(piece.rstrip("/") if piece != "/" else "" for piece in pieces).replace('"', "") + '"'
+
+
+def placed(code: str, values: Mapping[str, str]) -> str:
+    """Return the code with the values of variables put into the texts that name them."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return values.get(name, values.get(f"${name}", match[0]))
+
+    return _WITHIN.sub(
+        lambda text: _VARIABLE.sub(value, text[0]) if "$" in text[0] or "#{" in text[0] else text[0], code
+    )

@@ -1,0 +1,199 @@
+"""Calls of Python that reach beyond the program: what they run, delete, write, read, send and end."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from monitors.review.languages.constants import HOLE, OpenFile, Process, Value, partly, text_of
+from monitors.review.languages.uses import Uses
+
+MAX_FOUND = 300
+"""Most paths of one kind that are noted."""
+
+_RUNS = frozenset({"system", "popen", "run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput", "spawn", "create_subprocess_shell", "create_subprocess_exec", "spawnl", "spawnv", "spawnlp", "spawnvp", "posix_spawn"})  # fmt: skip
+_RUN_OWNERS = frozenset({"os", "subprocess", "sp", "pty", "commands", "asyncio", "popen2", "pexpect", ""})
+_EXECS = frozenset({"execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"})
+_SPAWNS = frozenset({"spawnl", "spawnv", "spawnlp", "spawnvp"})
+"""Calls whose first operand is a mode, and whose second is the program."""
+_DELETES = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "truncate"})
+_WRITES = frozenset(
+    {
+        "write_text", "write_bytes", "copy", "copyfile", "copy2", "copytree", "move", "rename", "replace", "symlink",
+        "link", "makedirs", "mkdir", "touch", "chmod", "chown", "urlretrieve", "symlink_to", "hardlink_to",
+    }
+)  # fmt: skip
+_CONNECTS = frozenset({"urlopen", "urlretrieve", "Request", "create_connection", "HTTPConnection", "HTTPSConnection", "FTP", "SMTP"})  # fmt: skip
+_HTTP = frozenset({"requests", "httpx", "aiohttp", "urllib3"})
+_STORES = frozenset({"sqlite3", "psycopg2", "psycopg", "db", "pymysql", "MySQLdb", "duckdb", "asyncpg", "mysql", "redis", "aiosqlite"})  # fmt: skip
+"""Libraries of databases; a connection to one is no connection that sends."""
+_LISTENS = frozenset({"serve_forever", "listen", "HTTPServer", "TCPServer", "run_server"})
+_FIRST = frozenset({"rmtree", "remove", "unlink", "rmdir", "removedirs", "truncate", "makedirs", "mkdir", "chmod", "chown"})  # fmt: skip
+_ALSO_TEXT = frozenset({"replace", "rename", "copy", "link", "move"})
+"""Names that texts and tables have as well. With two operands they concern files only if they are called on the
+module."""
+_FILES = frozenset({"os", "shutil", "path", ""})
+_MOVES = frozenset({"move", "rename", "replace", "renames"})
+_ALSO_LISTS = frozenset({"remove", "truncate"})
+"""Names that lists, sets and open files have as well: they delete only if they are called on the module."""
+_STATEMENTS = frozenset({"execute", "executescript", "executemany", "exec_driver_sql"})
+_LOSES = re.compile(r"\s*(?:drop|truncate|delete\s+from|alter|grant|revoke|update)\b", re.IGNORECASE)
+_LOCAL_STORES = frozenset({"sqlite3", "duckdb", "aiosqlite"})
+_SDK = {"boto3": "aws sdk", "botocore": "aws sdk"}
+_CLUSTER = re.compile(r"delete_(?:namespaced_|collection_)?(\w+)\Z")
+IS_PATH = re.compile(r"^(?:~|\.{0,2}/)|\{\}")
+"""Texts that are surely paths."""
+_DEFAULT_MODE = "r"
+
+
+def named(found: Uses, text: str) -> None:
+    """Note a text of the code that looks like a path."""
+    if "/" in text or text[:1] == "~":
+        found.reads.append(text[:1000])
+
+
+def opened(found: Uses, values: Sequence[Value], named_: Mapping[str, Value]) -> Value:
+    """Note that a file is opened; the file, if it is written to."""
+    path = text_of(values[0]) if values else text_of(named_.get("file"))
+    mode = text_of(values[1]) if len(values) > 1 else text_of(named_.get("mode", _DEFAULT_MODE))
+    if mode and any(letter in mode for letter in "wax+"):
+        if path:
+            _noted(found.writes, path)
+            if "a" not in mode:
+                found.files[path] = ""
+        elif not values:
+            _noted(found.writes, HOLE)
+        return OpenFile(path or HOLE)
+    if path and HOLE not in path and path not in found.reads:
+        _noted(found.reads, path)
+    return Process("reader")
+
+
+def called(
+    found: Uses,
+    owner: str,
+    name: str,
+    values: Sequence[Value],
+    named_: Mapping[str, Value],
+    *,
+    path: str = "",
+    receiver: Value = None,
+    quiet: bool = False,
+) -> None:
+    """Note the effect of a call.
+
+    Args:
+        found: The effects so far.
+        owner: Name of what the function is in; `?` for a method of a value.
+        name: Its own name.
+        values: Its operands.
+        named_: Its operands with names.
+        path: Its whole name, from the module on, as far as it is known.
+        receiver: The value whose method it is.
+        quiet: Whether nothing is known to call this with; what would be deleted is then not known, and not noted.
+    """
+    texts = [text_of(value) for value in values]
+    first = texts[0] if texts else None
+    if name in _RUNS and owner in _RUN_OWNERS and path != "asyncio.run":
+        _run(found, name, values, named_)
+    elif name in _EXECS:
+        found.runs = True
+        found.scripts.append(_quoted([text for text in texts[:1] if text]))
+    elif name in _DELETES and (name not in _ALSO_LISTS or owner in ("os", "shutil", "")):
+        _deleted(found, name, receiver if owner == "?" and first is None else (values[0] if values else None), quiet)
+    elif isinstance(receiver, OpenFile) and name in ("write", "writelines"):
+        before = found.files.get(receiver.path)
+        found.files[receiver.path] = None if first is None or before is None else before + first
+    elif name in _WRITES and not (name in _ALSO_TEXT and len(texts) > 1 and owner not in _FILES):
+        _written(found, name, texts, receiver)
+    elif name in ("read_text", "read_bytes", "open") and isinstance(receiver, str):
+        _noted(found.reads, receiver)
+    elif name in ("kill", "killpg", "terminate", "send_signal"):
+        _killed(found, owner, values, path)
+    elif name in _STATEMENTS and first and _LOSES.match(first) and not found.imports & _LOCAL_STORES:
+        found.scripts.append(f"psql -c {shlex.quote(first)}")
+    _sdk(found, name, path)
+    _network(found, owner, name, values, named_, path)
+
+
+def _noted(paths: list[str], path: str) -> None:
+    if len(paths) < MAX_FOUND:
+        paths.append(path)
+
+
+def _run(found: Uses, name: str, values: Sequence[Value], named_: Mapping[str, Value]) -> None:
+    found.runs = True
+    argument = values[0] if values else named_.get("args", named_.get("cmd"))
+    if name in _SPAWNS:
+        argument = tuple(values[2:] if len(values) > 2 and not isinstance(values[2], tuple) else values[1:2])
+    if name == "create_subprocess_exec":
+        argument = tuple(values)
+    if isinstance(argument, tuple):
+        found.scripts.append(_quoted([text_of(value) or HOLE for value in argument]))
+    elif (text := text_of(argument)) is not None:
+        found.scripts.append(text)
+    elif argument is not None:
+        found.hidden = found.hidden or "runs a command that is put together as it goes"
+
+
+def _deleted(found: Uses, name: str, target: Value, quiet: bool) -> None:
+    path = text_of(target)
+    if path is None and quiet:
+        return
+    path = HOLE if path is None else path
+    everything = path.startswith(("~/{}", "/{}"))
+    _noted(found.deletes, path + "/" if name == "rmtree" or everything else path)
+
+
+def _written(found: Uses, name: str, texts: Sequence[str | None], receiver: Value) -> None:
+    known = [text for text in texts if text]
+    own = text_of(receiver)
+    if name in ("write_text", "write_bytes", "touch"):
+        _noted(found.writes, own or HOLE)
+        if own:
+            found.files[own] = texts[0] if texts else ""
+    elif name in ("symlink_to", "hardlink_to"):
+        found.writes.append(own or HOLE)
+        found.reads += known[:1]
+    elif known:
+        _noted(found.writes, known[0] if name in _FIRST else known[-1])
+        if name not in _FIRST and len(texts) > 1 and texts[0] and texts[0] not in found.reads:
+            _noted(found.reads, texts[0])
+    if name in _MOVES and len(texts) > 1 and texts[0]:
+        _noted(found.moves, texts[0])
+    elif name in _MOVES and own and texts:
+        _noted(found.moves, own)
+
+
+def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None:
+    """Say the same as a command, which is judged by whom it would hit."""
+    target = values[0] if values else None
+    if "getppid" in path or (isinstance(target, Process) and target.which == "parent"):
+        found.scripts.append("kill -9 $PPID")
+    elif owner in ("os", "") and (target == -1 or partly(target).startswith("/proc")):
+        found.scripts.append("kill -9 -1")
+
+
+def _sdk(found: Uses, name: str, path: str) -> None:
+    """Calls of the clouds' and clusters' libraries, as the same said to their programs."""
+    library = path.partition(".")[0]
+    if library in _SDK and name.startswith(("delete_", "terminate_", "destroy_", "purge_")):
+        found.scripts.append(f"{_SDK[library]} {name.replace('_', '-')}")
+    elif library == "kubernetes" and (kind := _CLUSTER.match(name)):
+        found.scripts.append(f"kubectl delete {kind[1]} x")
+
+
+def _network(
+    found: Uses, owner: str, name: str, values: Sequence[Value], named_: Mapping[str, Value], path: str
+) -> None:
+    library = path.partition(".")[0]
+    http = library in _HTTP and "." in path
+    if name in _CONNECTS or http or (name == "connect" and not {owner, library} & _STORES):
+        found.connects = True
+        sends = {"data", "files", "json", "content"}.intersection(named_)
+        found.sends = found.sends or name in ("post", "put", "patch") or len(values) > 1 or bool(sends)
+    if name in _LISTENS or (name == "test" and owner == "server"):
+        found.listens = True
+
+
+def _quoted(words: list[str]) -> str:
+    return " ".join(word if word == HOLE else "'" + word.replace("'", "'\\''") + "'" for word in words)
