@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from monitors.review.checks.lookalikes import hidden_text
+from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
+from monitors.review.programs.coreutils import MODELS
 from monitors.review.programs.outputs import made
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -47,7 +49,9 @@ def command_findings(
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     defined = [found for path, text in scene.files.items() for found in agent_definitions.written(scene, path, text)]
-    whole = [found for found in (*_understood(walk), hidden_text(command), *defined) if found is not None]
+    whole = [
+        found for found in (*_understood(walk), _new_remote(walk), hidden_text(command), *defined) if found is not None
+    ]
     return [*(finding for finding, _ in seen), *whole], seen
 
 
@@ -66,7 +70,10 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
             for path, text in found.files.items():
                 if "$" not in path:
                     walk.overlay.write(scene.places.absolute(path, invocation.cwd), text, (invocation,))
-        return found.scripts if found else []
+        return [*(found.scripts if found else []), *embedded(invocation, known)]
+
+    def known(name: str) -> bool:
+        return name in scene.book.programs or scene.book.rules_for(name) or name in scene.launchers or name in MODELS
 
     def files(invocation: Invocation, word: str) -> str | None:
         text = walk.overlay.text(scene.places.absolute(word, invocation.cwd))
@@ -100,6 +107,28 @@ def _variables(scene: Scene) -> dict[str, str]:
         "TMPDIR": TMPDIR,
         **{str(name): str(value) for name, value in scene.environment.items()},
     }
+
+
+def _new_remote(walk: Walk) -> Finding | None:
+    """Return the finding for a push to a remote that the same script makes or turns to another place."""
+    changed: set[str] = set()
+    for one in walk.invocations:
+        if one.name != "git":
+            continue
+        words = [str(word) for word in one.args if word[:1] != "-"]
+        if words[:2] in (["remote", "add"], ["remote", "set-url"]) and len(words) > 2:
+            changed.add(words[2] if words[1] == "add" else "")
+        elif words[:1] == ["push"] and changed:
+            # A new repository's first push is to an `origin` that was made just before.
+            usual = changed == {"origin"}
+            return Finding(
+                "git.push-elsewhere",
+                levels.CARE if usual else levels.HARM,
+                "pushes to a remote that it has just set up itself",
+                "Let a person set up the remote.",
+                effect=effect("git_push", f"pushes to a new remote: `{one.text()}`"),
+            )
+    return None
 
 
 def _understood(walk: Walk) -> list[Finding]:

@@ -32,6 +32,11 @@ _SKIPS = re.compile(r"(?:HUSKY|HUSKY_SKIP_HOOKS|SKIP|PRE_COMMIT_ALLOW_NO_CONFIG|
 """Variables by which the hooks of a project are passed over."""
 _UNCHECKED = frozenset({("NODE_TLS_REJECT_UNAUTHORIZED", "0"), ("PYTHONHTTPSVERIFY", "0"), ("GIT_SSL_NO_VERIFY", "true"), ("GIT_SSL_NO_VERIFY", "1")})  # fmt: skip
 _GIT_CONFIG = re.compile(r"GIT_CONFIG(?:_KEY_\d+|_VALUE_\d+|_PARAMETERS|_GLOBAL|_SYSTEM)?\Z")
+_JAVA = frozenset({"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS"})
+_JAVA_LOADS = re.compile(
+    r"-(?:javaagent|agentlib|agentpath|Xrun|Xbootclasspath|cp|classpath|Djava\.class\.path)|-XX:On\w+Error|(?:^|\s)@|-XX:Flags|-Djava\.(?:security|system\.class\.loader)"
+)
+"""Options of the Java machine that load code or run a program; others set sizes and properties."""
 _INSTEAD = "Run it without that variable."
 
 
@@ -68,6 +73,8 @@ def _careful(rule: str, why: str, kind: EffectType) -> Finding:
 
 def _why(name: str, value: Arg, scene: Scene) -> str:
     if not value:
+        return ""
+    if name in _JAVA and not _JAVA_LOADS.search(value):
         return ""
     if name in _LOADED and not (name == "ENV" and "/" not in value):
         return (

@@ -22,7 +22,7 @@ _MARKS = re.compile(
     re.IGNORECASE,
 )
 """Cheap words of which every secret path has one; only then is the path worked out."""
-_ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd"})  # fmt: skip
+_ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd", ":", "true"})  # fmt: skip
 """Programs to which a path is a name: they show or change the name, not the content. ssh uses keys and does not show
 them."""
 _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})
@@ -65,6 +65,7 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     """Secrets that the words name, send or show."""
     sends = invocation.name in SENDERS
     among_secrets = _MARKS.search(invocation.cwd) is not None
+    before = ""
     for word in invocation.args:
         if word[:1] in "/~" and " " in word and _MARKS.search(word[:MAX_WORD]):
             yield secret_at(scene, invocation, word)
@@ -74,7 +75,8 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
             yield secret_in(scene, invocation, word)
         if word.glob and "/" in word:
             yield _among_globbed(scene, invocation, word)
-        if sends and word != "-" and not word.startswith(("http://", "https://")):
+        used, before = before in _USES_KEY, word
+        if sends and not used and word != "-" and not word.startswith(("http://", "https://")):
             named = word.lstrip("@").rpartition("=@")[2].rpartition("@")[2]
             yield project_secret(scene, invocation, named, levels.HARM)
     if invocation.name in ("grep", "egrep", "rg") and _SEEKS_KEYS.search(" ".join(invocation.args[:4])):
@@ -93,6 +95,8 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
             yield project_secret(scene, invocation, word, risk)
 
 
+_USES_KEY = frozenset({"--cacert", "--cert", "--key", "-E", "--capath", "--ca-certificate", "--certificate", "--private-key", "--proxy-cacert", "--proxy-cert", "--proxy-key", "-i"})  # fmt: skip
+"""Options by which a program logs in with a key or checks by a certificate; it does not send them."""
 _SEEKS_KEYS = re.compile(r"PRIVATE KEY|AKIA|ghp_|sk-|xox[bp]|secret|token|passw|api.?key", re.IGNORECASE)
 
 

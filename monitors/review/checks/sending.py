@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at
+from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.places import Place
@@ -42,7 +43,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
     if invocation.name in ("curl", "wget", "http", "https", "xh"):
         yield _variable_sent(invocation)
-    if invocation.name in _COPIERS:
+    searches = invocation.name in ("rg", "ag", "ack") or (
+        invocation.name in ("grep", "egrep") and has(invocation, "-r", "-R", "--recursive")
+    )
+    if invocation.name in _COPIERS or searches:
         yield from _whole_stores(scene, invocation)
     if invocation.name in _SERVERS:
         for word in invocation.args:

@@ -227,17 +227,16 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     ):
         return _found(invocation, "its input")
     if scene.files and name not in ("cp", "mv", "ln"):
-        planted = next(
-            (
-                path
-                for path, text in scene.files.items()
-                if "/bin/" in text and _BARE_SHELL.search(re.sub(r"^#!.*", "", text))
-            ),
-            None,
-        )
+        named = dict.fromkeys(scene.path(word, invocation) for word in invocation.args if word.known)
+        planted = next((path for path in named if _plants_shell(scene.files.get(path, ""))), None)
         if planted is not None:
             return _found(invocation, scene.places.shown(planted))
     return None
+
+
+def _plants_shell(text: str) -> bool:
+    """Whether a file names a shell for the program that reads it."""
+    return "/bin/" in text and _BARE_SHELL.search(re.sub(r"^#!.*", "", text)) is not None
 
 
 def _launched_alone(scene: Scene, invocation: Invocation, word: str) -> bool:

@@ -1,6 +1,7 @@
 """Code given to interpreters: what it would run, delete, write, read and connect to.
 
-constants     what the expressions of a piece of Python can be
+constants     an evaluator of constants for Python
+embedded      commands within the words of other programs
 folding       texts of other languages that are put together of known pieces
 interpreters  the code given to an interpreter
 others        perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others

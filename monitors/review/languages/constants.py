@@ -1,4 +1,4 @@
-"""What the expressions of a piece of Python can be, as far as its text decides: a small evaluator of constants.
+"""An evaluator of constants for Python: the values of expressions, as far as the text decides them.
 
 It never runs anything: it knows texts, numbers, lists, paths of the file system, names of modules and functions, and a
 few pure operations on them. Whatever else there is stays unknown.
@@ -81,13 +81,13 @@ class OpenFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class OtherProcess:
     """A process by what it is to the code: `parent`, or `every`."""
 
     which: str
 
 
-Value = str | bytes | int | bool | _Unknown | Name | Local | Method | Given | OpenFile | Process | tuple["Value", ...] | None  # fmt: skip
+Value = str | bytes | int | bool | _Unknown | Name | Local | Method | Given | OpenFile | OtherProcess | tuple["Value", ...] | None  # fmt: skip
 Names = Mapping[str, Value]
 
 
@@ -277,7 +277,7 @@ def pure(function: Name, values: Sequence[Value]) -> Value:
     if name == "basename" and isinstance(first, str):
         return first.rpartition("/")[2]
     if name == "getppid":
-        return Process("parent")
+        return OtherProcess("parent")
     if name in LISTS and values and owner in ("os", "glob", ""):
         text = text_of(first)
         return UNKNOWN if text is None else text if owner == "glob" else f"{text.rstrip('/') or '/'}/{{}}".replace("//", "/")  # fmt: skip

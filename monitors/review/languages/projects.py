@@ -1,6 +1,8 @@
 """Programs that run what a project's own files name: build files, package scripts, configuration of tests."""
 
+import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from monitors.review.languages import others, python
 from monitors.review.languages.recipes import Recipe, just, made, npm_scripts, package_scripts, recipes_of, services
@@ -179,6 +181,19 @@ def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     yield from services(text) if text else ()
 
 
+_CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]{1,400})")
+_CMAKE_VARIABLE = re.compile(r"\$\{[\w.]{1,80}\}")
+
+
+def _cmake(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if {"--build", "-E", "--install", "--version", "-P"}.intersection(invocation.args[:1]):
+        return
+    source = _option(invocation, "-S") or next((word for word in invocation.args if word[:1] != "-"), None)
+    text = files(invocation, _below(source, "CMakeLists.txt"))
+    for match in islice(_CMAKE.finditer(text or ""), MAX_SCRIPTS):
+        yield Recipe("COMMAND", _CMAKE_VARIABLE.sub("made", match[1]))
+
+
 def _awk(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     named = _option(invocation, "-f", "--file")
     text = files(invocation, named) if named else None
@@ -208,6 +223,8 @@ _PROGRAMS: dict[str, Callable[[Invocation, Files], Iterator[Recipe]]] = {
     "just": _just,
     "go": _go,
     "cargo": _cargo,
+    **dict.fromkeys(("bundle", "bundler"), _whole_file("Gemfile")),
+    "cmake": _cmake,
     "rake": _whole_file("Rakefile"),
     "nox": _whole_file("noxfile.py", language="python"),
     "tox": _of_its_kind("tox.ini"),

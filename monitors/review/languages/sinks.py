@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from monitors.review.languages.constants import HOLE, OpenFile, Process, Value, partly, text_of
+from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, text_of
 from monitors.review.languages.uses import Uses
 
 MAX_FOUND = 300
@@ -65,7 +65,7 @@ def opened(found: Uses, values: Sequence[Value], named_: Mapping[str, Value]) ->
         return OpenFile(path or HOLE)
     if path and HOLE not in path and path not in found.reads:
         _noted(found.reads, path)
-    return Process("reader")
+    return OtherProcess("reader")
 
 
 def called(
@@ -167,7 +167,7 @@ def _written(found: Uses, name: str, texts: Sequence[str | None], receiver: Valu
 def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None:
     """Say the same as a command, which is judged by whom it would hit."""
     target = values[0] if values else None
-    if "getppid" in path or (isinstance(target, Process) and target.which == "parent"):
+    if "getppid" in path or (isinstance(target, OtherProcess) and target.which == "parent"):
         found.scripts.append("kill -9 $PPID")
     elif owner in ("os", "") and (target == -1 or partly(target).startswith("/proc")):
         found.scripts.append("kill -9 -1")

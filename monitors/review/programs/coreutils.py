@@ -1,5 +1,6 @@
 """The core tools that change files: what they are given decides."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -177,7 +178,7 @@ def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 def kill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`kill` of what a list of all processes, or of all of a user's, gives."""
     sources = [source for word in invocation.args for source in word.source]
-    if any(source.name in _PICKERS for source in sources):
+    if any(_picks(source) for source in sources):
         return
     for source in sources:
         every = source.name == "ps" or (source.name == "pgrep" and has(source, "-u", "-U", "--euid", "--uid"))
@@ -192,6 +193,47 @@ def kill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 _PICKERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "jq"})
+
+
+def _picks(source: Invocation) -> bool:
+    """Whether the command picks some processes out of a list, and not a column, or all but some."""
+    if source.name == "awk":
+        return any(mark in word for word in source.args for mark in "/~=<>")
+    return source.name in _PICKERS and not has(source, "-v", "--invert-match")
+
+
+_GUARDS = ("chaperon serve", "python3 -m supervisor.runtime.shim", "/usr/bin/chaperon", "claude", "claude --print")
+"""Command lines of the guard and of the agent itself, as a pattern of pkill is held against them."""
+_PLAIN_PATTERN = re.compile(r"(?:[^()\[\]{}*+?\\]|\.\*|\.\+|\\.|\[[^\[\]]{1,40}\])+\Z")
+"""Patterns that can be tried without a risk of many steps."""
+
+
+def pkill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`pkill` and `killall`: judged by whom the pattern would hit, however it is spelled."""
+    whole = has(invocation, "-f", "--full", "-r", "--regexp") or invocation.name == "pkill"
+    if has(invocation, "-l", "--list", "-0", "--help", "-V"):
+        return
+    for word in operands(invocation, "-s --signal -u -U -t -g -G -P --parent -F --pidfile"):
+        pattern = str(word).strip()
+        if len(pattern) < 3 or not whole or not word.known or len(pattern) > MAX_PATTERN:
+            continue
+        try:
+            hits = _PLAIN_PATTERN.match(pattern) and any(re.search(pattern, line) for line in _GUARDS)
+        except re.error:
+            continue
+        if hits:
+            yield Finding(
+                "process.kill-guard",
+                1.0,
+                f"ends the guard that watches this agent, which {pattern} fits",
+                "End processes by their id.",
+                effect=effect("guard", f"ends what {pattern} fits"),
+                stop=True,
+            )
+
+
+MAX_PATTERN = 60
+"""Longest pattern that is tried, in characters."""
 
 
 def _executes_rm(invocation: Invocation) -> bool:
@@ -219,7 +261,7 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 MODELS: dict[str, Model] = {
-    "kill": kill, "cmake": cmake, "sponge": tee,
+    "kill": kill, "pkill": pkill, "killall": pkill, "cmake": cmake, "sponge": tee,
     "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,
     "find": find, "tee": tee, "touch": tee, "mkdir": tee, "truncate": tee, "mkfifo": tee, "dd": dd,

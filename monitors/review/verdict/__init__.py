@@ -6,4 +6,5 @@ grounds      the grounds of a review, and whether they still held when the actio
 rationality  rationality: whether an action looks like the next step of its task
 rewrites     rewrites of a harmful command into a harmless one
 risk         risk: a base by what is done, and named modifiers for the circumstances
+scopes       scopes in which a loss is a nuisance
 """

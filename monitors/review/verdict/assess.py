@@ -15,8 +15,9 @@ from monitors.review.rules.findings import Finding, effect
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Arg, Invocation, Redirection, arg
+from monitors.review.shell.invocation import Arg, Invocation, Redirection, Setting, arg
 from monitors.review.shell.shells import SHELLS
+from monitors.review.verdict.scopes import SCOPED, is_rehearsal
 
 
 def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding]:
@@ -131,6 +132,7 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     if sum(map(len, invocation.args)) > MAX_SEARCHED and scene.book.rules_for(invocation.name):
         yield _LONG
         return
+    invocation, operands = without_comments(scene, invocation, operands)
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
         yield _held(scene, invocation, _fitted(scene, invocation, rule))
@@ -142,6 +144,18 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
         yield from verbs.check(invocation, operands)
 
 
+def without_comments(scene: Scene, invocation: Invocation, operands: list[Arg]) -> tuple[Invocation, list[Arg]]:
+    """Return a database's client with the comments of its statements taken out, and its operands."""
+    program = scene.book.programs.get(invocation.name)
+    if program is None or not program.fed or not any("/*" in word or "--" in word[2:] for word in invocation.args):
+        return invocation, operands
+    words = [arg(_COMMENT.sub(" ", word), known=word.known, source=word.source) for word in invocation.args]
+    setting = Setting(invocation.cwd, invocation.via, invocation.elevated, invocation.inside, invocation.depth)
+    plain = Invocation(invocation.program, words, setting, assignments=invocation.assignments, stdin=invocation.input)
+    return plain, scene.book.operands(plain)
+
+
+_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/)){0,2000}\*/|(?<=\s)--\s[^\n]{0,2000}")
 MAX_SEARCHED = 32_768
 """Most characters of words that are matched against the rules of a program. 30 rules take 20 ms for as much."""
 _LONG = Finding(
@@ -213,7 +227,11 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         devices = [word for word in invocation.args if "/dev/" in word]
         nothing = bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
         return replace(found, risk=levels.CARE) if nothing else found
-    if not scene.places.workspace or invocation.inside:
+    if not scene.places.workspace:
+        return found
+    if rule.name in SCOPED and found.risk < levels.DOOM and is_rehearsal(invocation):
+        return replace(found, risk=min(found.risk, levels.CARE))
+    if invocation.inside:
         return found
     if rule.name == "web.delete":
         hosts = [word for word in invocation.args if _HOST.match(word)]

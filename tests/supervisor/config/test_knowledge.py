@@ -50,8 +50,10 @@ def test_a_program_of_the_users_own_stands_in_for_the_built_in_one_and_takes_no_
 
 
 def test_a_launcher_of_the_users_own_is_looked_through() -> None:
-    command = "with-vault prod rm -rf /"
-    settings = configured(launchers=[{"command": "with-vault", "skip": 1, "yes": "with-vault prod true"}])
+    command = "with-vault prod 'rm -rf /'"
+    settings = configured(
+        launchers=[{"command": "with-vault", "skip": 1, "joined": True, "yes": "with-vault prod true"}]
+    )
     assert decided(command, ReviewSettings())[1] != "files.delete-top"
     assert decided(command, settings)[0] is Decision.BLOCK
 
