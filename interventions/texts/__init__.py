@@ -5,4 +5,5 @@ known_errors  errors that are well understood
 remedies      remedies of known errors, with the facts that were looked up
 soft_texts    texts about an issue of each type
 wording       the words of a sentence that say what it is about
+work_texts    messages to an agent whose finished work goes back to it
 """

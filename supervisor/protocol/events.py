@@ -20,7 +20,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.contract.tasks import Task
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.merges import MergeChanged
+from supervisor.protocol.merges import CheckMade, MergeChanged
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.order_events import AgentRemoved as AgentRemoved
 from supervisor.protocol.order_events import DrainChanged as DrainChanged
@@ -846,6 +846,7 @@ AnyEvent = (
     | TaskReordered
     | TaskClaimed
     | TaskMoved
+    | CheckMade
     | MergeChanged
 )
 """Every event there is, for type checkers and for generated documentation."""

@@ -60,6 +60,11 @@ class ConflictLevel(StrEnum):
         return list(type(self)).index(self)
 
     @property
+    def for_a_person(self) -> bool:
+        """Whether no agent is asked to resolve it."""
+        return self is ConflictLevel.PERSON
+
+    @property
     def merges(self) -> bool:
         """Whether git can merge the sides by itself."""
         return self.rank <= ConflictLevel.TRIVIAL.rank
@@ -115,7 +120,7 @@ _UNDER_WAY = frozenset({MergePhase.QUEUED, MergePhase.MERGING, MergePhase.VERIFY
 _STOPS = (MergePhase.PROPOSED, MergePhase.PARKED)
 
 STEPS: dict[MergePhase, tuple[MergePhase, ...]] = {
-    MergePhase.PROPOSED: (MergePhase.QUEUED, MergePhase.WITHDRAWN, MergePhase.MERGED, *_STOPS),
+    MergePhase.PROPOSED: (MergePhase.QUEUED, MergePhase.RESOLVING, MergePhase.WITHDRAWN, MergePhase.MERGED, *_STOPS),
     MergePhase.QUEUED: (MergePhase.MERGING, MergePhase.WITHDRAWN, *_STOPS),
     MergePhase.MERGING: (
         MergePhase.VERIFYING, MergePhase.MOVING, MergePhase.RESOLVING, MergePhase.MERGED, MergePhase.QUEUED, *_STOPS,
@@ -123,7 +128,7 @@ STEPS: dict[MergePhase, tuple[MergePhase, ...]] = {
     MergePhase.VERIFYING: (MergePhase.MOVING, MergePhase.RESOLVING, MergePhase.QUEUED, *_STOPS),
     MergePhase.MOVING: (MergePhase.MERGED, MergePhase.QUEUED, *_STOPS),
     MergePhase.RESOLVING: (MergePhase.QUEUED, MergePhase.WITHDRAWN, *_STOPS),
-    MergePhase.PARKED: (MergePhase.QUEUED, MergePhase.WITHDRAWN, MergePhase.MERGED, *_STOPS),
+    MergePhase.PARKED: (MergePhase.QUEUED, MergePhase.RESOLVING, MergePhase.WITHDRAWN, MergePhase.MERGED, *_STOPS),
     MergePhase.MERGED: (),
     MergePhase.WITHDRAWN: (),
 }  # fmt: skip
@@ -167,8 +172,8 @@ class Merge:
     """The first of them."""
     check: CheckResult | None = None
     """The check on the merged files; None if there was none."""
-    rounds: int = 0
-    """How often it was given back to an agent."""
+    verify: str | None = None
+    """The check command of its task, empty for none; None for that of the project."""
     at: float = 0.0
     """Unix time of the last step, in seconds."""
 
@@ -189,6 +194,16 @@ class MergePlan:
     uncommitted: int = 0
     """Paths of the agent's workspace that are not committed, and so not in it."""
     warnings: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckMade(Event):
+    """An agent's finished work was checked where it was made."""
+
+    task: str
+    """The task's id."""
+    result: CheckResult
+    kind: Literal["check_made"] = "check_made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,8 +86,9 @@ from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
-from supervisor.runtime.tasks.completion import Completion, NothingToComplete
+from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
+from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -113,6 +114,13 @@ FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries", "merge
 """Folds of the board beside its sessions, which a snapshot has under the same names."""
 
 
+def complete_work(daemon: Daemon) -> WorkCompletion:
+    """Return the completion of a daemon's stored tasks: by the configured checks and merges."""
+    daemon.merging.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
+    parts = daemon.board, daemon.happened, daemon.stamp, daemon.fault, daemon.verifier, daemon.merging
+    return WorkCompletion(*parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """The start parameters of a daemon."""
@@ -130,7 +138,7 @@ class Setup:
     """The source that the configuration is read from again if it changes; None: it stays as it is."""
     claims: bool = True
     """Whether agents claim stored tasks."""
-    completion: Callable[[Daemon], Completion] = lambda _: NothingToComplete()
+    completion: Callable[[Daemon], Completion] = complete_work
     """Makes the completion of the work on stored tasks."""
     last: bool = False
     """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""

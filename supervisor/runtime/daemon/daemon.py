@@ -514,6 +514,7 @@ class Daemon:
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
+        await self.merging.tidy(agent)
         self.merging.go_on()
 
     def _is_still_needed(self, summary: Summary) -> bool:

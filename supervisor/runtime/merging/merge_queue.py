@@ -110,6 +110,8 @@ class MergeQueue:
         self.rules = rules
         self.before_merge: Callable[[Merge], Awaitable[str]] = no_veto
         """Returns why a merge may not be; empty if it may."""
+        self.merged: Callable[[Merge], None] = lambda _: None
+        """Called once a merge is made and in the journal."""
         self._board = board
         self._journal = journal
         self._happened = happened
@@ -119,8 +121,6 @@ class MergeQueue:
         self._at_work: set[tuple[str, str]] = set()
         """Targets that have a worker."""
         self._changed: dict[str, anyio.Event] = {}
-        self._commands: dict[str, str] = {}
-        """Check commands that tasks brought, by merge."""
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -150,7 +150,7 @@ class MergeQueue:
             made.paths,
             tuple(str(one.path) for one in held),
             tuple(f"{one.path} {one.problem}" for one in held if one.problem),
-            await self._do(_uncommitted, Path(known.workspace), known.branch),
+            await self._do(uncommitted, Path(known.workspace), known.branch),
             tuple(_warnings(merge, made)),
         )
 
@@ -165,9 +165,7 @@ class MergeQueue:
             why = f"{by} asked for it"
             await self._step(replace(wanted, phase=MergePhase.QUEUED, why=why, by=by, check=None, merged=""))
         self.go_on()
-        while (now := self._board.merges.find(wanted.id)).phase.under_way:
-            await self._changed.setdefault(wanted.id, anyio.Event()).wait()
-        return now
+        return await self._settled(wanted.id)
 
     async def withdraw(self, name: str, by: str) -> Merge:
         """Take a merge off the list that is not under way. The branch stays.
@@ -195,9 +193,9 @@ class MergeQueue:
         mode = self.rules.merge.mode
         if mode == "off" or known.state is not AgentState.DONE or self._board.merges.get(agent) is not None:
             return
-        if not (known.branch and known.project and known.target):
+        if not (known.branch and known.project and known.target) or known.stored_task:
             return
-        merge = _merge_of(known, known.target)
+        merge = merge_of(known, known.target)
         try:
             made = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
         except ChaperonError as error:
@@ -209,6 +207,57 @@ class MergeQueue:
         if mode == "auto":
             merge = replace(merge, phase=MergePhase.QUEUED, why="its agent is done, and merge.mode is auto")
         await self._step(merge)
+
+    async def take(self, merge: Merge, *, by_itself: bool) -> Merge | None:
+        """Propose the merge of a task's finished work, or have it made; the merge once nothing is under way for it.
+
+        Merges of earlier runs of the task on the same branch are withdrawn: this one has their work.
+
+        Args:
+            merge: The merge.
+            by_itself: Whether it is made without a person.
+
+        Returns:
+            The merge, or None if the branch has nothing that the target has not.
+
+        Raises:
+            MergeError, UsageError: Git cannot make it.
+        """
+        known = self._board.merges.get(merge.id)
+        if known is None:
+            for other in self.all():
+                same = (other.project, other.branch) == (merge.project, merge.branch) and other.task == merge.task
+                if same and MergePhase.WITHDRAWN in STEPS[other.phase]:
+                    await self._step(
+                        replace(other, phase=MergePhase.WITHDRAWN, why=f"{merge.id} goes on with its work")
+                    )
+            made = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
+            if not made.commits:
+                return None
+            merge = replace(_with(merge, made), why="its work is finished")
+            phase = MergePhase.QUEUED if by_itself else MergePhase.PROPOSED
+            await self._step(replace(merge, phase=phase))
+        self.go_on()
+        return await self._settled(merge.id)
+
+    async def tidy(self, id_: str) -> None:
+        """Remove the branch of a merge that is made, once no worktree has it; its commits stay under a ref."""
+        merge = self._board.merges.get(id_)
+        if merge is None or merge.phase is not MergePhase.MERGED:
+            return
+        try:
+            await self._do(_tidy, merge)
+        except (ChaperonError, pygit2.GitError, OSError) as error:
+            log.warning("the branch %s was merged and is still there: %s", merge.branch, error)
+
+    async def resolving(self, merge: Merge) -> None:
+        """Note that an agent was given a merge to resolve."""
+        await self._step(replace(merge, phase=MergePhase.RESOLVING, why=f"an agent resolves it: {merge.why}"))
+
+    async def _settled(self, id_: str) -> Merge:
+        while (now := self._board.merges.find(id_)).phase.under_way:
+            await self._changed.setdefault(id_, anyio.Event()).wait()
+        return now
 
     async def resume(self) -> None:
         """Put what a daemon before this one had under way back into the queue, and clear away what it left."""
@@ -276,9 +325,12 @@ class MergeQueue:
                 return
             merge = await self._check(made)
             if merge.check is not None and not merge.check.passed:
-                why = f"the check of the merged files {_how(merge.check)}"
+                why = f"the check of the merged files {how_it_ended(merge.check)}"
                 await self._step(replace(merge, phase=MergePhase.PARKED, why=why))
                 return
+        if self._has_lost_claim(merge):
+            await self._park(merge.id, "its run has lost the claim of the task, so that nothing of it may be merged")
+            return
         merge = await self._step(replace(merge, phase=MergePhase.MOVING, why="the target is about to move"))
         update = bool(merge.by) or self.rules.merge.checked_out == "update"
         note = f"chaperon: merge {merge.branch} of {merge.id} ({merge.task})"
@@ -310,7 +362,7 @@ class MergeQueue:
 
     async def _check(self, merge: Merge) -> Merge:
         """Run the check on the merged files, if there is one."""
-        command = self._commands.get(merge.id, self.rules.command_of(merge.project))
+        command = self._command_of(merge)
         if not command:
             return merge
         merge = await self._step(
@@ -339,6 +391,17 @@ class MergeQueue:
                 await anyio.to_thread.run_sync(_remove, folder)
         return replace(merge, check=result)
 
+    def _has_lost_claim(self, merge: Merge) -> bool:
+        """Whether a merge that no person asked for is of a run whose task another has now."""
+        try:
+            known = self._board.summary(merge.id)
+        except NotFoundError:
+            return False
+        return bool(known.run_id) and not merge.by and not self._board.tasks.holds(known.stored_task, known.run_id)
+
+    def _command_of(self, merge: Merge) -> str:
+        return self.rules.command_of(merge.project) if merge.verify is None else merge.verify
+
     def _limits(self, merge: Merge) -> Limits:
         try:
             return self._board.summary(merge.id).task.limits
@@ -347,7 +410,7 @@ class MergeQueue:
 
     async def _still(self, merge: Merge) -> bool:
         """Whether a commit that was made and checked before the daemon ended can still be the target's next."""
-        passed = merge.check.passed if merge.check is not None else not self.rules.command_of(merge.project)
+        passed = merge.check.passed if merge.check is not None else not self._command_of(merge)
         return passed and await self._do(_fits, merge)
 
     async def _has_moved(self, merge: Merge) -> bool:
@@ -358,10 +421,8 @@ class MergeQueue:
 
     async def _merged(self, merge: Merge, why: str) -> None:
         merge = await self._step(replace(merge, phase=MergePhase.MERGED, why=why))
-        try:
-            await self._do(_tidy, merge)
-        except (ChaperonError, pygit2.GitError, OSError) as error:
-            log.warning("the branch %s was merged and is still there: %s", merge.branch, error)
+        self.merged(merge)
+        await self.tidy(merge.id)
 
     async def _park(self, id_: str, why: str) -> None:
         await self._step(replace(self._board.merges.find(id_), phase=MergePhase.PARKED, why=why))
@@ -414,7 +475,7 @@ class MergeQueue:
         other = next((one for one in self.all() if one.branch == known.branch and one.project == known.project), None)
         if other is not None and other.id != known.agent and not other.phase.over:
             raise UsageError(f"{known.branch} is {other.id}'s too, whose merge is {other.phase}; nothing was merged.")
-        return _merge_of(known, target)
+        return merge_of(known, target)
 
     def _summary(self, name: str) -> Summary:
         """Return the agent of this name, or the last one that had the task of this id."""
@@ -430,7 +491,8 @@ class MergeQueue:
         return await anyio.to_thread.run_sync(partial(work, *arguments, **named))
 
 
-def _merge_of(known: Summary, target: str) -> Merge:
+def merge_of(known: Summary, target: str) -> Merge:
+    """Return the merge of an agent's branch, before any request."""
     return Merge(
         id=known.agent,
         task=known.task.id,
@@ -472,7 +534,8 @@ def _disagree(merge: Merge) -> str:
     return f"{merge.branch} and {merge.target} disagree in {counted(len(merge.conflicts), 'file')} ({merge.level}): {paths}"
 
 
-def _how(check: CheckResult) -> str:
+def how_it_ended(check: CheckResult) -> str:
+    """Say how a check ended, with its command."""
     code = f" with exit code {check.code}" if check.code is not None else ""
     return f"`{check.command}` {check.outcome}{code}"
 
@@ -486,7 +549,7 @@ def _warnings(merge: Merge, made: MergeMade) -> list[str]:
     return found
 
 
-def _uncommitted(workspace: Path, branch: str) -> int:
+def uncommitted(workspace: Path, branch: str) -> int:
     """Count the paths of an agent's workspace that are not committed; 0 if it is gone. Blocks."""
     if not branch or not workspace.is_dir():
         return 0
