@@ -54,6 +54,11 @@ class StatePaths:
         return self.state / "snapshot.json"
 
     @property
+    def archive(self) -> Path:
+        """The summaries of ended agents, on which the snapshot leans."""
+        return self.state / "ended.jsonl"
+
+    @property
     def incident_log(self) -> Path:
         """One line an incident, made to be tailed."""
         return self.state / "incidents.jsonl"

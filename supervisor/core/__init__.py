@@ -13,6 +13,7 @@ gate        the gate: a request of the CLI, the reviewer's answer, and the line 
 learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate
 merges      merges of agents' branches, as a fold over the journal, kept with the snapshot
+past        the known past of agents that ended
 session     one agent's session
 standing    standing orders of people to all agents, or to those of a repository
 states      the life of an agent as a table of states and steps

@@ -15,6 +15,7 @@ from supervisor.core.discoveries import Discoveries
 from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.core.merges import Merges
+from supervisor.core.past import KnownEnd, KnownPast
 from supervisor.core.session import Session
 from supervisor.core.standing import StandingOrders
 from supervisor.core.tasks.store import TaskEvent, TaskStore
@@ -77,6 +78,8 @@ class Board:
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
+        self.past = KnownPast()
+        """The events that are in summaries that were known before the journal was read."""
         self._versions: dict[str, int] = {}
         """How often the summary of an agent may have changed."""
 
@@ -132,10 +135,10 @@ class Board:
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
         self._note(seq, event)
-        if isinstance(event, TaskEvent):
-            return
         if isinstance(event, MergeChanged):
             self.merges.remember(seq, event)
+            return
+        if isinstance(event, TaskEvent) or self.past.has(event.agent, seq) or self._recognised(seq, event):
             return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
@@ -233,11 +236,12 @@ class Board:
         """The sequence number of the oldest live agent's first event (None without one), and all ended summaries."""
         return min(self._began.values(), default=None), list(self._ended.values())
 
-    def restore(self, ended: list[Summary]) -> None:
+    def restore(self, ended: Sequence[KnownEnd]) -> None:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
-        self._ended = {summary.agent: summary for summary in ended}
-        for summary in ended:
-            self.costs.ended(summary)
+        self._ended = {end.summary.agent: end.summary for end in ended}
+        self.past.restore(ended)
+        for end in ended:
+            self.costs.ended(end.summary)
 
     def abandon(self, event: StateChanged) -> None:
         """Write an agent off whose session failed: its life is over, whatever the session would still decide."""
@@ -260,6 +264,15 @@ class Board:
             self._touch(agent)
             summary.unwatched = True
             summary.why = f"its session could not be made ({type(self.failed[agent]).__name__}: {self.failed[agent]})"
+
+    def _recognised(self, seq: int, event: AnyEvent) -> bool:
+        """Take the summary of an agent that is submitted here, if it is known what it came to."""
+        known = self.past.recognise(seq, event) if isinstance(event, TaskSubmitted) else None
+        if known is None:
+            return False
+        self._ended[event.agent] = known
+        self.costs.ended(known)
+        return True
 
     def _touch(self, agent: str) -> None:
         self._versions[agent] = self._versions.get(agent, 0) + 1

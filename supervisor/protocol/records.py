@@ -175,12 +175,19 @@ def whose_and_when(line: bytes) -> tuple[str, float]:
     Where it begins in another way than this version writes it, it is read; what it then lacks is empty or nought.
     """
     if found := _BEGINNING.match(line):
-        return json.loads(found[1]), float(found[2])
+        agent = found[1]
+        return json.loads(agent) if b"\\" in agent else agent[1:-1].decode(), float(found[2])
     try:
         fields = anyjson.decode(line)
         return str(fields["agent"]), float(fields["at"])
     except (ValueError, KeyError, TypeError):
         return "", 0.0
+
+
+def kind_of(line: bytes) -> str:
+    """The kind of a checked line's event, without reading the rest; empty if another version wrote it another way."""
+    found = _ENDING.search(line, max(0, len(line) - _ENDING_BYTES))
+    return found[1].decode() if found else ""
 
 
 def line_hash(line: bytes) -> str:
@@ -196,6 +203,10 @@ _RECORD = b'{"n":'
 _BEGINNING = re.compile(rb'\{"n":[0-9]{1,20},"agent":("(?:[^"\\]|\\.)*"),"at":(-?[0-9.eE+-]+),')
 """How the line of an event begins: the three fields of `Event`, in their order."""
 _HEADER = re.compile(rb'\{"first":([0-9]{1,20}),"format":([0-9]{1,9}),')
+_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})","p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
+"""How it ends: the kind, and then chain and seal."""
+_ENDING_BYTES = 200
+"""Longer than what that matches: a line may have megabytes."""
 _CHAIN = len(',"p":"') + 32 + len('"')
 _SEAL = len(',"c":"') + 8 + len('"}')
 _EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(TaggedEvent)

@@ -24,4 +24,5 @@ filesystem      lookups of reviews in the file system and git, made at the momen
 log             the daemon's own log on standard error, for its operator
 preflight       a trial of the whole configuration before anything is started
 service         the daemon as a whole
+state_files     the daemon's state, folded from its files at a start and kept in them while it runs
 """

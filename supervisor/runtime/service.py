@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 import anyio.to_thread
-from pydantic import TypeAdapter
 
 from checkpoints.workspace.capture import CaptureSettings
 from host.durable import REAL_DISK, Disk
@@ -31,7 +30,6 @@ from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, prepare
 from supervisor.core.board import Board
 from supervisor.core.discoveries import DiscoverySettings
-from supervisor.core.fold.summary import Summary
 from supervisor.core.learning import Lessons
 from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
@@ -54,25 +52,15 @@ from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.hooks import HookRunner
-from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.incidents.delivered import DeliveryMarks
-from supervisor.runtime.incidents.feed import IncidentFeed
-from supervisor.runtime.incidents.log import IncidentLog, latest
-from supervisor.runtime.journal.journal import Journal, JournalRecovery, JournalState
+from supervisor.runtime.incidents.log import latest
+from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.past_agents import PastAgents
-from supervisor.runtime.journal.snapshots import (
-    NoSnapshot,
-    Snapshot,
-    discard_snapshot,
-    read_snapshot,
-    unless_ahead,
-    write_snapshot,
-)
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.earlier_life import living
@@ -86,6 +74,7 @@ from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
+from supervisor.runtime.state_files import OpenedState, StateFiles
 from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
@@ -102,16 +91,6 @@ beside those of live agents."""
 
 LAST_SNAPSHOT_SECONDS = 5.0
 """How long the end may wait for the disk to take a last snapshot; without one the next start reads a little more."""
-
-SNAPSHOT_VERSION = "6"
-"""Version of a snapshot's content, to be raised if this version cannot read an older one. It is not chaperon's own:
-a start without a snapshot folds the whole journal, a minute and more for a million events, and an upgrade should not
-cost that."""
-
-SUMMARIES = TypeAdapter(list[Summary])
-
-FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries", "merges")
-"""Folds of the board beside its sessions, which a snapshot has under the same names."""
 
 
 def complete_work(daemon: Daemon) -> WorkCompletion:
@@ -172,7 +151,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         policy = await anyio.to_thread.run_sync(make_policy, setup.config)
         past = PastAgents()
         board = Board(lambda submitted: policy.make_session(submitted, over=submitted.agent in past), record, lessons)
-        opened = await anyio.to_thread.run_sync(_open, setup, board, past)
+        kept_state = StateFiles(setup.places, setup.disk, setup.clock)
+        opened = await anyio.to_thread.run_sync(kept_state.open, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
         stack.push_async_callback(_blocking, opened.journal.close)
@@ -199,7 +179,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(
                 forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, reports, days, name="retention"
             )
-            tasks.start_soon(_take_snapshots, daemon, setup.places, name="snapshots")
+            tasks.start_soon(_take_snapshots, daemon, kept_state, name="snapshots")
             tasks.start_soon(dispatcher.run, name="stored tasks")
             daemon.notifications.start(tasks)
             if exporters:
@@ -224,7 +204,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 await capture_live(board, daemon.checkpointing.make, setup.clock)
                 daemon.hooks.close()
                 telling.cancel_scope.deadline = anyio.current_time() + setup.config.hooks.timeout
-        await _end(daemon, setup)
+        await _end(daemon, setup, kept_state)
 
 
 def _start_exporting(
@@ -250,71 +230,10 @@ async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
 # ── start ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    journal: Journal
-    recovery: JournalRecovery
-    feed: IncidentFeed
-    missed: list[events.IncidentOpened | events.FaultSeen]
-    """Incidents of the journal that the log may lack."""
-    problem: str
-    """The snapshot's fault, if it had one."""
-    metrics: Metrics
-    """The counts of all runs."""
-
-
-def _open(setup: Setup, board: Board, past: PastAgents) -> _Opened:
-    """Read the journal and fold it; `past` gets the ended agents first. Blocks."""
-    places = setup.places
-    snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
-    begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot.n, snapshot.state)
-    journal, recovery = Journal.open(places.journal, trusted=begin, look=past.look, disk=setup.disk, clock=setup.clock)
-    read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
-    if snapshot is not read:
-        discard_snapshot(places.state, disk=setup.disk)
-    if isinstance(snapshot, NoSnapshot):
-        begin = 0
-    else:
-        board.restore(SUMMARIES.validate_python(snapshot.state["ended"]))
-        board.record.restore(snapshot.state["record"])
-        board.lessons.restore(snapshot.state["lessons"])
-        board.trusts.restore(snapshot.state["trusts"])
-        board.tasks.restore(snapshot.state["tasks"])
-        if (orders := snapshot.state.get("orders")) is not None:  # older snapshots have none
-            board.orders.restore(orders)
-        if (discoveries := snapshot.state.get("discoveries")) is not None:
-            board.discoveries.restore(discoveries)
-        if (merges := snapshot.state.get("merges")) is not None:
-            board.merges.restore(merges)
-    missed: list[events.IncidentOpened | events.FaultSeen] = []
-    metrics, counted = Metrics(board.record), 0
-    if isinstance(snapshot, Snapshot) and (kept := snapshot.state.get("metrics")) is not None:
-        metrics.restore(kept)
-    if isinstance(snapshot, Snapshot):
-        counted = snapshot.n
-    for record in journal.read(begin):
-        board.remember(record.n, record.event)  # type: ignore[arg-type]
-        if record.n > counted:
-            metrics.saw(record.n, record.event)  # type: ignore[arg-type]
-        if isinstance(record.event, events.IncidentOpened | events.FaultSeen):
-            missed.append(record.event)
-    board.settle()
-    metrics.settle()
-    incidents = IncidentLog.open(places.state, disk=setup.disk, reserve=journal.reserve)
-    problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-    return _Opened(journal, recovery, IncidentFeed(incidents), missed, problem, metrics)
-
-
-def _first_needed(n: int, state: Mapping[str, int | None]) -> int:
-    """The number of the last event that need not be read: live agents are rebuilt from their first."""
-    oldest = state["oldest"]
-    return n if oldest is None else min(n, oldest - 1)
-
-
 def _make_daemon(
     setup: Setup,
     board: Board,
-    opened: _Opened,
+    opened: OpenedState,
     launcher: ProcessLauncher,
     manager: CheckpointManager,
     kept_out: Mapping[str, str],
@@ -381,7 +300,11 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
 
 
 async def _begin(
-    daemon: Daemon, setup: Setup, opened: _Opened, about: ReviewContext, strangers: Sequence[tuple[Path, Identity]] = ()
+    daemon: Daemon,
+    setup: Setup,
+    opened: OpenedState,
+    about: ReviewContext,
+    strangers: Sequence[tuple[Path, Identity]] = (),
 ) -> None:
     """Report the start and the findings, adopt agents, and end those that the journal does not know."""
     clock = setup.clock
@@ -543,38 +466,24 @@ async def _watch_journal(daemon: Daemon) -> None:
             await daemon.journal.room()  # raises why nothing is written any more, which ends the daemon
 
 
-async def _take_snapshots(daemon: Daemon, places: StatePaths) -> None:
+async def _take_snapshots(daemon: Daemon, kept: StateFiles) -> None:
     """Take a snapshot now and then."""
     while True:
         due = daemon.journal.last + SNAPSHOT_EVERY
         await daemon.journal.written(due)
-        await take_snapshot(daemon, places)
-
-
-async def take_snapshot(daemon: Daemon, places: StatePaths) -> None:
-    """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
-    n = daemon.journal.last
-    oldest, ended = daemon.board.snapshot()
-    learned = {name: getattr(daemon.board, name).as_json() for name in FOLDS}
-    counted = daemon.metrics.as_json()
-    state = {"oldest": oldest, "ended": SUMMARIES.dump_python(ended, mode="json"), "metrics": counted, **learned}
-    try:
-        await daemon.journal.synced(n)
-        await anyio.to_thread.run_sync(write_snapshot, places.state, n, SNAPSHOT_VERSION, state)
-    except OSError as error:
-        log.warning("the snapshot could not be written (%s); the journal has everything", error)
+        await kept.take_snapshot(daemon.journal, daemon.board, daemon.metrics)
 
 
 # ── end ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _end(daemon: Daemon, setup: Setup) -> None:
+async def _end(daemon: Daemon, setup: Setup, kept: StateFiles) -> None:
     """Write down that the end was in order; agents are no longer watched."""
     clock = setup.clock
     daemon.happened(events.DaemonStopped(agent="", at=clock.wall(), mono=clock.mono(), reason="asked to"))
     if daemon.journal.state is JournalState.OPEN:  # a full disk takes no snapshot, and would be waited for without end
         with anyio.move_on_after(LAST_SNAPSHOT_SECONDS):
-            await take_snapshot(daemon, setup.places)
+            await kept.take_snapshot(daemon.journal, daemon.board, daemon.metrics)
 
 
 async def _blocking(do: Callable[..., object], *arguments: object) -> None:

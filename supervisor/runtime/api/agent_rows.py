@@ -7,12 +7,10 @@ loop for 10 ms, and four thousand ended ones for most of a second.
 from collections.abc import AsyncIterator, Callable
 
 import anyio.lowlevel
-from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
 
-from monitors.contract import anyjson
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
+from supervisor.runtime.daemon.summary_json import written as summary_row
 
 WRITTEN_AT_ONCE = 10
 """Rows that are written before others get their turn: 30 to 60 microseconds each."""
@@ -22,8 +20,6 @@ SENT_BYTES = 64 * 1024
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Rows that are kept, in bytes: those of 5,000 agents. Others are written again each time."""
-
-SUMMARY = TypeAdapter(Summary)
 
 
 class AgentRows:
@@ -62,20 +58,9 @@ class AgentRows:
         if kept == version:
             return row, False
         self._room += len(row)
-        row = written(self._board().summary(agent))
+        row = summary_row(self._board().summary(agent))
         self._kept.pop(agent, None)
         if len(row) <= self._room:
             self._room -= len(row)
             self._kept[agent] = version, row
         return row, True
-
-
-def written(summary: Summary) -> bytes:
-    """A summary as JSON, as `anyjson` writes it."""
-    try:
-        row = SUMMARY.dump_json(summary)
-    except PydanticSerializationError:  # half characters, which stand for bytes that are no UTF-8
-        return anyjson.dumps(SUMMARY.dump_python(summary, mode="json"))
-    if anyjson.has_escapes(row):
-        return anyjson.dumps(SUMMARY.dump_python(summary, mode="json"))
-    return anyjson.legible(row)

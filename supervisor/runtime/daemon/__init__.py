@@ -10,6 +10,7 @@ orders        the consequences of people's standing orders for one agent, and fo
 outcomes      waits for the outcome of a request, by the request's id
 runner        the runner of one agent
 submission    the submission of a task, and the check whether it can be taken
+summary_json  summaries of agents as JSON
 timers        named timers: `fire` is called with the name once the time has come, unless it was started again or
               stopped
 """

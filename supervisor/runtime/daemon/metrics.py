@@ -145,6 +145,10 @@ class Metrics:
             case _:
                 self._intervention(event)
 
+    def passed_over(self, kind: str) -> None:
+        """Count an event of the journal that was not read, since nothing but its kind counts."""
+        self.add("chaperon_journal_events_total", kind)
+
     def _turn(self, event: events.LineReceived) -> None:
         """Count a turn that ended. What it used is read off its agent, whose launches are added up."""
         frame = event.frame

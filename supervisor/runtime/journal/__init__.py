@@ -1,5 +1,6 @@
 """The record that nothing is lost from: written, synced, read, repaired.
 
+archive         the archive of ended agents
 errors          why the journal takes no more
 index           an index of a journal's file
 journal         the journal: every event, in order, once, on disk before anything follows from it

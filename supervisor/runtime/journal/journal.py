@@ -4,7 +4,7 @@
     n = journal.append(event)        # never blocks
     await journal.written(n)         # outlives this process; what must come before a tool call is answered
     await journal.synced(n)          # outlives the machine going down
-    for record in journal.read():    # the fold at start
+    for record in journal.read():
     async for line in journal.follow(after=n): …
 
 Disk full: the state becomes `full` and `accepting` False. Appended events wait in memory and are not reported as
@@ -32,7 +32,7 @@ from supervisor.runtime.journal.errors import (
     JournalPoisonedError,
     JournalUnwrittenError,
 )
-from supervisor.runtime.journal.reader import Cursor, StoredLine, read_records
+from supervisor.runtime.journal.reader import Cursor, StoredLine, read_again, read_records
 from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recover
 from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.journal.waiters import Wakeups
@@ -217,12 +217,16 @@ class Journal:
     # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def read(self, after: int = 0) -> Iterator[JournalRecord]:
-        """Read the records behind `after` that are written now, in order. Blocks; for the fold at start.
+        """Read the records behind `after` that are written now, in order. Blocks.
 
         Raises:
             JournalDamagedError: A line is damaged; the records before it were yielded.
         """
         return read_records(self.directory, after, self._writer.written_n)
+
+    def lines(self, after: int = 0) -> Iterator[StoredLine]:
+        """Read the lines of `read`, which `open` has just checked, for the fold at start; raises and blocks as that."""
+        return read_again(self.directory, after, self._writer.written_n)
 
     async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[StoredLine, None]:
         """Yield the lines behind `after`, one by one, as `follow_chunks` does."""

@@ -6,6 +6,7 @@ over from the file before. Nothing here writes.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -278,6 +279,35 @@ def read_lines(directory: Path, after: int = 0, upto: int | None = None) -> Iter
     cursor = Cursor(directory, after)
     while lines := cursor.take(upto):
         yield from lines
+
+
+def read_again(directory: Path, after: int, upto: int) -> Iterator[StoredLine]:
+    """Read lines that this process has just checked; nothing but where each belongs is checked again.
+
+    Args:
+        directory: The journal's directory.
+        after: The number of the last record not wanted.
+        upto: The number of the last record wanted, which is there.
+
+    Raises:
+        JournalDamagedError: Something else is there now.
+    """
+    segments = list_segments(directory)
+    for segment, following in zip_longest(segments, segments[1:]):
+        if segment.first > upto or (following is not None and following.first <= after + 1):
+            continue
+        with segment.path.open("rb") as file:
+            offset = len(file.readline())
+            for n, data in enumerate(file, segment.first):
+                if n > upto:
+                    return
+                if not data.startswith(b'{"n":%d,' % n):
+                    raise JournalDamagedError(
+                        segment.path, n - segment.first + 2, offset, "number", str(n), repr(data[:32])
+                    )
+                if n > after:
+                    yield StoredLine(n, data, segment.path, n - segment.first + 2, offset)
+                offset += len(data)
 
 
 def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[JournalRecord]:

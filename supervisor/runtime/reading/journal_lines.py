@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import zip_longest
 
 from monitors.contract import anyjson
 from supervisor.protocol import records
@@ -66,7 +67,7 @@ class JournalLines:
     def _of_agent(self, agent: str, after: int, upto: int) -> Iterator[list[bytes]]:
         """Yield the lines of an agent that are written, some at a time."""
         files = self._list_files()
-        for segment, following in zip(files, [*files[1:], None], strict=True):
+        for segment, following in zip_longest(files, files[1:]):
             if segment.first > upto:
                 return
             if following is None or following.first > after + 1:

@@ -2,6 +2,7 @@ import pytest
 
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.core.board import Board
+from supervisor.core.past import KnownEnd
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command
@@ -94,7 +95,7 @@ def test_a_snapshot_knows_the_ended_and_where_the_oldest_living_began() -> None:
     oldest, ended = made.snapshot()
     assert (oldest, [summary.agent for summary in ended]) == (2, ["a"])
     again = board()
-    again.restore(ended)
+    again.restore([KnownEnd(4, summary) for summary in ended])
     for seq, agent in enumerate("abc", 1):
         again.remember(seq, play_of(agent))
     assert [summary.state for summary in again.summaries()] == [

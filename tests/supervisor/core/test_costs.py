@@ -3,6 +3,7 @@
 from supervisor.core.board import Board
 from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
+from supervisor.core.past import KnownEnd
 from supervisor.protocol import events
 from supervisor.protocol.prices import Spent
 from tests.stages.session import Play
@@ -31,7 +32,7 @@ def test_each_agent_counts_by_what_it_spent_since_it_was_counted_last() -> None:
 
 def test_agents_that_ended_stay_counted_and_one_of_a_snapshot_counts_once() -> None:
     board = Board(lambda submitted: Play().make(submitted))
-    board.restore([spends(made("old"), 0.5)])
+    board.restore([KnownEnd(1, spends(made("old"), 0.5))])
     board.see(1, play_of("a"))
     result = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.25}
     board.see(2, events.LineReceived(agent="a", at=DAY * 86_400.0, mono=1.0, end=1, frame=result))

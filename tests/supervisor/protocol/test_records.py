@@ -300,3 +300,19 @@ def test_a_recorded_journal_with_every_kind_of_event_is_read_and_written_with_th
         kinds.add(type(event))
         previous = records.line_hash(line)
     assert kinds >= set(get_args(AnyEvent)), "record it anew: python -m tests.recordings.record_journal"
+
+
+def test_the_kind_of_a_line_is_known_from_its_end_whatever_is_in_it() -> None:
+    tricky = {
+        "type": "x",
+        "kind": "state_changed",
+        "text": ',"kind":"timer_fired","p":"' + "0" * 32 + '","c":"00000000"}',
+    }
+    for event in (
+        LineReceived(agent="a1", at=1.0, mono=1.0, end=1, frame=tricky),
+        TimerFired(agent="a1", at=1.0, mono=1.0, name=',"kind":"line_received"'),
+        UnknownEvent(agent="a1", at=1.0, mono=1.0, kind="of_tomorrow", fields={"x": tricky}),
+    ):
+        line, _ = records.encode(1, event, "0" * 32)
+        assert records.kind_of(line) == records.kind_of(line.removesuffix(b"\n")) == event.kind
+    assert records.kind_of(b'{"n":1,"kind":"timer_fired","agent":"a1"}\n') == ""

@@ -17,10 +17,12 @@ from supervisor.config.paths import PlaceError
 from supervisor.core.tasks.store import STORED_TASKS
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.summary_json import SUMMARY
 from supervisor.runtime.journal.journal import JournalDamagedError, JournalState
 from supervisor.runtime.journal.lock import StateDirectoryTakenError
-from supervisor.runtime.service import SNAPSHOT_VERSION, SUMMARIES, run_daemon
+from supervisor.runtime.service import run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
+from supervisor.runtime.state_files import ARCHIVE_VERSION, SNAPSHOT_VERSION
 from tests.stages.daemon import Base, ended, metrics_of, reached, served
 
 
@@ -159,6 +161,10 @@ async def test_a_start_with_a_snapshot_and_one_without_know_the_same(base: Base)
     base.places.snapshot.unlink()
     async with run_daemon(base.setup()) as daemon:
         assert daemon.board.summaries() == with_snapshot == live
+    base.places.snapshot.unlink()
+    base.places.archive.unlink()
+    async with run_daemon(base.setup()) as daemon:
+        assert daemon.board.summaries() == live
 
 
 DETECTOR = """
@@ -197,6 +203,7 @@ async def test_a_start_without_a_snapshot_watches_over_nobody_again_who_has_ende
     assert known.issues == {"counting": 1}
     assert os.environ["MADE"] == "one two "
     base.places.snapshot.unlink()
+    base.places.archive.unlink()
     async with served(base) as (daemon, _):
         assert daemon.board.summary("a1") == known
         assert os.environ["MADE"] == "one two two "
@@ -231,6 +238,10 @@ async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_o
     base.places.snapshot.unlink()
     async with run_daemon(base.setup()) as daemon:
         assert counts(await metrics_of(daemon)) == second
+    base.places.snapshot.unlink()
+    base.places.archive.unlink()
+    async with run_daemon(base.setup()) as daemon:
+        assert counts(await metrics_of(daemon)) == second
 
 
 def shape(schema: object) -> object:
@@ -242,10 +253,12 @@ def shape(schema: object) -> object:
 
 def test_a_snapshot_of_another_shape_has_another_version() -> None:
     """A start that cannot use the snapshot reads the whole journal, so an upgrade that changes nothing of it keeps it."""
-    kept = (SUMMARIES, STORED_TASKS)
-    found = json.dumps([shape(each.json_schema(mode="serialization")) for each in kept], sort_keys=True)
-    digest = hashlib.sha256(found.encode()).hexdigest()[:16]
-    assert (SNAPSHOT_VERSION, digest) == ("6", "fed256dfeace6d7d"), (
+    digests = []
+    for each in (STORED_TASKS, SUMMARY):
+        found = json.dumps(shape(each.json_schema(mode="serialization")), sort_keys=True)
+        digests.append(hashlib.sha256(found.encode()).hexdigest()[:16])
+    known = [(SNAPSHOT_VERSION, digests[0]), (ARCHIVE_VERSION, digests[1])]
+    assert known == [("7", "9c2bc2fa5709119b"), ("1", "c5e5e2a11eacda30")], (
         "note the new shape; raise the version if older ones cannot be read"
     )
 

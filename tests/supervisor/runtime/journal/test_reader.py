@@ -9,6 +9,7 @@ from supervisor.runtime.journal.reader import (
     Cursor,
     JournalDamagedError,
     list_segments,
+    read_again,
     read_lines,
     read_records,
     segment_path,
@@ -121,3 +122,20 @@ def test_an_event_that_does_not_fit_its_kind_names_file_and_line(tmp_path: Path)
     path.write_bytes(header + line)
     with pytest.raises(JournalDamagedError, match=r"line 2, at byte \d+: the event's field 'timer_fired.name'"):
         list(read_records(tmp_path))
+
+
+@pytest.mark.parametrize("after", range(10))
+def test_lines_that_were_checked_are_read_again_with_their_places(tmp_path: Path, after: int) -> None:
+    assert list(read_again(tmp_path, after, 0)) == []
+    write_journal(tmp_path, 3, 1, 4)
+    assert list(read_again(tmp_path, after, 8)) == list(read_lines(tmp_path, after))
+    assert list(read_again(tmp_path, after, 5)) == list(read_lines(tmp_path, after, 5))
+
+
+def test_a_line_that_is_another_one_than_when_it_was_checked_is_not_read_again(tmp_path: Path) -> None:
+    write_journal(tmp_path, 3, 2)
+    path = list_segments(tmp_path)[1].path
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], lines[2], lines[1]]))
+    with pytest.raises(JournalDamagedError, match="number is wrong, expected 4"):
+        list(read_again(tmp_path, 0, 5))

@@ -1,0 +1,202 @@
+"""The daemon's state, folded from its files at a start and kept in them while it runs.
+
+The journal is the truth. The snapshot and the archive spare a start most of it: the snapshot says how far all is known,
+and the archive what ended agents came to. Without a usable snapshot the whole journal is read; the archive still spares
+the fold three quarters of the lines, those of nothing but the sessions of agents that have ended.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from host.durable import REAL_DISK, Disk
+from supervisor.config.paths import StatePaths
+from supervisor.core.board import Board
+from supervisor.core.past import OF_ONE_SESSION, KnownEnd
+from supervisor.protocol import events, records
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.metrics import Metrics
+from supervisor.runtime.daemon.summary_json import read_summary, written
+from supervisor.runtime.incidents.feed import IncidentFeed
+from supervisor.runtime.incidents.log import IncidentLog
+from supervisor.runtime.journal.archive import ArchiveContents, ArchivedSummary, ArchiveMark, SummaryArchive, as_mark
+from supervisor.runtime.journal.journal import Journal, JournalRecovery
+from supervisor.runtime.journal.past_agents import PastAgents
+from supervisor.runtime.journal.snapshots import (
+    NoSnapshot,
+    Snapshot,
+    discard_snapshot,
+    read_snapshot,
+    unless_ahead,
+    write_snapshot,
+)
+from supervisor.runtime.log import log
+
+SNAPSHOT_VERSION = "7"
+"""Version of a snapshot's content, to be raised if this version cannot read an older one. It is not chaperon's own:
+a start without a snapshot folds the whole journal, and an upgrade should not cost that."""
+
+ARCHIVE_VERSION = "1"
+"""The same of a summary in the archive."""
+
+FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries", "merges")
+"""Folds of the board beside its sessions, which a snapshot has under the same names."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedState:
+    """The state that a start found."""
+
+    journal: Journal
+    recovery: JournalRecovery
+    feed: IncidentFeed
+    missed: list[events.IncidentOpened | events.FaultSeen]
+    """Incidents of the journal that the log may lack."""
+    problem: str
+    """The fault of the snapshot or of the archive, if there was one."""
+    metrics: Metrics
+    """The counts of all runs."""
+
+
+class StateFiles:
+    """Opens and keeps the state of one state directory, whose lock is held.
+
+    Args:
+        places: The directories.
+        disk: Another, in tests.
+        clock: Another, in tests.
+    """
+
+    def __init__(self, places: StatePaths, disk: Disk = REAL_DISK, clock: Clock | None = None) -> None:
+        self._places, self._disk, self._clock = places, disk, clock or Clock()
+        self._archive = SummaryArchive(places.state, ARCHIVE_VERSION, disk)
+        self._archived: dict[str, int] = {}
+        """The version of each agent's summary that the archive has; see `Board.version`."""
+
+    def open(self, board: Board, past: PastAgents) -> OpenedState:
+        """Read the journal and fold it; `past` gets the ended agents first. Blocks.
+
+        Raises:
+            ChaperonError: The journal is damaged, or the disk failed.
+        """
+        places = self._places
+        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
+        found = self._read_archive(snapshot)
+        if isinstance(snapshot, Snapshot) and not found.complete:
+            lacks = found.problem or f"The archive {self._archive.path} lacks what the snapshot needs of it."
+            snapshot = NoSnapshot(f"{lacks} The snapshot was passed over: the journal is read.")
+        begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot)
+        journal, recovery = Journal.open(
+            places.journal, trusted=begin, look=past.look, disk=self._disk, clock=self._clock
+        )
+        read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
+        if snapshot is not read:
+            discard_snapshot(places.state, disk=self._disk)
+        ends = [end for end in map(_known_end, found.lines) if end is not None and end.n <= recovery.n]
+        metrics, counted, begin = Metrics(board.record), 0, begin if snapshot is read else 0
+        if isinstance(snapshot, Snapshot):
+            counted = snapshot.n
+            sure = {end.summary.agent: end for end in ends if end.n <= counted}
+            _restore(board, metrics, snapshot, list(sure.values()))
+            self._archived = dict.fromkeys(sure, 0)
+        board.past.expect(ends)
+        missed = _fold(journal, begin, board, metrics, counted)
+        board.settle()
+        metrics.settle()
+        if isinstance(snapshot, NoSnapshot):
+            self._keep_anew(recovery.n, board, metrics)
+        incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve)
+        problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
+        return OpenedState(journal, recovery, IncidentFeed(incidents), missed, problem or found.problem, metrics)
+
+    async def take_snapshot(self, journal: Journal, board: Board, metrics: Metrics) -> None:
+        """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
+        n = journal.last
+        _, ended = board.snapshot()
+        changed = [one for one in ended if self._archived.get(one.agent) != board.version(one.agent)]
+        versions = {one.agent: board.version(one.agent) for one in changed}
+        rows, state = [written(one) for one in changed], _state(board, metrics)
+        try:
+            await journal.synced(n)
+            await anyio.to_thread.run_sync(self._write, n, rows, state)
+        except OSError as error:
+            log.warning("the snapshot could not be written (%s); the journal has everything", error)
+        else:
+            self._archived.update(versions)
+
+    def _read_archive(self, snapshot: Snapshot | NoSnapshot) -> ArchiveContents:
+        try:
+            needed = as_mark(snapshot.state["archive"]) if isinstance(snapshot, Snapshot) else None
+            return self._archive.read(needed)
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            return ArchiveContents([], False, f"The archive {self._archive.path} cannot be read ({error}).")
+
+    def _keep_anew(self, n: int, board: Board, metrics: Metrics) -> None:
+        """Write archive and snapshot after a start that read the whole journal: the next one should not need to."""
+        _, ended = board.snapshot()
+        self._archive.forget()
+        if not ended:
+            return
+        try:
+            self._write(n, [written(one) for one in ended], _state(board, metrics))
+        except OSError as error:
+            log.warning("the snapshot could not be written (%s); the journal has everything", error)
+        else:
+            self._archived = {one.agent: board.version(one.agent) for one in ended}
+
+    def _write(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
+        mark = self._archive.append(n, rows)
+        write_snapshot(self._places.state, n, SNAPSHOT_VERSION, _with(mark, state), disk=self._disk)
+
+
+def _fold(
+    journal: Journal, begin: int, board: Board, metrics: Metrics, counted: int
+) -> list[events.IncidentOpened | events.FaultSeen]:
+    """Fold the journal from behind `begin` on; metrics have what is up to `counted`. Returns the incidents in it."""
+    missed: list[events.IncidentOpened | events.FaultSeen] = []
+    for line in journal.lines(begin):
+        kind = records.kind_of(line.data)
+        if kind in OF_ONE_SESSION and board.past.passes(records.whose_and_when(line.data)[0], line.n, kind, line.data):
+            if line.n > counted:
+                metrics.passed_over(kind)
+            continue
+        event: events.AnyEvent = line.record().event  # type: ignore[assignment]
+        board.remember(line.n, event)
+        if line.n > counted:
+            metrics.saw(line.n, event)
+        if isinstance(event, events.IncidentOpened | events.FaultSeen):
+            missed.append(event)
+    return missed
+
+
+def _restore(board: Board, metrics: Metrics, snapshot: Snapshot, ends: Sequence[KnownEnd]) -> None:
+    board.restore(ends)
+    for name in FOLDS:
+        if name in snapshot.state:  # an older one lacks those that came later, and its journal their events
+            getattr(board, name).restore(snapshot.state[name])
+    metrics.restore(snapshot.state["metrics"])
+
+
+def _state(board: Board, metrics: Metrics) -> dict[str, object]:
+    """All that a start must know beside the summaries of ended agents."""
+    oldest, _ = board.snapshot()
+    learned = {name: getattr(board, name).as_json() for name in FOLDS}
+    return {"oldest": oldest, "metrics": metrics.as_json(), **learned}
+
+
+def _with(mark: ArchiveMark, state: dict[str, object]) -> dict[str, object]:
+    return {**state, "archive": {"size": mark.size, "hash": mark.hash}}
+
+
+def _first_needed(snapshot: Snapshot) -> int:
+    """The number of the last event that need not be read: live agents are rebuilt from their first."""
+    oldest: int | None = snapshot.state["oldest"]
+    return snapshot.n if oldest is None else min(snapshot.n, oldest - 1)
+
+
+def _known_end(line: ArchivedSummary) -> KnownEnd | None:
+    try:
+        return KnownEnd(line.n, read_summary(line.summary))
+    except ValueError:  # of another make: its agent is read from the journal
+        return None
