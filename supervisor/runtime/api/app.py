@@ -38,6 +38,9 @@ from supervisor.runtime.socket.peer import By
 
 T = TypeVar("T")
 
+LIST_COSTS = 4
+"""Questions that the list of agents counts for beside itself: that of sixty agents at work takes five times as long."""
+
 CATCH_UP_SECONDS = 2.0
 """Time that a stream which does not follow waits for the latest events to be written. A write takes milliseconds,
 and a full disk must not keep readers from the rest."""
@@ -160,7 +163,7 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
     api.add_middleware(QuestionsInTurn, turnstile=turnstile)
     speak_json(api)
     _daemon_routes(api, daemon, reader)
-    _agent_routes(api, daemon)
+    _agent_routes(api, daemon, turnstile)
     _approval_routes(api, daemon)
     allowance_routes(api, daemon)
     trust_routes(api, daemon)
@@ -206,7 +209,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
         return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
 
 
-def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
+def _agent_routes(api: FastAPI, daemon: Daemon, turnstile: Turnstile) -> None:
     rows = AgentRows(lambda: daemon.board)
 
     @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
@@ -215,6 +218,7 @@ def _agent_routes(api: FastAPI, daemon: Daemon) -> None:
     ) -> Response:
         """All agents, oldest first, but for those whose remains were removed."""
         now = daemon.wall()
+        turnstile.charge(LIST_COSTS)
         return StreamingResponse(rows.parts(lambda one: not recent or one.listed(now)), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)

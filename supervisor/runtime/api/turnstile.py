@@ -43,6 +43,10 @@ class Turnstile:
                 self._fill()
             self._left -= 1
 
+    def charge(self, more: float) -> None:
+        """Count a request that went through as so many more; those behind it wait for that."""
+        self._left -= more
+
     def _fill(self) -> None:
         now = self._mono()
         self._left = min(self._at_once, self._left + (now - self._looked_at) * self._a_second)

@@ -38,6 +38,17 @@ async def test_some_go_through_at_once_and_then_so_many_a_second(monkeypatch: py
     assert time.now == before, "after a pause as many go through at once, and not a whole hour's"
 
 
+async def test_one_that_costs_more_is_waited_for_by_those_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = Time(monkeypatch)
+    turnstile = Turnstile(time, a_second=10, at_once=5)
+    through = []
+    for _ in range(4):
+        await turnstile.enter()
+        turnstile.charge(4)
+        through.append(round(time.now - 100, 3))
+    assert through == [0.0, 0.1, 0.6, 1.1]
+
+
 async def test_they_go_through_in_the_order_in_which_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
     turnstile, order = Turnstile(Time(monkeypatch), a_second=10, at_once=1), list[int]()
 
