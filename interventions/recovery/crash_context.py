@@ -15,6 +15,12 @@ LOOK_FIRST = (
 )
 
 
+OUTPUT_LOST = (
+    "The process that read its output was killed with it, so the end of that output is lost: its last steps may have run "
+    "although this conversation does not show them."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class LastAttempt:
     """Facts about the attempt that crashed."""
@@ -37,6 +43,10 @@ class LastAttempt:
     """The last test result. Example: `4 of 6 pass (pytest)`."""
     last_commit: str = ""
     """Example: `abc123 feat: add auth module`."""
+    unanswered: Sequence[str] = ()
+    """Calls that were let through and never came back, oldest first: they may have run, whole or in part."""
+    output_lost: bool = False
+    """Whether the end of its output is lost, since the process that read it was killed."""
     same_session: bool = True
     """Whether the conversation goes on, or begins anew."""
 
@@ -47,6 +57,7 @@ def context(prompt: str, last: LastAttempt) -> str:
         f"{fields.OPENING}This task was under way before and its agent ended early ({last.how}).",
         *([] if last.same_session else [f"What was asked: {fields.cut(prompt, 4_000)}"]),
         f"Attempts before this one: {last.number}.",
+        *([OUTPUT_LOST] if last.output_lost else []),
         *_workspace(last),
         *_log(last),
         LOOK_FIRST,
@@ -61,6 +72,7 @@ def _workspace(last: LastAttempt) -> list[str]:
 
 
 def _log(last: LastAttempt) -> list[str]:
+    may_have_run = "; ".join(fields.cut(call, 200) for call in last.unanswered)
     rows = (
         ("Turns completed", str(last.turns) if last.turns else ""),
         ("Files modified", _files(last.files_modified)),
@@ -69,6 +81,7 @@ def _log(last: LastAttempt) -> list[str]:
         ("Tests", last.tests),
         ("Last commit", last.last_commit),
         ("Last actions", "; ".join(f"{step.tool} {fields.cut(step.summary, 100)}" for step in list(last.history)[-3:])),
+        ("Let through and never answered, so that they may have run", may_have_run),
     )
     found = [f"- {name}: {value}" for name, value in rows if value]
     return ["What is known of the last attempt:", *found] if found else []

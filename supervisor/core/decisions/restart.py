@@ -156,6 +156,8 @@ def _last_attempt(memory: Memory, ended: AgentExited | AgentVanished, workspace:
         still_open=tuple(item.text for item in memory.todo.items if not item.done),
         tests="" if tests is None else f"{tests.passed} pass, {tests.failed} fail ({tests.framework})",
         last_commit=workspace.last_commit(),
+        unanswered=[f"{call.tool} {call.summary}".rstrip() for call in memory.calls.running],
+        output_lost=isinstance(ended, AgentVanished),
     )
 
 

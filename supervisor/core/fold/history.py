@@ -78,6 +78,10 @@ class History:
             over = next((known for known in self._verdicts if known not in self._under_way), "")
             self._verdicts.pop(over, None)
 
+    def launched(self) -> None:
+        """The CLI was launched again: what the launch before did not answer never comes back."""
+        self._under_way.clear()
+
     def returned(self, call: ToolReturned) -> None:
         """A call came back; one that is forgotten can no longer be marked as failed."""
         self._under_way.pop(call.id, None)

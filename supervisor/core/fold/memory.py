@@ -544,6 +544,7 @@ class Memory:
         match event:
             case AgentLaunched():
                 self.going_back.launches = event.number
+                self.calls.launched()
                 self.outbox.hooks()
                 self._ask_where_it_begins(event)
                 self._pace(f"launch-{event.number}")

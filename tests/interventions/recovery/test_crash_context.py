@@ -34,6 +34,16 @@ def test_what_is_not_known_is_not_said() -> None:
     assert "Add auth" not in said
 
 
+def test_of_what_may_have_run_it_is_told_so() -> None:
+    lost = context(
+        "Add auth", LastAttempt(1, "no exit record", unanswered=("Bash git push", "Write a.py"), output_lost=True)
+    )
+    assert "its last steps may have run although this conversation does not show them" in lost
+    assert "- Let through and never answered, so that they may have run: Bash git push; Write a.py" in lost
+    known = context("Add auth", LastAttempt(1, "signal 9"))
+    assert "may have run" not in known
+
+
 def test_a_workspace_in_which_all_is_committed_is_said_to_be_one() -> None:
     assert "uncommitted changes: no." in context("Add auth", LastAttempt(1, "signal 9", uncommitted=()))
 

@@ -132,6 +132,29 @@ def test_one_that_is_killed_again_and_again_or_loses_its_shim_goes_on_in_its_ses
         play.again(number)
 
 
+def begins_with(commands: list[Command]) -> str:
+    """What a launch begins with."""
+    (told,) = [line["message"]["content"] for line in lines(commands) if line["type"] == "user"]
+    return str(told)
+
+
+def test_after_a_killed_shim_the_agent_is_told_which_of_its_last_steps_may_have_run() -> None:
+    play = Again().running()
+    play.call("make build")
+    play.line({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "u-make build"}]}})
+    play.call("git push origin main")
+    play.feed(events.AgentVanished(**play.stamp(), reason="its shim was killed"))
+    told = begins_with(play.launched_again(2))
+    assert "its last steps may have run although this conversation does not show them" in told
+    assert "never answered, so that they may have run: Bash git push origin main" in told
+    assert told.count("make build") == 1, "it came back: it is among the last actions alone"
+    play.taken(told)
+    play.init()
+    play.exited(None, 9)
+    told = begins_with(play.launched_again(3))
+    assert "may have run" not in told, "the launch that asked for that push is over, and this one lost nothing"
+
+
 def test_a_usage_limit_is_waited_out_and_a_restart_waits_only_for_what_is_left() -> None:
     play = Again().running()
     reset = 1_700_000_000 + play.now + 900
