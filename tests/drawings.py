@@ -19,6 +19,7 @@ from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.metrics import metrics_routes
 from supervisor.runtime.api.outcomes import outcome_routes
 from supervisor.runtime.api.recovery import recovery_routes
+from supervisor.runtime.api.tasks import task_routes
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.daemon.metric_table import METRICS
 from tests.sources import PACKAGES
@@ -95,13 +96,28 @@ def taking_over_as_table() -> str:
 def commands_as_table() -> str:
     """Every command with its arguments."""
     rows = [f"| `{_usage(name)}` | {SAYS[name]} |" for name in COMMANDS]
+    rows[list(COMMANDS).index("task")] = "\n".join(_of_group("task"))
     return "\n".join(["| command | does |", "| --- | --- |", *rows])
 
 
-def _usage(name: str) -> str:
+def _of_group(name: str) -> Iterator[str]:
+    """Yield the rows of a command that has commands of its own."""
     context = click.Context(main, info_name="chaperon")
-    command = main.get_command(context, name)
+    group = main.get_command(context, name)
+    assert isinstance(group, click.Group)
+    for below, command in group.commands.items():
+        says = (command.help or "").partition("\n\n")[0].replace("\n", " ")
+        yield f"| `{_usage_of(command, f'{name} {below}')}` | {says} |"
+
+
+def _usage(name: str) -> str:
+    command = main.get_command(click.Context(main, info_name="chaperon"), name)
     assert command is not None
+    return _usage_of(command, name)
+
+
+def _usage_of(command: click.Command, name: str) -> str:
+    context = click.Context(main, info_name="chaperon")
     flags = [max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)]
     positional = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
     shown = [f"[{flag}]" for flag in flags if flag not in ("--help", "--json")]
@@ -123,6 +139,7 @@ def api_as_table() -> str:
     metrics_routes(api, nobody, nobody)
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
+    task_routes(api, nobody, nobody, nobody)
     described = api.openapi()
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"

@@ -30,6 +30,8 @@ WITHOUT = {
     "supervisor/runtime/processes/contained.py": "tests/supervisor/runtime/merging/test_verification.py runs programs of every kind by it",
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",
     "supervisor/runtime/merging/scratch.py": "tests/supervisor/runtime/merging/test_merge_queue.py checks merged files in one",
+    "supervisor/cli/task_options.py": "tests/supervisor/cli/commands/test_task.py gives each",
+    "supervisor/runtime/api/tasks.py": "tests/supervisor/cli/commands/test_task.py asks each route",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/core/tasks",
     "supervisor/protocol/order_events.py": "types; tests/supervisor/core/test_standing.py folds each",
     "supervisor/runtime/tasks/agents.py": "tests/supervisor/runtime/tasks/test_dispatcher.py starts agents by it",

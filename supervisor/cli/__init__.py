@@ -12,6 +12,7 @@ settings_words  settings of a repository, described for people
 signals         signals as something to be waited for beside a connection, by a command that ends in order
 streams         commands that follow
 tables          tables that fit their contents and the terminal
+task_options    options by which a command says what a task is, and how its agent works
 terminal        the only output of commands to the terminal
 times           times as people write them
 words           text of others as commands show it

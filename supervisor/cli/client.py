@@ -301,7 +301,7 @@ def _with_query(path: str, query: Mapping[str, Any]) -> str:
     if not query:
         return path
     spelled = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
-    return f"{path}?{urlencode(spelled, errors='replace')}"
+    return f"{path}?{urlencode(spelled, doseq=True, errors='replace')}"
 
 
 def _checked(status: int, body: bytes) -> Any:

@@ -163,4 +163,18 @@ def whole_text(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def sendable(path: Path) -> str:
+    """Return a path as text that can be sent to the daemon.
+
+    Raises:
+        click.BadParameter: It is not UTF-8.
+    """
+    try:
+        text = str(path)
+        text.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{path!r} is not UTF-8, and only such paths can be told to the daemon.") from None
+    return text
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -103,12 +103,12 @@ class TaskSubmitted(Event):
     origin: str = ""
     """Origin of a CLI that others started, upon which `AgentAttached` follows: `terminal`, `sdk`, `editor` or `ci`.
     Empty if chaperon starts it."""
+    briefing: str = ""
+    """Words of chaperon that follow the prompt in the first message; empty for none."""
     run_id: str = ""
     """The run by which the agent has a stored task, whose id is that of the task; empty if it has none."""
     opening: str = ""
     """The first message to the agent in place of the prompt; empty for the prompt itself."""
-    briefing: str = ""
-    """Words of chaperon that follow the prompt in the first message; empty for none."""
     kind: Literal["task_submitted"] = "task_submitted"
 
 

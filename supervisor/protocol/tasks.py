@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from monitors.contract.tasks import Limits
 from monitors.contract.words import MonitoringLevel
 
 MergeMode = Literal["off", "propose", "auto"]
@@ -95,7 +94,8 @@ class TaskSpec:
     """Higher ones are claimed first."""
     depends_on: tuple[str, ...] = ()
     """Ids of the tasks that must be done before."""
-    limits: Limits | None = None
+    limits: Mapping[str, Any] | None = None
+    """Limits of its own by their names in `Limits`; the others are as configured."""
     max_cost_usd: float | None = None
     verify: str | None = None
     """Command of the shell that must exit with 0 before the task is done; empty for none whatever is configured."""

@@ -76,6 +76,7 @@ from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
 from supervisor.runtime.state_files import OpenedState, StateFiles
 from supervisor.runtime.tasks.completion import Completion
+from supervisor.runtime.tasks.desk import TaskDesk
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
 
@@ -173,7 +174,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon, dispatcher)
             in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
-            serving.start_soon(_serve, daemon, listening, port, hooks, house, setup, in_force, name="socket")
+            serving.start_soon(
+                _serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, name="socket"
+            )
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             tasks.start_soon(
@@ -371,6 +374,7 @@ async def _serve(
     house: House,
     setup: Setup,
     in_force: Reloading,
+    dispatcher: Dispatcher,
 ) -> None:
     """Answer on the socket, and on the port for metrics if one is configured.
 
@@ -382,7 +386,7 @@ async def _serve(
     from supervisor.runtime.api.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher)
     from supervisor.runtime.api.metrics import serve_metrics
     from supervisor.runtime.api.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
@@ -429,13 +433,19 @@ def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingServic
 
 
 def _make_api(
-    daemon: Daemon, reader: "ReadingService", turnstile: "Turnstile", setup: Setup, in_force: Reloading
+    daemon: Daemon,
+    reader: "ReadingService",
+    turnstile: "Turnstile",
+    setup: Setup,
+    in_force: Reloading,
+    dispatcher: Dispatcher,
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
     from supervisor.runtime.api.metrics import metrics_routes
     from supervisor.runtime.api.outcomes import outcome_routes
     from supervisor.runtime.api.recovery import recovery_routes
+    from supervisor.runtime.api.tasks import task_routes
     from supervisor.runtime.services import rollbacks
 
     api = make_api(daemon, reader, turnstile)
@@ -447,6 +457,10 @@ def _make_api(
 
     going_on = daemon.happened, daemon.journal, setup.clock, daemon.submit, daemon.give_up_workspace
     recovery_routes(api, Recovering(daemon.board, *going_on, setup.places.state, restore))
+    desk = TaskDesk(
+        daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
+    )
+    task_routes(api, desk, dispatcher, daemon.board)
     return api
 
 

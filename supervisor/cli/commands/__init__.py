@@ -22,6 +22,8 @@ rollback     the command that goes back to a checkpoint, once what it loses was 
 run          the command that submits a task and follows it, with the daemon that is there or one of its own for that
              long
 serve        the command that is the daemon
+submit       the command that adds all tasks of a file
+task         the commands about stored tasks
 trust        the command to examine a repository's settings, and the question of `run` about them
 view         events of the journal as lines for people
 """

@@ -21,6 +21,7 @@ from supervisor.cli.commands.trust import settle
 from supervisor.cli.commands.view import View
 from supervisor.cli.following import RETRY_SECONDS, OutputWatch, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
+from supervisor.cli.task_options import body_of, task_options
 from supervisor.protocol.words import AgentState
 
 if TYPE_CHECKING:
@@ -50,30 +51,14 @@ Wanted = dict[str, Any]
     "--repo", type=click.Path(path_type=Path), default=".", help="A directory in a git worktree; here by default."
 )
 @click.option("--name", help="What the agent is called; a1, a2 and so on by default.")
-@click.option(
-    "--goal", "goals", multiple=True, help="When the task is done; may be given several times, most important first."
-)
-@click.option(
-    "--constraint", "constraints", multiple=True, help="What the agent must keep to; may be given several times."
-)
-@click.option(
-    "--expect-path", "expected_paths", multiple=True, help="Glob of what the task should touch; several times."
-)
-@click.option("--model", help="The model to use; the CLI's own by default.")
-@click.option("--max-cost", "max_cost_usd", type=float, help="What it may cost, in US dollars, before it is ended.")
-@click.option(
-    "--monitoring",
-    "monitoring_level",
-    type=click.Choice(["normal", "strict"]),
-    help="How closely it is watched; strict lowers the thresholds of detectors and of the review for it alone.",
-)
+@task_options
+@click.option("--resume-session", metavar="UUID", help="A session of the CLI to continue, in the repository it ran in.")
 @click.option("--keep-open", is_flag=True, help="Let the agent wait to be told more after its turn.")
 @click.option(
     "--workspace",
     type=click.Choice(["in-place", "new"]),
     help="Where it works: in the repository's worktree as it is, or in a new one on a branch of its own.",
 )
-@click.option("--base", help="The commit that a new workspace starts from; HEAD by default.")
 @click.option("--detach", is_flag=True, help="Submit, print the agent's name, and leave; needs a daemon.")
 @common.json_option
 def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: Any) -> None:
@@ -87,8 +72,8 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
         prompt = sys.stdin.buffer.read().decode(errors="replace")
     wanted = {
         "prompt": common.whole_text(prompt),
-        "repository": _sendable(repo.absolute()),
-        **{k: v for k, v in about.items() if v},
+        "repository": common.sendable(repo.absolute()),
+        **body_of(about, "own_limits"),
     }
 
     def work() -> int:
@@ -108,15 +93,6 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
             return _attended(daemon, wanted, as_json, signals)
 
     common.run(work)
-
-
-def _sendable(path: Path) -> str:
-    try:
-        path_text = str(path)
-        path_text.encode()
-    except UnicodeEncodeError:
-        raise click.BadParameter(f"{path!r} is not UTF-8, and only such paths can be told to the daemon.") from None
-    return path_text
 
 
 class _GivenUpError(Exception):

@@ -575,14 +575,14 @@ class Memory:
 
         They are the task or the rollback's message, and messages of people that came meanwhile.
         """
-        opening = self.going_back.opening or self.submitted.opening
+        opening = self.going_back.opening
         self._tell("prompt", opening or self._first_words(), "chaperon" if opening else "task", seq, event)
         for number, text in enumerate(self.going_back.carried):
             self._tell(f"carried:{number}", text, "person", seq, event)
 
     def _first_words(self) -> str:
-        """The task's prompt, and what chaperon says with it."""
-        return "\n\n".join(filter(None, (self.task.prompt, self.submitted.briefing)))
+        """The task's prompt, or what is said in its place, and what chaperon says with it."""
+        return "\n\n".join(filter(None, (self.submitted.opening or self.task.prompt, self.submitted.briefing)))
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.processes.greeted and not self.stopping.due:

@@ -102,6 +102,8 @@ def _named_id(store: TaskStore, new: Mapping[str, TaskSpec], id_: str) -> str:
 
 def _named(spec: TaskSpec) -> str:
     words = " ".join(spec.prompt.split())
+    if not words:
+        return spec.id
     return f"{spec.id} ({words[:40]}{'…' if len(words) > 40 else ''})"
 
 

@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Protocol
 
 from annotated_types import Ge, Le
 
-from monitors.contract.bounds import Count, Key, Pause, Text
+from monitors.contract.bounds import Count, Key, Pause
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.store import TaskStore
 
@@ -47,12 +47,6 @@ class TaskSettings:
     stopped_seconds: Pause = 60
     """Time until a task whose agent a person stopped is claimed again, in seconds. In it the person can change or
     cancel it; `chaperon task retry` has it claimed at once."""
-    verify: Text = ""
-    """Command of the shell that must exit with 0 in the workspace before a task is done; empty: none. A task may have
-    its own."""
-    merge: Annotated[Literal["off", "propose", "auto"], Key()] = "propose"
-    """The fate of the branch of a finished task: `off` leaves it alone, `propose` prepares the merge for a person,
-    `auto` merges it. A task may say so itself."""
     name_prefix: Annotated[str, Key(is_prefix)] = "echo"
     """Agents of stored tasks are named by it and a number. Example: `echo-001`."""
 

@@ -15,6 +15,7 @@ orders       the routes by which a person controls many agents at once, and has 
 outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state
 recovery     the routes of the socket's API that are about ways back from an incident
 server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
+tasks        the routes of stored tasks
 together     shared work: one run for all callers that requested it before it began
 trust        the routes by which a person examines a repository's settings and lets them count
 turnstile    the rate of requests

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from supervisor.core.tasks.states import IllegalTaskStepError
 from supervisor.runtime.checkpointing.worktrees import SetUpError
 from supervisor.runtime.daemon.submission import UnavailableError
 
@@ -22,6 +23,7 @@ NO_JSON, MALFORMED, BROKEN = 400, 422, 500
 REFUSALS: tuple[tuple[type[ChaperonError], int], ...] = (
     (NotFoundError, 404),
     (IllegalStepError, 409),
+    (IllegalTaskStepError, 409),
     (SetUpError, 424),
     (UnavailableError, 503),
     (UsageError, MALFORMED),

@@ -339,8 +339,8 @@ class Daemon:
             workspace=workspace,
             session_id=session_id,
             project=project,
-            briefing=self._briefing(task, project, beside_others=bool(made or (claim and claim.branch))),
-            **_made_of(made, claim),
+            briefing=self._briefing(task, project, beside_others=made is not None or bool(claim and claim.goes_on_for)),
+            **(_made_before(self.board.summary(claim.goes_on_for)) if claim and claim.goes_on_for else _made_of(made)),
             factors=dict(self.board.lessons.factors),
             run_id=claim.run_id if claim else "",
             opening=claim.opening if claim else "",
@@ -737,10 +737,15 @@ class _MadeOf(TypedDict):
     target: str
 
 
-def _made_of(made: Workspace | None, claim: Claim | None) -> _MadeOf:
-    if made is None:  # a claim may go on in the workspace of an earlier run
-        return _MadeOf(branch=claim.branch if claim else "", base="", target="")
+def _made_of(made: Workspace | None) -> _MadeOf:
+    if made is None:
+        return _MadeOf(branch="", base="", target="")
     return _MadeOf(branch=made.branch, base=made.base, target=made.target)
+
+
+def _made_before(known: Summary) -> _MadeOf:
+    """Return the facts of the workspace that was made for an earlier agent of the task."""
+    return _MadeOf(branch=known.branch, base=known.base, target=known.target)
 
 
 def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:

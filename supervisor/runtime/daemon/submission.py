@@ -64,8 +64,8 @@ class Claim:
     task: str
     """The id of the stored task, which is that of the agent's task too."""
     run_id: str
-    branch: str = ""
-    """The branch of a kept workspace in which the agent goes on; empty if it does not."""
+    goes_on_for: str = ""
+    """The agent whose workspace, made for it and kept, this one goes on in; empty if there is none."""
     opening: str = ""
     """The first message to the agent in place of the prompt; empty for the prompt itself."""
 
@@ -78,6 +78,24 @@ class SubmissionRequest(BaseModel):
     """The body of a request: closed to fields that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Amount = Annotated[int | None, Field(ge=1, le=10**12)]
+"""A limit; None lifts it."""
+
+
+class OwnLimits(SubmissionRequest):
+    """Limits of one task, each of which may be left out; the names are those of the configuration's `resources`."""
+
+    max_file_operations: Amount = None
+    max_memory_mb: Amount = None
+    max_execution_time_seconds: Amount = None
+    max_token_usage: Amount = None
+    max_cost_usd: Annotated[float | None, Field(gt=0)] = None
+
+    def put_into(self, limits: Limits) -> Limits:
+        """Return the limits with these in place of their own."""
+        return replace(limits, **self.model_dump(exclude_unset=True))
 
 
 class Submission(SubmissionRequest):
@@ -94,6 +112,8 @@ class Submission(SubmissionRequest):
     goals: tuple[str, ...] = ()
     limits: Limits | None = None
     """Limits of the task; none: as configured under `resources`."""
+    own_limits: OwnLimits | None = None
+    """Single limits of its own; the others are those above, or as configured."""
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
     """Most that it may cost, in US dollars; none: by its limits."""
     model: str | None = None
@@ -142,9 +162,19 @@ class Submission(SubmissionRequest):
     def task(self, id_: str, workspace: str, defaults: Defaults) -> Task:
         """The same as the protocol's type."""
         facts = self.model_dump(
-            exclude={"repository", "name", "limits", "max_cost_usd", "permission_mode", "workspace", "base"}
+            exclude={
+                "repository",
+                "name",
+                "limits",
+                "own_limits",
+                "max_cost_usd",
+                "permission_mode",
+                "workspace",
+                "base",
+            }
         )
         limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
+        limits = self.own_limits.put_into(limits) if self.own_limits else limits
         limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
         return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
 

@@ -37,7 +37,7 @@ def agent_start(task: StoredTask, before: Summary | None, rework: str = "") -> A
         "goals": spec.goals,
         "constraints": spec.constraints,
         "expected_paths": spec.expected_paths,
-        "limits": spec.limits,
+        "own_limits": spec.limits,
         "max_cost_usd": spec.max_cost_usd,
         "model": spec.model,
         "permission_mode": spec.permission_mode,
@@ -48,11 +48,11 @@ def agent_start(task: StoredTask, before: Summary | None, rework: str = "") -> A
     if before is not None and (kept or not before.branch):
         if kept:
             about |= {"repository": before.workspace, "workspace": "in-place", "base": None}
-            claim = Claim(task.id, run.run_id, before.branch)
+            claim = Claim(task.id, run.run_id, before.agent)
         if rework:
             about["resume_session"] = before.session_id
         told = rework or context(spec.prompt, _last_attempt(task, before))
-        claim = Claim(claim.task, claim.run_id, claim.branch, told)
+        claim = Claim(claim.task, claim.run_id, claim.goes_on_for, told)
     return AgentStart(Submission.model_validate(about), claim)
 
 

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from interventions.approval import ApprovalSettings
 from monitors.contract.errors import UsageError
-from monitors.contract.tasks import Limits
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
 from supervisor.core.tasks.admission import check_added, check_edited
@@ -21,7 +20,7 @@ from supervisor.protocol import events
 from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.task_events import TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import MergeMode, TaskSpec, TaskState, TaskStep, TaskWorkspace
-from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
+from supervisor.runtime.daemon.submission import OwnLimits, Submission, SubmissionRequest
 
 MOST_AT_ONCE = 10_000
 """Tasks that may be added with one request: as many as may be open."""
@@ -39,8 +38,9 @@ class TaskChange(SubmissionRequest):
     base: str | None = None
     priority: Annotated[int | None, Field(ge=-1_000_000, le=1_000_000)] = None
     depends_on: tuple[str, ...] | None = None
-    """Ids of tasks; in a request that adds several also their keys."""
-    limits: Limits | None = None
+    """Ids of tasks; in a request that adds several also their names."""
+    limits: OwnLimits | None = None
+    """Single limits of its own; the others are as configured."""
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
     verify: str | None = None
     merge: MergeMode | None = None
@@ -59,6 +59,8 @@ class TaskChange(SubmissionRequest):
         found = {name: getattr(self, name) for name in self.model_fields_set if name in _SPEC}
         if self.approval is not None:
             found["approval"] = self.model_dump(include={"approval"}, mode="json")["approval"]
+        if self.limits is not None:
+            found["limits"] = self.limits.model_dump(exclude_unset=True)
         return found
 
 
@@ -68,7 +70,7 @@ class TaskWanted(TaskChange):
     prompt: str
     repository: str
     """Absolute path of a directory in a git worktree."""
-    key: str | None = None
+    name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     """A name for it within the request, by which others of the request can depend on it."""
 
 
@@ -226,12 +228,12 @@ class TaskDesk:
                 try:
                     tops[one.repository] = await Submission(prompt="?", repository=one.repository).check()
                 except UsageError as error:
-                    raise _at(number, one.key, error) from None
+                    raise _at(number, one.name, error) from None
         return tops
 
 
 def _specs(wanted: Sequence[TaskWanted], tops: Mapping[str, str]) -> list[TaskSpec]:
-    """Return the tasks of a request, with ids of their own in place of keys.
+    """Return the tasks of a request, with ids of their own in place of names.
 
     Raises:
         UsageError: One of them is wrong; the sentence says which.
@@ -239,10 +241,10 @@ def _specs(wanted: Sequence[TaskWanted], tops: Mapping[str, str]) -> list[TaskSp
     ids: dict[str, str] = {}
     made = [f"t-{uuid4().hex[:8]}" for _ in wanted]
     for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
-        if one.key is not None and one.key in ids:
-            raise UsageError(f"Two tasks have the name {one.key!r}, the second as number {number}; nothing was added.")
-        if one.key is not None:
-            ids[one.key] = id_
+        if one.name is not None and one.name in ids:
+            raise UsageError(f"Two tasks have the name {one.name!r}, the second as number {number}; nothing was added.")
+        if one.name is not None:
+            ids[one.name] = id_
     specs = []
     for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
         given = {name: value for name, value in one.given().items() if value is not None}
@@ -251,7 +253,7 @@ def _specs(wanted: Sequence[TaskWanted], tops: Mapping[str, str]) -> list[TaskSp
         try:
             _check(spec)
         except UsageError as error:
-            raise _at(number, one.key, error) from None
+            raise _at(number, one.name, error) from None
         specs.append(spec)
     return specs
 
@@ -268,6 +270,6 @@ def _check(spec: TaskSpec) -> None:
         raise UsageError("A base is for a new workspace only; nothing was changed.", way_out="Leave one of them out.")
 
 
-def _at(number: int, key: str | None, error: UsageError) -> UsageError:
-    named = f" ({key})" if key else ""
+def _at(number: int, name: str | None, error: UsageError) -> UsageError:
+    named = f" ({name})" if name else ""
     return UsageError(f"Task {number}{named}: {error.what}", way_out=error.way_out)

@@ -98,6 +98,10 @@ class Dispatcher:
         self._told_to_stop: set[str] = set()
         """Agents that were ended because their run had lost its claim."""
 
+    def facts_now(self) -> MachineFacts:
+        """The facts of the machine as they were seen last, and the time as it is."""
+        return replace(self.facts, now=self.tools.stamp("")["at"])
+
     def saw(self, event: events.AnyEvent) -> None:
         """Look again soon if the event may change what is due."""
         if isinstance(event, _TELLING):

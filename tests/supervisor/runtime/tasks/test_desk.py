@@ -52,7 +52,7 @@ def office(tmp_path: Path) -> Office:
 
 async def test_tasks_of_one_request_depend_on_one_another_by_their_names(office: Office) -> None:
     added = await office.desk.add(
-        [office.wanted("Second.", key="b", depends_on=["a"]), office.wanted("First.", key="a")], "eva"
+        [office.wanted("Second.", name="b", depends_on=["a"]), office.wanted("First.", name="a")], "eva"
     )
     second, first = (office.store.get(id_) for id_ in added.ids)
     assert second.spec.depends_on == (first.id,)
@@ -65,13 +65,13 @@ async def test_a_request_with_one_task_that_cannot_be_adds_none_and_names_it(off
         ({"repository": "/nowhere"}, r"Task 2 \(b\): The repository '/nowhere' does not exist"),
         ({"workspace": "in-place", "base": "main"}, r"Task 2 \(b\): A base is for a new workspace only"),
         ({"name_prefix": "../x"}, r"Task 2 \(b\): '../x' begins no agent's name"),
-        ({"key": None, "depends_on": ["zz"]}, "depends on 'zz', which is no task"),
+        ({"name": None, "depends_on": ["zz"]}, "depends on 'zz', which is no task"),
     ]
     for wrong, says in wrongs:
         with pytest.raises(UsageError, match=says):
-            await office.desk.add([office.wanted(), office.wanted(**{"key": "b", **wrong})], "eva")
+            await office.desk.add([office.wanted(), office.wanted(**{"name": "b", **wrong})], "eva")
     with pytest.raises(UsageError, match="Two tasks have the name 'a'"):
-        await office.desk.add([office.wanted(key="a"), office.wanted(key="a")], "eva")
+        await office.desk.add([office.wanted(name="a"), office.wanted(name="a")], "eva")
     assert len(office.store) == 0
 
 
