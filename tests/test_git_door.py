@@ -16,6 +16,7 @@ STARTERS = {
     "host/children.py": "programs that run to their end",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/processes/shim_client.py": "shims",
+    "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
     "supervisor/runtime/shim/enter.py": "a check of an agent's work, in its own place",
@@ -28,6 +29,7 @@ RUNNERS = {
     "supervisor/runtime/processes/contained.py": "checks of agents' work",
     "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
     "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
+    "supervisor/runtime/gateway/credential.py": "a program that the user's configuration names",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",
     "supervisor/runtime/services/judging.py": "the CLI, as a judge",
 }

@@ -40,6 +40,7 @@ WITHOUT = {
     "supervisor/core/tasks/records.py": "types; tests/supervisor/core/tasks/test_store.py",
     "supervisor/protocol/rollbacks.py": "types; tests/supervisor/runtime/checkpointing/test_captures.py",
     "supervisor/protocol/identity.py": "types; tests/supervisor/runtime/processes/test_identity.py",
+    "supervisor/runtime/gateway/messages.py": "types; tests/supervisor/runtime/gateway/test_exchange.py",
     "supervisor/protocol/export.py": "types; tests/supervisor/runtime/exporters/test_delivery.py",
     "interventions/decisions.py": "types; tests/supervisor/protocol/test_records.py",
     "monitors/contract/issues.py": "types; tests/supervisor/protocol/test_records.py",

@@ -42,6 +42,9 @@ OWN_ARGUMENTS = frozenset(
 """Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file
 from asking for that."""
 
+CREDENTIAL = r"^(environment|file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
+"""Places of a credential."""
+
 MISSION_LIMITS: Mapping[str, int] = {
     "max_file_operations": 100,
     "max_memory_mb": 512,
@@ -141,6 +144,12 @@ class Agent(Section):
     launcher: Texts = ()
     """Command that the CLI is started through, one word a list item; the CLI's own command is appended, behind that of
     `agent.sandbox`."""
+    credential: Annotated[str, Field(pattern=CREDENTIAL)] = ""
+    """Source of the credential for the model: `environment`, as ANTHROPIC_API_KEY of the daemon; `file:PATH`, which
+    only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `systemd:NAME`, by LoadCredential= of the
+    unit. A file or command is read anew when it changes, for running agents too. Agents then reach the model through
+    the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox; without one, agents
+    have the daemon's credential themselves."""
     sandbox: SandboxKind = "none"
     """Kind of the sandbox that holds an agent's processes beside the review: `bubblewrap`, namespaces and mounts of its
     own; `landlock`, rules of the kernel about files, signals and tracing; `auto`, the stronger of these that works; or

@@ -74,6 +74,11 @@ class StatePaths:
         return self.state / "set-aside"
 
     @property
+    def gateway(self) -> Path:
+        """The folder of the gateway's sockets."""
+        return self.state / "gateway"
+
+    @property
     def checkpoints(self) -> Path:
         """The checkpoint store."""
         return self.state / "checkpoints"

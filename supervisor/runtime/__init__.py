@@ -6,6 +6,7 @@ attached/       agents whose CLI others started, and which come by their hooks
 checkpointing/  the daemon's side of checkpoints
 daemon/         the daemon, and the runner that performs what the core of one agent commands
 exporters/      the audit record on its way to other systems
+gateway/        the process that holds the credential of agents, and the daemon's side of it
 incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
 merging/        the way of an agent's branch into its target

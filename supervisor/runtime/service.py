@@ -23,6 +23,7 @@ from host.durable import REAL_DISK, Disk
 from interventions.effectiveness import EffectRecord
 from monitors.contract.actions import ReviewContext
 from monitors.contract.wording import size
+from monitors.contract.words import Severity
 from supervisor import __version__
 from supervisor.config.embedded import settings_from
 from supervisor.config.load import ConfigSource
@@ -39,6 +40,8 @@ from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     channels,
     detector_settings,
+    gateway_settings,
+    has_gateway,
     merge_rules,
     off_limits,
     pattern_names,
@@ -56,6 +59,8 @@ from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.exporters.delivery import Exporting, Positions
+from supervisor.runtime.gateway.client import GatewayClient
+from supervisor.runtime.gateway.messages import Refused
 from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.incidents.log import latest
 from supervisor.runtime.journal.journal import JournalState
@@ -159,7 +164,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, opened.journal.close)
         known = [one.agent for one in board.summaries()]
         strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
-        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board, usual)
+        gateway = _make_gateway(setup, board)
+        launcher = await anyio.to_thread.run_sync(_make_launcher, setup, board, usual, gateway)
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
@@ -168,6 +174,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = _make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
+            if gateway is not None:
+                tasks.start_soon(gateway.run, partial(_host_refused, daemon), name="gateway")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = _make_dispatcher(daemon, setup)
             await _begin(daemon, setup, opened, policy.nobody, strangers)
@@ -283,7 +291,21 @@ def _make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
     return dispatcher
 
 
-def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLauncher:
+def _host_refused(daemon: Daemon, refused: Refused) -> None:
+    what = f"Agent {refused.agent} asked the gateway for {refused.what!r} and was refused: {refused.why}"
+    daemon.fault(refused.agent, "request_refused", what, Severity.LOW)
+
+
+def _make_gateway(setup: Setup, board: Board) -> GatewayClient | None:
+    """Return the gateway of this daemon, if agents reach the model through it."""
+    if not has_gateway(setup.config):
+        return None
+    settings = partial(gateway_settings, setup.config, setup.environ, last=setup.last)
+    live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
+    return GatewayClient(settings, setup.places.gateway, setup.environ, live)
+
+
+def _make_launcher(setup: Setup, board: Board, descriptors: int, gateway: GatewayClient | None) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
@@ -297,6 +319,7 @@ def _make_launcher(setup: Setup, board: Board, descriptors: int) -> ProcessLaunc
         descriptors=descriptors,
         ends_with_daemon=setup.last,
         sandboxes=sandboxes(setup.config, setup.places, setup.environ),
+        gateway=gateway,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher

@@ -14,7 +14,7 @@ from supervisor.rehearsal.script import Say
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import until
 from tests.stages.live import bash
-from tests.stages.walled import PYTHON, base_outside_of_tmp, needs, over, walled
+from tests.stages.walled import KEY, PYTHON, base_outside_of_tmp, needs, over, walled
 from tests.support import names_in
 
 pytestmark = pytest.mark.real_cli
@@ -38,14 +38,15 @@ async def test_in_bubblewrap_a_hostile_program_reaches_nothing_outside_and_ordin
             ["git", "-C", stage.repo, "log", "--format=%s"], capture_output=True, text=True, check=True
         )
         assert log.stdout.split() == ["work", "base"]
-        assert outside.reached() <= NOT_YET
+        assert outside.reached() == SHARED
         assert [one.sandbox for one in stage.daemon.board.summaries()] == ["bubblewrap, project"]
         assert await stage.events(events.CheckpointMade), "checkpoints are made from outside"
         shown = orjson.loads((await stage.chaperon("show", "a1", "--json")).stdout)
         assert shown["sandbox"] == "bubblewrap, project"
 
 
-NOT_YET = {"key", "keys_of_others", "host_loopback", "abstract_socket", "the_cli_killed", "the_cli_traced"}
+SHARED = {"host_loopback", "the_cli_killed", "the_cli_traced"}
+"""What `project` leaves: the network of the machine, and the agent's own CLI."""
 
 
 @needs("bubblewrap")
@@ -63,6 +64,7 @@ async def test_with_the_whole_machine_in_sight_chaperon_and_the_processes_outsid
             "kernel_keys",
         }
         assert not outside.reached() & hidden
+        assert not outside.reached() & {"key", "keys_of_others"}
         assert {"home", "host_loopback"} <= outside.reached(), "this profile is for machines that are thrown away"
 
 
@@ -75,7 +77,14 @@ async def test_in_landlock_a_hostile_program_reaches_no_home_no_state_and_no_pro
             assert await over(stage) is AgentState.DONE
             assert (stage.repo / "built/it").read_text() == "made\n"
             hidden = {"home", "home_written", "state", "state_files", "daemon_socket", "signal_outside"}
-            hidden |= {"environment_outside", "user_namespace", "kernel_keys", "abstract_socket"}
+            hidden |= {
+                "key",
+                "keys_of_others",
+                "environment_outside",
+                "user_namespace",
+                "kernel_keys",
+                "abstract_socket",
+            }
             assert not outside.reached() & hidden
             assert [one.sandbox for one in stage.daemon.board.summaries()] == ["landlock, project"]
 
@@ -139,3 +148,27 @@ async def test_a_sandbox_that_cannot_be_had_starts_no_agent_and_says_how_to_get_
         assert "there is no program `bwrap` on PATH" in failed.error
         assert "Install bubblewrap" in failed.error
         assert not stage.model.requests
+
+
+@needs("bubblewrap")
+async def test_in_the_profile_closed_only_the_model_is_reached_and_no_file_has_the_key(tmp_path: Path) -> None:
+    policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": "closed"}}
+    async with walled(tmp_path, policy, WORK, ATTACK, Say("done")) as (stage, outside):
+        await stage.submit("work")
+        assert await over(stage) is AgentState.DONE
+        assert outside.reached() == {"the_cli_killed", "the_cli_traced"}
+        assert stage.model.requests[0].headers["x-api-key"] == KEY
+        written = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+        assert len(written) > 10
+        assert not [path for path in written if f'"{KEY}"'.encode() in path.read_bytes()]
+
+
+async def test_without_a_sandbox_a_credential_that_is_named_is_held_by_the_gateway_alone(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    key.write_text(KEY)
+    async with walled(tmp_path, {"agent": {"credential": f"file:{key}"}}, ATTACK, Say("done")) as (stage, outside):
+        await stage.submit("work")
+        assert await over(stage) is AgentState.DONE
+        assert "key" not in outside.reached()
+        assert stage.model.requests[0].headers["x-api-key"] == KEY

@@ -33,9 +33,14 @@ from supervisor.core.tasks.queue import TaskSettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
+from supervisor.runtime.gateway.credential import custom_headers, source_of
+from supervisor.runtime.gateway.messages import GatewaySettings
 from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
 from supervisor.runtime.merging.merge_queue import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
+
+MODEL_URL = "https://api.anthropic.com"
+"""Base URL of the model, if the environment names none."""
 
 
 def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
@@ -120,6 +125,26 @@ def merge_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) 
         set_up_seconds=worktrees.set_up_seconds,
         environment=worktrees.environment,
     )
+
+
+def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) -> GatewaySettings:
+    """Return what the gateway works by.
+
+    Raises:
+        CredentialError: There is no credential.
+    """
+    environment = agent_environment(environ, config.agent.environment)
+    return GatewaySettings(
+        upstream=environment.get("ANTHROPIC_BASE_URL") or MODEL_URL,
+        credential=source_of(config.agent.credential, environment, environ.get("CREDENTIALS_DIRECTORY", "")),
+        headers=custom_headers(environment),
+        ends_with_daemon=last,
+    )
+
+
+def has_gateway(config: Config) -> bool:
+    """Whether agents reach the model through the gateway."""
+    return config.agent.sandbox != "none" or bool(config.agent.credential)
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:

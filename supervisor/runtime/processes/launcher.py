@@ -14,6 +14,8 @@ from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.events import SettingsFound
 from supervisor.protocol.stamp import EventStamp
+from supervisor.runtime.gateway.client import GatewayClient
+from supervisor.runtime.gateway.credential import shielded
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.cgroups import (
     Ceiling,
@@ -81,6 +83,7 @@ class ProcessLauncher:
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
         ends_with_daemon: Whether agents end once this daemon has gone, however it went.
         sandboxes: Makes the sandboxes of agents; None holds them by none.
+        gateway: Holds the credential of agents; None leaves it with them.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class ProcessLauncher:
         descriptors: int = 0,
         ends_with_daemon: bool = False,
         sandboxes: Sandboxes | None = None,
+        gateway: GatewayClient | None = None,
     ) -> None:
         self._settings = settings
         self._environ = environ
@@ -104,6 +108,7 @@ class ProcessLauncher:
         self._descriptors = descriptors
         self._ends_with_daemon = ends_with_daemon
         self._sandboxes = sandboxes
+        self._gateway = gateway
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Return the directory of the shim of an agent's launch: a directory serves one launch."""
@@ -130,6 +135,8 @@ class ProcessLauncher:
             LaunchError: They could not be started; nothing of them runs.
         """
         try:
+            if self._gateway is not None:
+                await self._gateway.open(agent, command.task.limits.max_token_usage)
             spec = await anyio.to_thread.run_sync(self._spec, agent, command, brings)
         except shim_client.LaunchError:
             raise
@@ -224,16 +231,16 @@ class ProcessLauncher:
         environment = self._environment(agent)
         if self._sandboxes is None:
             return SandboxedLaunch((), cli, environment)
-        return self._sandboxes.wrap(
-            LaunchSite(
-                cli, workspace, settings_files.main_checkout(workspace), self._own_config_dir(agent), environment
-            )
-        )
+        checkout = settings_files.main_checkout(workspace)
+        gateway = self._gateway.folder_of(agent) if self._gateway is not None else None
+        own = self._own_config_dir(agent)
+        return self._sandboxes.wrap(LaunchSite(cli, workspace, checkout, gateway, own, environment))
 
     def _environment(self, agent: str) -> dict[str, str]:
         needs_own = self._sandboxes is not None and self._sandboxes.own_config_dir
         own = str(self._own_config_dir(agent)) if self._settings.own_config_dir or needs_own else None
-        return agent_environment(self._environ, self._settings.environment, own)
+        made = agent_environment(self._environ, self._settings.environment, own)
+        return made if self._gateway is None else shielded(made, str(self._gateway.socket_of(agent)))
 
     def _own_config_dir(self, agent: str) -> Path:
         return self.directory(agent) / "claude"

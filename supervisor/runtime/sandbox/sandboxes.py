@@ -8,13 +8,16 @@ from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
 from supervisor.config.sandbox import SandboxKind, SandboxSection
+from supervisor.runtime.gateway.messages import SOCKET
 from supervisor.runtime.sandbox import bubblewrap, entry, landlock, layout, machine, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
 
 ENTRY = Path(entry.__file__)
 
 INSIDE = "/run/chaperon"
-"""Folder of what chaperon puts into a sandbox."""
+INSIDE_GATEWAY = f"{INSIDE}/gateway"
+"""Folders of what chaperon puts into a sandbox. That of the socket is a folder, so that a gateway that was started anew
+is reached by it too."""
 
 WHOLE_MACHINE = frozenset({"open", "container"})
 """Profiles that show the whole machine but chaperon's own."""
@@ -50,6 +53,8 @@ class LaunchSite:
     workspace: Path
     checkout: Path
     """The main checkout of the workspace's repository; the same, unless it is a worktree."""
+    gateway: Path | None
+    """Folder of the agent's socket at the gateway; None if the CLI reaches the model by itself."""
     own: Path
     """The agent's own folder for the CLI's configuration, outside; it need not be there."""
     environment: Mapping[str, str]
@@ -142,9 +147,13 @@ class Sandboxes:
         walls = Walls(
             tuple(mounts), str(site.workspace), self._section.profile == "closed", self._section.memory_mb * 2**20
         )
-        plan = landlock.EntryPlan(seccomp.program(platform.machine()))
+        plan = landlock.EntryPlan(
+            seccomp.program(platform.machine()), scoped=landlock.has_scopes(machine.landlock().abi)
+        )
         words = [*bubblewrap.words(facility.path, walls), *landlock.words(str(python), at, plan)]
         own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108
+        if site.gateway is not None and not whole:
+            own["ANTHROPIC_UNIX_SOCKET"] = f"{INSIDE_GATEWAY}/{SOCKET}"
         return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own})
 
     def _project(self, site: LaunchSite, place: layout.HostLayout, further: tuple[Path, ...]) -> Iterator[Mount]:
@@ -163,6 +172,8 @@ class Sandboxes:
         yield from place.repository()
         yield from bubblewrap.read(map(str, place.run_later()))
         yield Mount("read", f"{INSIDE}/{ENTRY.name}", str(ENTRY))
+        if site.gateway is not None:
+            yield Mount("write", INSIDE_GATEWAY, str(site.gateway))
 
     def _whole_machine(self, site: LaunchSite) -> Iterator[Mount]:
         yield Mount("devices", "/", "/")
@@ -171,6 +182,8 @@ class Sandboxes:
             if path.is_dir():
                 yield Mount("memory", os.path.realpath(path))
         yield Mount("write", str(site.own))
+        if site.gateway is not None:
+            yield Mount("write", str(site.gateway))
 
     # ── Landlock ──
 
@@ -184,7 +197,14 @@ class Sandboxes:
             seccomp.program(platform.machine()),
             files=not whole,
             read=(*LANDLOCK_READ, *map(str, read), *self._section.read),
-            write=(*LANDLOCK_WRITE, str(site.workspace), str(site.own), *repository, *self._section.write),
+            write=(
+                *LANDLOCK_WRITE,
+                str(site.workspace),
+                str(site.own),
+                *map(str, filter(None, (site.gateway,))),
+                *repository,
+                *self._section.write,
+            ),
             scoped=landlock.has_scopes(facility.abi),
         )
         words = landlock.words(str(python), str(ENTRY), plan)

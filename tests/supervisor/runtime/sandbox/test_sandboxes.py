@@ -18,7 +18,7 @@ def sandboxes(base: Path, kind: SandboxKind, section: SandboxSection | None = No
 
 
 def site(base: Path) -> LaunchSite:
-    return LaunchSite("/usr/bin/true", base / "repo", base / "repo", base / "ada/state/own", {"PATH": "/usr/bin"})
+    return LaunchSite("/usr/bin/true", base / "repo", base / "repo", None, base / "ada/state/own", {"PATH": "/usr/bin"})
 
 
 def test_none_adds_no_word_and_changes_no_variable(tmp_path: Path) -> None:

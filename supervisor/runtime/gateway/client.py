@@ -1,0 +1,266 @@
+"""The daemon's side of the gateway: starts the process, opens a socket for each agent, and keeps both there."""
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from monitors.contract.errors import ChaperonError
+from supervisor.runtime.gateway.messages import (
+    LONGEST_LINE,
+    SOCKET,
+    GatewaySettings,
+    ModelUse,
+    Opened,
+    Refused,
+    line,
+    settings_line,
+)
+from supervisor.runtime.gateway.program import CONTROL
+from supervisor.runtime.log import log
+
+START_SECONDS = 20.0
+"""How long the process may take until it listens; it takes 0.3 s, and more on a machine that starts much at once."""
+
+POLL_SECONDS = 0.02
+"""Between two looks whether it listens."""
+
+ANSWER_SECONDS = 20.0
+"""How long an answer may take."""
+
+LOOK_SECONDS = 2.0
+"""Between two looks at what agents used, and whether the process is there: so long an agent's call waits for a process
+that was killed."""
+
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pathlib import Path; "
+    "from supervisor.runtime.gateway.program import main; main(Path(sys.argv[2]))"
+)
+
+PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PATH", "HOME", "CREDENTIALS_DIRECTORY", "DBUS_SESSION_BUS_ADDRESS")
+"""Variables of the daemon that the process gets: whom to trust, and what a command for the credential may need."""
+
+
+class GatewayError(ChaperonError):
+    """The gateway cannot be had; no agent is started that needs it."""
+
+
+class GatewayClient:
+    """The gateway of one daemon.
+
+    Args:
+        settings: Makes the settings; raises if there is no credential.
+        folder: The folder of its sockets.
+        environ: The daemon's environment.
+        live: Names the agents that have not ended.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], GatewaySettings],
+        folder: Path,
+        environ: Mapping[str, str],
+        live: Callable[[], Collection[str]],
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._environ = environ
+        self._live = live
+        self._opened: dict[str, Opened] = {}
+        self._stream: anyio.abc.SocketStream | None = None
+        self._lines: BufferedByteReceiveStream | None = None
+        self._asking = anyio.Lock()
+        self.spent: dict[str, ModelUse] = {}
+        """Use of the model by each agent that has a socket, as the gateway saw it."""
+
+    def folder_of(self, agent: str) -> Path:
+        """Return the folder of an agent's socket, of a short name."""
+        return self._folder / sha256(agent.encode()).hexdigest()[:8]
+
+    def socket_of(self, agent: str) -> Path:
+        """Return an agent's socket."""
+        return self.folder_of(agent) / SOCKET
+
+    async def open(self, agent: str, most_tokens: int | None = None) -> Path:
+        """Give an agent a socket; return its folder. The process is started if it is not there.
+
+        Raises:
+            GatewayError: It cannot be had.
+            ChaperonError: There is no credential.
+        """
+        folder = self.folder_of(agent)
+        await anyio.to_thread.run_sync(_make_folder, folder)
+        opened = Opened(agent, str(folder), most_tokens)
+        async with self._asking:
+            await self._reach()
+            await self._open(opened)
+            self._opened[agent] = opened
+        return folder
+
+    async def run(self, refused: Callable[[Refused], object]) -> None:
+        """Keep the process there for the agents that live, until cancelled.
+
+        Args:
+            refused: Takes in each refusal.
+        """
+        try:
+            for agent in self._live():
+                if await anyio.to_thread.run_sync(self.folder_of(agent).is_dir):
+                    with suppress(ChaperonError):
+                        await self.open(agent)
+            while True:
+                await anyio.sleep(LOOK_SECONDS)
+                try:
+                    await self._look(refused)
+                except ChaperonError as error:
+                    log.error("the gateway: %s", error)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._leave()
+
+    async def _look(self, refused: Callable[[Refused], object]) -> None:
+        if not self._opened:
+            return
+        async with self._asking:
+            await self._reach()
+            seen = await self._ask(line("look"))
+            self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
+            for each in seen["refused"]:
+                refused(Refused(**each))
+            await self._close_ended()
+
+    async def _close_ended(self) -> None:
+        live = set(self._live())
+        for agent in [each for each in self._opened if each not in live]:
+            await self._ask(line("close", {"agent": agent}))
+            opened = self._opened.pop(agent)
+            await anyio.to_thread.run_sync(_remove_folder, Path(opened.folder))
+
+    async def _leave(self) -> None:
+        """Close the sockets of ended agents, and the connection; those that live are served on."""
+        async with self._asking:
+            with suppress(GatewayError), anyio.move_on_after(ANSWER_SECONDS):
+                token = await anyio.to_thread.run_sync(_token, self._folder) if self._opened else ""
+                if self._stream is not None or (token and await self._connected(token)):
+                    await self._close_ended()
+            await self._drop()
+
+    # ── the process ──
+
+    async def _reach(self) -> None:
+        """Connect, starting the process if it is not there, and say what holds; all that is open is opened anew."""
+        if self._stream is not None:
+            return
+        settings = await anyio.to_thread.run_sync(self._settings)
+        token = await anyio.to_thread.run_sync(_token, self._folder)
+        if not await self._connected(token):
+            await self._start(token)
+            if not await self._connected_in_time(token):
+                raise GatewayError(
+                    "The gateway, which holds the credential of agents, did not start.",
+                    way_out=f"See {self._folder / 'log'}.",
+                )
+        await self._ask(settings_line(settings))
+        for opened in self._opened.values():
+            await self._open(opened)
+
+    async def _connected_in_time(self, token: str) -> bool:
+        """Connect as soon as the process listens."""
+        with anyio.move_on_after(START_SECONDS):
+            while True:
+                if await self._connected(token):
+                    return True
+                await anyio.sleep(POLL_SECONDS)
+        return False
+
+    async def _connected(self, token: str) -> bool:
+        try:
+            directory = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                stream = await anyio.connect_unix(f"/proc/self/fd/{directory}/{CONTROL}")
+            finally:
+                os.close(directory)
+        except OSError:
+            return False
+        self._stream, self._lines = stream, BufferedByteReceiveStream(stream)
+        try:
+            await self._ask(line("daemon", {"token": token}))
+        except GatewayError:
+            return False
+        return True
+
+    async def _start(self, token: str) -> None:
+        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), str(self._folder)]
+        environ = {name: self._environ[name] for name in PASSED_ON if name in self._environ}
+        errors = await anyio.to_thread.run_sync(_open_log, self._folder / "log")
+        try:
+            with anyio.CancelScope(shield=True):
+                await anyio.run_process(
+                    command, input=f"{token}\n".encode(), stdout=errors, stderr=errors, env=environ, check=False
+                )
+        except OSError as error:
+            raise GatewayError(f"The gateway could not be started: {error}.") from error
+        finally:
+            os.close(errors)
+
+    async def _open(self, opened: Opened) -> None:
+        answer = await self._ask(line("open", asdict(opened)))
+        if answer["do"] != "done":
+            raise GatewayError(f"The gateway could not listen for agent {opened.agent!r}: {answer.get('why')}.")
+
+    async def _ask(self, words: bytes) -> dict[str, Any]:
+        assert self._stream is not None
+        assert self._lines is not None
+        try:
+            with anyio.fail_after(ANSWER_SECONDS):
+                await self._stream.send(words)
+                answer: dict[str, Any] = json.loads(await self._lines.receive_until(b"\n", LONGEST_LINE))
+        except (
+            OSError,
+            ValueError,
+            anyio.IncompleteRead,
+            anyio.BrokenResourceError,
+            anyio.ClosedResourceError,
+        ) as error:
+            await self._drop()
+            raise GatewayError(f"The gateway does not answer: {error!r}.", way_out="It is started again.") from error
+        return answer
+
+    async def _drop(self) -> None:
+        if self._stream is not None:
+            await anyio.aclose_forcefully(self._stream)
+        self._stream = self._lines = None
+
+
+def _token(folder: Path) -> str:
+    """Return the word by which daemons are known; made if there is none. Blocks."""
+    _make_folder(folder)
+    path = folder / "token"
+    with suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(32))
+    return path.read_text().strip()
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _remove_folder(folder: Path) -> None:
+    with suppress(OSError):
+        (folder / SOCKET).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _open_log(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

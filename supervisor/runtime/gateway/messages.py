@@ -1,0 +1,99 @@
+"""The words between daemon and gateway: one JSON object a line, over the control socket."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+LONGEST_LINE = 1_048_576
+"""Bytes of a line that are taken; the longest has the headers and hosts of a configuration."""
+
+SOCKET = "s"
+"""Name of an agent's socket in its folder: short, since the path of a Unix socket may have 107 bytes."""
+
+PLACEHOLDER = "sk-ant-held-by-chaperon"
+"""The key that an agent has; the gateway puts the real one in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialSource:
+    """The source of the credential."""
+
+    kind: Literal["value", "file", "command"]
+    value: str = field(repr=False, default="")
+    """The credential itself."""
+    path: str = ""
+    """Of a file."""
+    command: tuple[str, ...] = ()
+    """A program that prints it."""
+    bearer: bool = False
+    """Whether it is sent as `Authorization: Bearer`, and not as an API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """All that holds for every agent."""
+
+    upstream: str
+    """The model's base URL."""
+    credential: CredentialSource
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Further headers of each call of the model."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that agents may reach beside the model, as `NAME` or `NAME:PORT`, with `*.` before it for all below."""
+    ends_with_daemon: bool = False
+    """Whether the gateway ends with its daemon, because no other daemon will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An agent that gets a socket."""
+
+    agent: str
+    folder: str
+    """Folder of its socket, which is there."""
+    most_tokens: int | None = None
+    """Tokens of answers from which on its calls are refused; None for no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that was not forwarded."""
+
+    agent: str
+    what: str
+    why: str
+
+
+@dataclass(slots=True)
+class ModelUse:
+    """Use of the model by one agent, its tools included."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    refused: int = 0
+
+
+def line(word: str, facts: Mapping[str, Any] | None = None) -> bytes:
+    """Return a message as a line."""
+    return json.dumps({"do": word, **(facts or {})}, separators=(",", ":")).encode() + b"\n"
+
+
+def settings_line(settings: GatewaySettings) -> bytes:
+    """Return the settings as a line."""
+    return line("settings", asdict(settings))
+
+
+def settings_of(facts: Mapping[str, Any]) -> GatewaySettings:
+    """Return settings as a line has them."""
+    source = facts["credential"]
+    return GatewaySettings(
+        facts["upstream"],
+        CredentialSource(
+            source["kind"], source["value"], source["path"], tuple(source["command"]), bearer=source["bearer"]
+        ),
+        tuple((name, value) for name, value in facts["headers"]),
+        tuple(facts["hosts"]),
+        ends_with_daemon=facts["ends_with_daemon"],
+    )

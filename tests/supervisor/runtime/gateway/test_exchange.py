@@ -1,0 +1,129 @@
+"""Requests of agents, sent by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource
+from tests.stages.daemon import until
+from tests.stages.gateway import ANSWER, GatewayStage, gateway
+
+MESSAGE = {"x-api-key": PLACEHOLDER, "cookie": "a=b", "connection": "x-left", "x-left": "1", "x-kept": "1"}
+
+
+async def test_a_call_of_the_model_gets_the_real_key_and_its_use_is_counted(tmp_path: Path) -> None:
+    async with gateway(tmp_path, headers=(("X-Team", "red"),)) as stage, stage.http() as http:
+        answer = await http.post("/v1/messages?beta=true", content=b"hello", headers=MESSAGE)
+        assert (answer.status_code, answer.content) == (200, ANSWER)
+        assert "set-cookie" not in answer.headers
+        (head,) = stage.upstream.heads
+        assert head.startswith("POST /v1/messages?beta=true HTTP/1.1")
+        fields = [line.lower() for line in head.splitlines()[1:]]
+        assert "x-api-key: sk-real" in fields
+        assert "x-team: red" in fields
+        assert "x-kept: 1" in fields
+        assert PLACEHOLDER not in head
+        assert not [line for line in fields if line.startswith(("cookie", "x-left", "accept-encoding"))]
+        assert stage.upstream.bodies == [b"hello"]
+        await until(lambda: "a1" in stage.client.spent and stage.client.spent["a1"].output_tokens == 7)
+        assert (stage.client.spent["a1"].calls, stage.client.spent["a1"].input_tokens) == (1, 23)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/v1/files", "/v1/messages/../files", "/v1/messages%2f..%2ffiles", "//v1/messages", "/v1/messages/", "/", "*"],
+)
+async def test_another_path_is_refused_in_words_and_reported(tmp_path: Path, target: str) -> None:
+    async with gateway(tmp_path) as stage:
+        answer = await stage.raw(f"POST {target} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n".encode())
+        assert b" 403 " in answer.splitlines()[0]
+        assert b"is no call that agents may make" in answer
+        await until(lambda: bool(stage.refused))
+        assert stage.refused[0].agent == "a1"
+        assert stage.upstream.heads == []
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length : 5\r\n\r\nhello",
+        b"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx: " + b"a" * 300_000 + b"\r\n\r\n",
+        b"CONNECT user@example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"nonsense\r\n\r\n",
+    ],
+)
+async def test_a_request_that_two_readers_could_take_differently_is_refused(tmp_path: Path, request_: bytes) -> None:
+    async with gateway(tmp_path) as stage:
+        answer = await stage.raw(request_)
+        assert answer.splitlines()[0].split()[1] in (b"400", b"403", b"501")
+        assert stage.upstream.heads == []
+
+
+async def test_a_second_request_behind_the_first_gets_no_further_than_its_own_path(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        first = b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi"
+        answer = await stage.raw(first + b"GET /v1/files HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert answer.count(b"HTTP/1.1 ") == 2
+        assert b"is no call" in answer
+        assert len(stage.upstream.heads) == 1
+
+
+async def test_beyond_its_bound_of_tokens_an_agents_tools_get_no_more_answers(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage, stage.http() as http:
+        await stage.client.open("a1", most_tokens=30)
+        assert (await http.post("/v1/messages", content=b"a")).status_code == 200
+        refused = await http.post("/v1/messages", content=b"a")
+        assert refused.status_code == 403
+        assert "has used 30 tokens, of 30 that it may" in refused.json()["error"]["message"]
+
+
+async def test_named_hosts_are_reached_others_and_private_addresses_are_not(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        port = stage.upstream.port
+        stage.settings["hosts"] = (f"127.0.0.1:{port}", f"localhost:{port}")
+        await _renewed(stage)
+        tunnel = (
+            f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+            + b"GET /through HTTP/1.1\r\nhost: y\r\n\r\n"
+        )
+        assert ANSWER in await stage.raw(tunnel)
+        plain = f"GET http://127.0.0.1:{port}/plain?a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
+        assert ANSWER in await stage.raw(plain)
+        assert [head.splitlines()[0] for head in stage.upstream.heads] == [
+            "GET /through HTTP/1.1",
+            "GET /plain?a HTTP/1.1",
+        ]
+        assert "sk-real" not in str(stage.upstream.heads)
+        named = await stage.raw(f"CONNECT localhost:{port} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        assert b"leads to addresses of this machine" in named
+        for other in (f"127.0.0.1:{port + 1}", "169.254.169.254:80", "evil.example:443"):
+            assert b"is not among the hosts" in await stage.raw(f"CONNECT {other} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        await until(lambda: len(stage.refused) == 4)
+
+
+async def test_a_key_in_a_file_is_rotated_for_agents_that_run(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    key.write_text("sk-first\n")
+    async with gateway(tmp_path, credential=CredentialSource("file", path=str(key))) as stage, stage.http() as http:
+        await http.post("/v1/messages", content=b"a")
+        key.write_text("sk-second-one\n")
+        await http.post("/v1/messages", content=b"a")
+        assert [_key(head) for head in stage.upstream.heads] == ["sk-first", "sk-second-one"]
+        key.chmod(0o644)
+        refused = await http.post("/v1/messages", content=b"a")
+        assert refused.status_code == 401
+        assert "can be read by others" in refused.json()["error"]["message"]
+        assert len(stage.upstream.heads) == 2
+
+
+def _key(head: str) -> str:
+    return next(line.split(": ")[1] for line in head.splitlines() if line.lower().startswith("x-api-key"))
+
+
+async def _renewed(stage: GatewayStage) -> None:
+    await stage.client._drop()
+    await stage.client.open("a1")
