@@ -9,6 +9,7 @@ panel/      the panel: a web page to see and steer all agents
 protocol/   the wire and the journal
 rehearsal/  rehearsals: the real CLI plays a scenario against a scripted model, so that a policy is tried before it is
             trusted
+report/     reports over a time: what agents did, what was stopped, what it cost, which rules fire
 runtime/    all that touches the machine
 testing/    checks of the rules for plugins, for their authors' own tests
 """

@@ -26,7 +26,10 @@ LAYERS = {
     "supervisor.testing": (*PARTS, "supervisor.protocol"),
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
     "supervisor.runtime.shim": (),
-    "supervisor.panel": (*PARTS, "supervisor.protocol", "supervisor.config", "supervisor.runtime", "supervisor.cli"),
+    "supervisor.report": (*PARTS, "supervisor.protocol", "supervisor.runtime", "supervisor.cli"),
+    "supervisor.panel": (
+        *PARTS, "supervisor.protocol", "supervisor.config", "supervisor.runtime", "supervisor.cli", "supervisor.report",
+    ),
 }  # fmt: skip
 """Each package, and the packages of ours that it may import beside itself."""
 

@@ -15,6 +15,7 @@ FOLDERS = (
     "supervisor/protocol",
     "supervisor/testing",
     "supervisor/panel",
+    "supervisor/report",
     "host",
 )
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
@@ -98,6 +99,10 @@ WITHOUT = {
     "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
     "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
+    "supervisor/cli/timeline.py": "tests/supervisor/report/test_tally.py shows one of a run",
+    "supervisor/report/markdown.py": "tests/supervisor/report/test_tally.py",
+    "supervisor/report/command.py": "tests/supervisor/report/test_tally.py runs it beside a daemon",
+    "supervisor/report/page.py": "tests/supervisor/report/test_tally.py reads the file that it makes",
     "supervisor/panel/actions.py": "tests/supervisor/panel/test_app.py does each, over HTTP",
     "supervisor/panel/command.py": "tests/supervisor/panel/test_app.py starts it as a process",
     "supervisor/panel/feed.py": "tests/supervisor/panel/test_live.py: across restarts of the daemon",
@@ -109,6 +114,8 @@ WITHOUT = {
     "supervisor/panel/pages/checkpoints.py": "tests/end_to_end/test_panel.py: kept, gone back to, undone",
     "supervisor/panel/pages/diff.py": "tests/end_to_end/test_panel.py",
     "supervisor/panel/pages/incidents.py": "tests/end_to_end/test_panel.py: every way to go on is a button",
+    "supervisor/panel/pages/policy.py": "tests/supervisor/panel/test_app.py: a command explained, an allowance revoked",
+    "supervisor/panel/pages/reports.py": "tests/supervisor/panel/test_app.py",
     "supervisor/panel/pages/layout.py": "tests/end_to_end/test_panel.py in a browser",
     "supervisor/panel/pages/parts.py": "tests/supervisor/panel/test_app.py: nothing that an agent writes is markup",
     "supervisor/panel/pages/sign_in.py": "tests/supervisor/panel/test_door.py",

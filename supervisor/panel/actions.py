@@ -92,7 +92,8 @@ ACTIONS = (
 def action_routes(link: PanelLink) -> list[Route]:
     """Return the routes of all actions."""
     rollback = Route("/checkpoints/{name}/rollback", _rollback_endpoint(link), methods=["POST"])
-    return [rollback, *(Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS)]
+    revoke = Route("/agents/{agent}/allowances/{id}/revoke", _revoke_endpoint(link), methods=["POST"])
+    return [rollback, revoke, *(Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS)]
 
 
 def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Awaitable[Response]]:
@@ -103,6 +104,18 @@ def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Await
         except ChaperonError as error:
             return refused(error)
         return JSONResponse({"says": action.says(done), "done": done if isinstance(done, dict) else {}})
+
+    return answer
+
+
+def _revoke_endpoint(link: PanelLink) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        parts = request.path_params
+        try:
+            await link.delete(f"{agent_path(parts['agent'])}/allowances/{path_part(parts['id'], 'The page')}")
+        except ChaperonError as error:
+            return refused(error)
+        return JSONResponse({"says": f"{parts['id']} is allowed no more.", "go": "/policy"})
 
     return answer
 

@@ -27,8 +27,13 @@ from supervisor.panel.pages.diff import diff_page
 from supervisor.panel.pages.incidents import incident_page, incidents_page
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import empty, rendered
+from supervisor.panel.pages.policy import policy_page
+from supervisor.panel.pages.reports import SPANS, report_page
 from supervisor.panel.pages.sign_in import sign_in_page
 from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
+from supervisor.report.command import DAY, gather
+from supervisor.report.tally import ReportData
+from supervisor.runtime.clock import Clock
 
 STATIC = Path(__file__).parent / "static"
 
@@ -69,6 +74,8 @@ class Panel:
             Route("/checkpoints/{name}", self._page(self._checkpoint)),
             Route("/incidents", self._page(self._incidents)),
             Route("/incidents/{incident}", self._page(self._incident)),
+            Route("/policy", self._page(self._policy)),
+            Route("/report", self._page(self._report)),
             Route("/live/board", live.board),
             Route("/live/agents/{agent}", live.agent),
             *action_routes(self._link),
@@ -129,6 +136,24 @@ class Panel:
         return incident_page(
             frame, {"incident": request.path_params["incident"], **report}, await self._link.get(f"{at}/recovery")
         )
+
+    async def _policy(self, request: Request, frame: PageFrame) -> h.Element:
+        command, workspace = request.query_params.get("command", ""), request.query_params.get("workspace", "")
+        review = None
+        if command.strip():
+            wanted = {"tool": "Bash", "input": {"command": command}, "workspace": workspace, "cwd": workspace}
+            review = await self._link.post("/v1/review", wanted)
+        allowances = await self._link.get("/v1/allowances")
+        return policy_page(frame, await self._gathered(7), allowances, command, workspace, review)
+
+    async def _report(self, request: Request, frame: PageFrame) -> h.Element:
+        asked = request.query_params.get("days", "")
+        days = next((number for number in SPANS if str(number) == asked), 7)
+        return report_page(frame, await self._gathered(days), days)
+
+    async def _gathered(self, days: int) -> ReportData:
+        now = Clock().wall()
+        return await self._link.ask(lambda daemon: gather(daemon, now - days * DAY, now))
 
     async def _sign_in(self, request: Request) -> Response:
         data = bytearray()

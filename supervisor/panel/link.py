@@ -35,19 +35,19 @@ class PanelLink:
 
     async def get(self, path: str, **query: Any) -> Any:
         """Ask for something; raises like `Client.get`, and NoDaemonError."""
-        return await self._in_thread(lambda client: client.get(path, **query))
+        return await self.ask(lambda client: client.get(path, **query))
 
     async def post(self, path: str, body: Any = None, *, seconds: float | None = 30.0) -> Any:
         """Ask for something to be done; raises like `get`."""
-        return await self._in_thread(lambda client: client.post(path, body, seconds=seconds))
+        return await self.ask(lambda client: client.post(path, body, seconds=seconds))
 
     async def delete(self, path: str) -> Any:
         """Ask for something to be taken back; raises like `get`."""
-        return await self._in_thread(lambda client: client.delete(path))
+        return await self.ask(lambda client: client.delete(path))
 
     async def records(self, path: str, **query: Any) -> list[Record]:
         """Return the objects of a stream that ends; a line that is none is left out. Raises like `get`."""
-        return await self._in_thread(lambda client: list(decoded(client.lines(path, **query))))
+        return await self.ask(lambda client: list(decoded(client.lines(path, **query))))
 
     def client(self) -> Client:
         """Return a client, for use in a thread of one's own; raises like `connect`."""
@@ -55,7 +55,8 @@ class PanelLink:
             self._client = self._connect()
         return self._client
 
-    async def _in_thread(self, work: Callable[[Client], T]) -> T:
+    async def ask(self, work: Callable[[Client], T]) -> T:
+        """Do some work with a client in a thread; raises what it raises, and NoDaemonError."""
         return await anyio.to_thread.run_sync(self._done, work, limiter=self._limiter, abandon_on_cancel=True)
 
     def _done(self, work: Callable[[Client], T]) -> T:

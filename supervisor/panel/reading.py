@@ -21,7 +21,7 @@ def agent_path(name: str) -> str:
 
 async def board_data(link: PanelLink) -> tuple[list[Data], list[Data], Data]:
     """Return all agents, what waits for a person, and the costs."""
-    return await link.get("/v1/agents"), await link.get("/v1/approvals"), await link.get("/v1/costs")
+    return await link.get("/v1/agents", recent="true"), await link.get("/v1/approvals"), await link.get("/v1/costs")
 
 
 async def agent_data(link: PanelLink, name: str) -> tuple[Data, list[Data]]:

@@ -10,9 +10,11 @@ import click
 from monitors.contract.wording import counted, dollars
 from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.agent_words import with_task_text
-from supervisor.cli.client import Client, RefusedError
+from supervisor.cli.client import Client, RefusedError, wait_for
+from supervisor.cli.following import events
 from supervisor.cli.many import control, many_options
 from supervisor.cli.tables import table
+from supervisor.cli.timeline import timeline_lines
 from supervisor.runtime.clock import Clock
 
 
@@ -52,8 +54,9 @@ def ps(every: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("agent")
 @click.option("--why", is_flag=True, help="Show why it was answered as it was, with the figures.")
+@click.option("--timeline", is_flag=True, help="Show what it did, step by step, with the time of each since its start.")
 @common.json_option
-def show(agent: str, why: bool, as_json: bool) -> None:
+def show(agent: str, why: bool, timeline: bool, as_json: bool) -> None:
     """Show what one agent is, did, and met."""
 
     def work() -> None:
@@ -61,6 +64,9 @@ def show(agent: str, why: bool, as_json: bool) -> None:
         known = daemon.get(common.agent_path(agent))
         if as_json:
             terminal.echo_json(with_task_text(known))
+        elif timeline:
+            for line in timeline_lines(known, events(daemon, wait_for, agent=agent)):
+                terminal.echo(line)
         elif why:
             terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
         else:

@@ -7,6 +7,8 @@ diff         the content of what an agent changed
 incidents    the log of incidents, and the report of a stop
 layout       the frame of each page, and the shared dialogs
 parts        times, badges, buttons, lists
+policy       the policy at work: rules that fired, a command explained, allowances
+reports      the report of the last days
 sign_in      the pages of those who have no session
 timeline     what an agent did, as rows
 """

@@ -6,7 +6,13 @@ import htpy as h
 
 from supervisor import __version__
 
-SECTIONS = {"Board": "/", "Checkpoints": "/checkpoints", "Incidents": "/incidents"}
+SECTIONS = {
+    "Board": "/",
+    "Checkpoints": "/checkpoints",
+    "Incidents": "/incidents",
+    "Policy": "/policy",
+    "Report": "/report",
+}
 """The parts of the panel, in the order of the navigation; the key is the first letter."""
 
 KEYS = (
@@ -16,7 +22,7 @@ KEYS = (
     ("p r", "pause, resume"),
     ("s", "say something"),
     ("x", "stop"),
-    ("g then b c i", "go to board, checkpoints, incidents"),
+    ("g then b c i p r", "go to board, checkpoints, incidents, policy, report"),
     ("?", "this list"),
 )
 """Keys and what they do; `static/keys.js` reads them from the buttons."""

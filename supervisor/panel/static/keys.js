@@ -1,6 +1,6 @@
 // The keyboard: rows are walked with j and k, and each button has the key that its page gives it.
 
-const SECTIONS = { b: "/", c: "/checkpoints", i: "/incidents", p: "/policy", t: "/tasks" };
+const SECTIONS = { b: "/", c: "/checkpoints", i: "/incidents", p: "/policy", r: "/report" };
 
 let goes = false;
 

@@ -104,3 +104,20 @@ async def test_without_a_daemon_the_panel_says_so_and_comes_back_with_it(base: B
         async with served(base):
             assert (await person.get("/")).status_code == 200
         assert (await person.get("/")).status_code == 503
+
+
+async def test_the_policy_page_explains_a_command_and_takes_an_allowance_back(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, client), panel(base) as shown, shown.person() as person:
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: daemon.board.summary("a1").state == "running")
+        given = {"tool": "Bash", "text": "git push --force", "once": True}
+        assert (await client.post("/v1/agents/a1/allowances", json=given)).status_code == 201
+        page = (await person.get("/policy", params={"command": "git push --force", "workspace": str(base.repo)})).text
+        assert "--force-with-lease" in page
+        assert "git.push-force" in page
+        (allowed,) = (await client.get("/v1/allowances")).json()
+        assert (await person.post(f"/agents/a1/allowances/{allowed['id']}/revoke", json={})).status_code == 200
+        assert (await client.get("/v1/allowances")).json() == []
+        assert '<a href="/report?days=30" aria-current="true">' in (await person.get("/report?days=30")).text
+        assert '<a href="/report?days=7" aria-current="true">' in (await person.get("/report?days=-1")).text

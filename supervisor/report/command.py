@@ -1,0 +1,102 @@
+"""The command that makes a report."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitors.contract.errors import ChaperonError
+from supervisor.cli import common, following, terminal
+from supervisor.cli.client import Client, wait_for
+from supervisor.cli.times import PastMoment
+from supervisor.report.markdown import as_markdown
+from supervisor.report.tally import ReportData, ReportTally
+from supervisor.runtime.clock import Clock
+
+DAY, WEEK = 86_400.0, 7 * 86_400.0
+
+
+class ReportFileError(ChaperonError):
+    """The report cannot be made, or written."""
+
+
+@click.command()
+@click.option("--week", is_flag=True, help="Of the last seven days, and not of the last one.")
+@click.option("--since", type=PastMoment(), help="Begin there: 10m, 08:15, 2026-11-21 or 2026-11-21T08:15.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it there, as one HTML file."
+)
+@click.option("--markdown", is_flag=True, help="Print Markdown, which is what is printed anyway.")
+@common.json_option
+def report(week: bool, since: float | None, html: Path | None, markdown: bool, as_json: bool) -> None:
+    """Say what agents did, what was stopped, what it cost, and which rules fire and are never right."""
+    if week and since is not None:
+        raise click.UsageError("--week and --since do not go together: say one of them.")
+    if html is not None and (markdown or as_json):
+        raise click.UsageError("--html goes with neither --markdown nor --json: make one report after the other.")
+
+    def work() -> None:
+        now = Clock().wall()
+        data = gather(common.daemon(), now - (WEEK if week else DAY) if since is None else since, now)
+        if as_json:
+            terminal.echo_json(_json(data))
+        elif html is None:
+            terminal.echo(as_markdown(data), nl=False)
+        else:
+            _write(html, data)
+
+    common.run(work)
+
+
+def gather(daemon: Client, since: float, until: float) -> ReportData:
+    """Read the journal of a time, and what the daemon says beside it; raises like `Client.get`."""
+    tally = ReportTally(since, until)
+    for line in following.events(daemon, wait_for, since=since):
+        tally.take(line.record)
+    known = {str(one["agent"]): one for one in daemon.get("/v1/agents")}
+    return ReportData(tally, known, daemon.get("/v1/costs")["by_day"])
+
+
+def _write(path: Path, data: ReportData) -> None:
+    try:
+        from supervisor.report.page import as_html
+    except ImportError as error:
+        raise ReportFileError(
+            "A report as HTML needs a package that is not installed; nothing was written.",
+            way_out="Install chaperon with its extra [panel], or print Markdown: chaperon report",
+        ) from error
+    try:
+        path.write_text(as_html(data), encoding="utf-8")
+    except OSError as error:
+        raise ReportFileError(
+            f"The report cannot be written to {path} ({error.strerror}).", way_out="Name another file."
+        ) from error
+    terminal.echo(f"The report is in {path}.")
+
+
+def _json(data: ReportData) -> dict[str, Any]:
+    tally = data.tally
+    return {
+        "since": tally.since,
+        "until": tally.until,
+        "events": tally.events,
+        "cost_usd": data.cost,
+        "decisions": dict(tally.decisions),
+        "agents": {
+            name: {"calls": dict(one.calls), "interventions": dict(one.interventions), "incidents": one.incidents}
+            for name, one, _ in data.rows()
+        },
+        "stops": [{"at": at, "agent": agent, "why": why, "incident": id_} for at, agent, why, id_ in tally.stops],
+        "rules": {
+            name: {
+                "decisions": dict(one.decisions),
+                "asked": one.asked,
+                "granted": one.granted,
+                "denied": one.denied,
+                "allowed": one.allowed,
+            }
+            for name, one in data.rules()
+        },
+        "patterns": {name: {"raised": one.raised, "outcomes": dict(one.outcomes)} for name, one in data.patterns()},
+        "never_right": data.never_right(),
+    }

@@ -1,0 +1,100 @@
+"""Reports over a time, from made events and from a daemon's journal."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from supervisor.report.markdown import as_markdown
+from supervisor.report.page import as_html
+from supervisor.report.tally import ReportData, ReportTally
+from tests.stages.daemon import Base, ended, served, until
+from tests.supervisor.cli.conftest import chaperon
+
+HOSTILE = "</style><script>alert(1)</script> | [x](http://evil) # \x1b[31m\u202e"
+
+
+def tallied(*records: dict[str, Any]) -> ReportTally:
+    made = ReportTally(0.0, 3 * 86_400.0)
+    for record in records:
+        made.take({"agent": "a1", "at": 1.0, **record})
+    return made
+
+
+def review(rule: str, decision: str = "block") -> dict[str, Any]:
+    action = {"tool": "Bash", "input": {"command": "rm -rf /"}}
+    return {"kind": "review_made", "action": action, "review": {"decision": decision, "rule": rule}}
+
+
+def asked(id_: str, rule: str) -> dict[str, Any]:
+    return {**review(rule), "kind": "approval_asked", "request_id": id_}
+
+
+def answered(id_: str, *, granted: bool) -> dict[str, Any]:
+    return {"kind": "approval_given", "request_id": id_, "granted": granted}
+
+
+def test_a_rule_that_people_always_overrule_is_never_right_and_one_that_they_once_confirmed_is_not() -> None:
+    made = tallied(
+        review("r1"), asked("1", "r1"), answered("1", granted=True),
+        asked("2", "r2"), answered("2", granted=True), asked("3", "r2"), answered("3", granted=False),
+        {"kind": "allowance_given", "rule": "r3"}, review("r4"),
+    )  # fmt: skip
+    assert {name for name, rule in made.rules.items() if rule.is_never_right} == {"r1", "r3"}
+
+
+def test_an_outcome_replaces_the_one_before() -> None:
+    raised = {"kind": "issue_seen", "issue": {"type": "loop", "closed": False}}
+    false_alarm = {"kind": "outcome_given", "pattern": "loop", "outcome": "false_alarm"}
+    made = tallied(raised, {"kind": "issue_seen", "issue": {"type": "loop", "closed": True}}, false_alarm)
+    assert made.patterns["loop"].raised == 1
+    assert made.patterns["loop"].is_never_right
+    made.take({**false_alarm, "outcome": "confirmed", "instead_of": "false_alarm"})
+    assert not made.patterns["loop"].is_never_right
+
+
+def test_an_event_of_another_shape_is_counted_and_breaks_nothing() -> None:
+    made = tallied(
+        {"kind": "review_made"}, {"kind": "review_made", "review": 3, "action": None}, {"kind": "new_kind"}, {}
+    )
+    assert made.events == 4
+    assert made.agents == {}
+
+
+def test_nothing_that_an_agent_wrote_is_markup_in_a_report() -> None:
+    made = tallied({**review(HOSTILE), "agent": HOSTILE})
+    data = ReportData(
+        made, {HOSTILE: {"task": {"prompt": HOSTILE}, "state": "done", "cost_usd": 1.5}}, {"1970-01-02": 1.5}
+    )
+    html, markdown = as_html(data), as_markdown(data)
+    assert html.count("<script") == 0
+    assert "\x1b" not in html + markdown
+    assert "\u202e" not in html + markdown
+    assert "$1.50" in html
+    assert r"\<script\>" in markdown
+    assert "](http" not in markdown
+    assert all(line.count("|") - line.count(r"\|") in (0, 9, 8, 6, 5, 3) for line in markdown.splitlines())
+
+
+async def test_a_report_says_what_agents_did_what_was_stopped_and_which_rules_fired(base: Base, tmp_path: Path) -> None:
+    base.plan("ls", "git push --force origin main", "rm -rf /")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(prompt="Tidy up"), by="test")
+        await ended(daemon)
+        await until(lambda: daemon.journal.last > 0)
+        printed = await chaperon("report", "--week")
+        assert printed.exit_code == 0, printed.output
+        assert "1 agent made 3 calls: 1 blocked, 1 changed" in printed.output
+        assert r"git\.push\-force" in printed.output
+        assert "Tidy up" in printed.output
+        facts = json.loads((await chaperon("report", "--json")).stdout)
+        assert facts["decisions"] == {"allow": 1, "block": 1, "modify": 1}
+        file = tmp_path / "report.html"
+        assert (await chaperon("report", "--html", str(file))).exit_code == 0
+        assert "git.push-force" in file.read_text()
+        none = json.loads((await chaperon("report", "--json", "--since", "2030-01-01")).stdout)
+        assert none["agents"] == {}
+        assert (await chaperon("report", "--html", "/nowhere/x.html")).exit_code == 1
+        assert (await chaperon("report", "--week", "--since", "1d")).exit_code == 2
+        timeline = (await chaperon("show", "a1", "--timeline")).output
+    assert timeline.index("Bash ls") < timeline.index("git push") < timeline.index("rm -rf /")
+    assert all(line.startswith((" ", "+")) for line in timeline.splitlines())
