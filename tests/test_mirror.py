@@ -99,7 +99,7 @@ WITHOUT = {
     "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
     "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
-    "supervisor/cli/timeline.py": "tests/supervisor/report/test_tally.py shows one of a run",
+    "supervisor/cli/commands/timeline.py": "tests/supervisor/report/test_tally.py shows one of a run",
     "supervisor/report/markdown.py": "tests/supervisor/report/test_tally.py",
     "supervisor/report/command.py": "tests/supervisor/report/test_tally.py runs it beside a daemon",
     "supervisor/report/page.py": "tests/supervisor/report/test_tally.py reads the file that it makes",

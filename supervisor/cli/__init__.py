@@ -14,7 +14,6 @@ streams         commands that follow
 tables          tables that fit their contents and the terminal
 task_options    options by which a command says what a task is, and how its agent works
 terminal        the only output of commands to the terminal
-timeline        the timeline of an agent for a terminal
 times           times as people write them
 words           text of others as commands show it
 """

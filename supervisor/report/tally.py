@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from monitors.contract.actions import subject_of
+from monitors.contract.wording import counted
 from supervisor.cli.words import clean
 
 Record = Mapping[str, Any]
@@ -120,7 +121,9 @@ class ReportTally:
 
     def asked(self, record: Record) -> None:
         """Count a question to a person."""
-        rule = str(record["review"].get("rule") or "approval")
+        rule = str(record["review"].get("rule") or "")
+        if not rule or str(record["review"]["decision"]) not in HIT:
+            return  # every change is asked about, by `approval.mode`: no rule spoke
         self.rules.setdefault(rule, RuleTally()).asked += 1
         self._pending[str(record["request_id"])] = rule
         while len(self._pending) > MOST_PENDING:
@@ -226,12 +229,12 @@ class ReportData:
     def never_right(self) -> list[str]:
         """Return a sentence for each rule and pattern that people always overruled."""
         rules = [
-            f"Rule {name} was overruled each of {tally.overruled} times that a person looked."
+            f"Rule {name} was overruled whenever a person looked: {counted(tally.overruled, 'time')}."
             for name, tally in self.rules()
             if tally.is_never_right
         ]
         patterns = [
-            f"Pattern {name} was a false alarm each of {tally.outcomes['false_alarm']} times that a person said so."
+            f"Pattern {name} was a false alarm whenever a person judged it: {counted(tally.outcomes['false_alarm'], 'time')}."
             for name, tally in self.patterns()
             if tally.is_never_right
         ]

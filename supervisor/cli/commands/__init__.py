@@ -24,6 +24,7 @@ run          the command that submits a task and follows it, with the daemon tha
 serve        the command that is the daemon
 submit       the command that adds all tasks of a file
 task         the commands about stored tasks
+timeline     the timeline of an agent for a terminal
 trust        the command to examine a repository's settings, and the question of `run` about them
 view         events of the journal as lines for people
 """

@@ -11,10 +11,10 @@ from monitors.contract.wording import counted, dollars
 from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.client import Client, RefusedError, wait_for
+from supervisor.cli.commands.timeline import timeline_lines
 from supervisor.cli.following import events
 from supervisor.cli.many import control, many_options
 from supervisor.cli.tables import table
-from supervisor.cli.timeline import timeline_lines
 from supervisor.runtime.clock import Clock
 
 
