@@ -44,6 +44,7 @@ _LIMITS = {
     "file operations": ("max_file_operations", "file_operations"),
     "run time": ("max_execution_time_seconds", "seconds"),
     "cost": ("max_cost_usd", "cost_usd"),
+    "steps": ("max_steps", "steps"),
 }
 """Resources as `resource_spiral` calls them: the limit of each, and where its use stands."""
 

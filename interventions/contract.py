@@ -138,6 +138,8 @@ class ResourceUsage(NamedTuple):
     seconds: float | None = None
     tokens: int | None = None
     cost_usd: float | None = None
+    steps: int | None = None
+    """Calls that were answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ LEAST = {
     "max_memory_mb": 1_024,
     "max_execution_time_seconds": 600,
     "max_token_usage": 200_000,
+    "max_steps": 20,
 }
 """Below these a resumed CLI does not get through its own start and one useful step: it holds 205 MB idle, and each of
 its requests carries tens of thousands of tokens of context."""
@@ -100,6 +101,7 @@ def strict_limits(limits: Limits, usage: ResourceUsage) -> dict[str, float | Non
         "max_memory_mb": None,  # memory is given back when a process ends, so nothing of it is used up
         "max_execution_time_seconds": usage.seconds,
         "max_token_usage": usage.tokens,
+        "max_steps": usage.steps,
     }
     strict: dict[str, float | None] = {}
     for name, gone in used.items():

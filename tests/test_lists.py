@@ -69,7 +69,7 @@ def test_each_limit_of_a_task_is_watched_metered_tightened_and_configured() -> N
 
 
 def test_a_throttled_limit_is_refused_at_the_gate_whichever_it_is_but_for_memory_which_the_kernel_holds() -> None:
-    used, tightened = ResourceUsage(9, 9.0, 9.0, 9, 9.0), Limits(1, 1, 1, 1, 1.0)
+    used, tightened = ResourceUsage(9, 9.0, 9.0, 9, 9.0, 9), Limits(1, 1, 1, 1, 1.0, 1)
     guard = limit_guard.LimitGuard()
     for each in fields(Limits):
         only = Limits(**{other.name: None for other in fields(Limits)} | {each.name: getattr(tightened, each.name)})

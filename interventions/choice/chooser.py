@@ -58,6 +58,7 @@ SPENT = frozenset(
         "calls",
         "file operations",
         "file_operations",
+        "steps",
     }
 )
 """Resources that are used up and not held: as detectors and limits name them."""

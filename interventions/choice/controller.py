@@ -162,6 +162,10 @@ class Controller:
             self._limits = resource_throttling.from_json(chosen.details["limits"], self._limits)
         self._note(when, f"{chosen.kind}: {chosen.reason}")
 
+    def context_restated(self) -> None:
+        """Take in that the task was said again after a compaction, so that a reinforcement need not be."""
+        self._renewed = self._compactions
+
     def intervention_judged(self, when: Stamp, judgement: Judgement) -> None:
         """Take in whether the last intervention helped."""
         self._window = None

@@ -44,6 +44,7 @@ class LimitGuard:
             (usage.tokens, most.max_token_usage, "tokens"),
             (usage.cost_usd, most.max_cost_usd, "US dollars"),
             (usage.seconds, most.max_execution_time_seconds, "seconds"),
+            (usage.steps, most.max_steps, "steps"),
         ):
             if _used_up(used, limit):
                 return f"All {limit:g} {unit} of this run are used up. {_WRAP_UP}"

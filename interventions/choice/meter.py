@@ -2,7 +2,7 @@
 
 from interventions.contract import ResourceUsage
 from monitors.contract.actions import CHANGING_TOOLS
-from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, UsageSeen
+from monitors.contract.observations import Observation, ResourcesSampled, ToolCalled, ToolReturned, UsageSeen
 
 
 class UsageMeter:
@@ -10,7 +10,7 @@ class UsageMeter:
 
     def __init__(self) -> None:
         self._began: float | None = None
-        self._file_operations = self._tokens = 0
+        self._file_operations = self._tokens = self._steps = 0
         self._memory_mb: float | None = None
         self._cost_usd: float | None = None
 
@@ -19,6 +19,8 @@ class UsageMeter:
         if self._began is None:
             self._began = observation.mono
         match observation:
+            case ToolCalled():
+                self._steps += 1
             case ToolReturned() if observation.tool in CHANGING_TOOLS and not (
                 observation.failed or observation.refused
             ):
@@ -37,4 +39,4 @@ class UsageMeter:
             mono: Now, in seconds on the clock that never goes back.
         """
         seconds = None if self._began is None else round(max(0.0, mono - self._began), 3)
-        return ResourceUsage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd)
+        return ResourceUsage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd, self._steps)

@@ -166,6 +166,8 @@ def _boundaries(case: Case) -> list[str]:
         most = getattr(limits, name)
         if most is not None and most != getattr(defaults, name):
             lines.append(f"At most {most} {unit}")
+    if (left := fields.steps_left(case)) is not None:
+        lines.append(f"Steps left: {left}")
     return lines
 
 

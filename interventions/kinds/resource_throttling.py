@@ -49,6 +49,7 @@ LIMITED = (
     _Limited("max_memory_mb", ("memory_mb", "memory", "memory_growth"), "memory_mb", "MB of memory"),
     _Limited("max_token_usage", ("tokens", "token_usage", "token_usage_growth", "max_tokens"), "tokens", "tokens"),
     _Limited("max_execution_time_seconds", ("seconds", "time", "time_growth", "run_time"), "seconds", "seconds"),
+    _Limited("max_steps", ("steps",), "steps", "steps"),
     _Limited("max_cost_usd", ("cost_usd", "cost", "cost_growth"), "cost_usd", "US dollars"),
 )
 

@@ -56,6 +56,7 @@ FIELDS: Mapping[str, str] = {
     "growth": "how fast it grows",
     "limit": "the limit that it nears",
     "steps": "steps since the last progress",
+    "steps_left": "steps left to the task's limit of steps, or else to the limit that grows fastest",
     "tests": "the last test result",
     "name": "what does not exist: a file, symbol, flag or tool",
     "claim": "what was claimed and is not so",
@@ -102,6 +103,7 @@ def facts_of(case: Case) -> dict[str, str]:
         "remedy": found_by_looking.says if found_by_looking else "",
         **{ALIASES.get(name, name): value for name, value in issue.details.items()},
         "error": error_of(issue),
+        **({"steps_left": str(left)} if (left := steps_left(case)) is not None else {}),
         "sentence": issue.sentence,
         "type": issue.type,
         "severity": issue.severity,
@@ -117,6 +119,12 @@ def facts_of(case: Case) -> dict[str, str]:
         "others": [other.sentence for other in case.others],
     }
     return {name: text for name in FIELDS if (text := _plain(found.get(name)))}
+
+
+def steps_left(case: Case) -> int | None:
+    """Return how many calls the limits leave, those in force or the task's; None if they limit no steps."""
+    most = case.limits.limits.max_steps or case.situation.task.limits.max_steps
+    return None if most is None else max(0, most - (case.situation.usage.steps or 0))
 
 
 def _known_error(issue: Issue) -> KnownError | None:

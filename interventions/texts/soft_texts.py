@@ -154,7 +154,7 @@ SOFT_TEXTS: dict[str, SoftText] = {
         ),
     ),
     "limit_reached": SoftText(
-        "{sentence}\nDone so far: {progress}." + ASKED,
+        "{sentence}\nSteps left: {steps_left}.\nDone so far: {progress}." + ASKED,
         (
             "Calls that change something are not run any more. Say where the work stands and what is left to do, and end.",
             "Nothing more can be changed in this run. Write down what the next one needs to know, and end.",

@@ -29,6 +29,8 @@ class Limits:
     """Tokens in and out, cached ones counted. Of 33 real sessions four used more than 16 million."""
     max_cost_usd: float | None = None
     """Cost of the run by the CLI's report, in US dollars. It is wrong behind proxies, so tokens are counted as well."""
+    max_steps: int | None = None
+    """Calls of tools that are answered, whether they run or not: a runaway that is refused goes on asking."""
 
 
 @dataclass(frozen=True, slots=True)

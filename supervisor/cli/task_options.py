@@ -14,6 +14,7 @@ LIMITS = {
     "max_tokens": "max_token_usage",
     "max_memory_mb": "max_memory_mb",
     "max_file_operations": "max_file_operations",
+    "max_steps": "max_steps",
 }
 """Options of limits, and the limits that they set."""
 
@@ -37,6 +38,7 @@ _OPTIONS = (
     click.option("--max-minutes", type=click.FloatRange(min=0, min_open=True), help="How long it may run, in minutes."),
     click.option("--max-tokens", type=_COUNT, help="Tokens that it may use, in and out, cached ones counted."),
     click.option("--max-memory-mb", type=_COUNT, help="Memory that its processes may have, in MiB."),
+    click.option("--max-steps", type=_COUNT, help="How many calls of tools it may make."),
     click.option("--max-file-operations", type=_COUNT, help="Files that it may write, edit or delete."),
     click.option(
         "--permission-mode",

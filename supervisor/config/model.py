@@ -258,6 +258,8 @@ class Resources(Section):
     """Wall time of the run, in seconds."""
     max_token_usage: Count | None = _REAL.max_token_usage
     """Tokens in and out, cached ones counted, subagents' too."""
+    max_steps: Count | None = None
+    """Calls of tools that are answered, whether they run or not. At the limit reads are refused as well."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """Cost of the run, in US dollars. Empty, because behind proxies the CLI's prices are wrong; see `prices`."""
     prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()

@@ -67,6 +67,7 @@ LIMITED = (
     Limited("max_execution_time_seconds", "seconds", "time limit is reached: {used:.0f} of {limit:g} s", stops=True),
     Limited("max_cost_usd", "cost_usd", "cost limit is reached: ${used:.4g} of ${limit:g}", stops=True, spent=True),
     Limited("max_token_usage", "tokens", "token limit is reached: {used:,.0f} of {limit:,} tokens", spent=True),
+    Limited("max_steps", "steps", "limit of steps is reached: {used:.0f} of {limit:g} calls", stops=True),
     Limited("max_memory_mb", "memory_mb", "memory limit is reached: {used:.0f} of {limit:g} MiB"),
     Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
 )
@@ -147,11 +148,14 @@ def passing(usage: ResourceUsage, coming: Spent, limits: Limits) -> PassedLimit 
 
 
 def forbidden(action: Action, review: Review, usage: ResourceUsage, limits: Limits) -> str:
-    """Why a call may not run at the limits in force; empty if it may. What only reads may always."""
+    """Why a call may not run at the limits in force; empty if it may. Reads may, but for the limit of steps."""
     kinds = {effect.type for effect in review.side_effects}
-    if review.decision is Decision.BLOCK or not (kinds or action.tool.startswith("mcp__")):
+    if review.decision is Decision.BLOCK:
         return ""
+    only_reads = not (kinds or action.tool.startswith("mcp__"))
     for each in LIMITED:
+        if only_reads and each.used != "steps":
+            continue
         if share(each, usage, limits) >= 1 and _bears_on(each, kinds):
             return f"The {_said(each, usage, limits)} are used."
     return ""

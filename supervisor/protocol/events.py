@@ -705,6 +705,17 @@ class LimitsEased(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRestated(Event):
+    """The CLI shortened the conversation, and the agent is told again what its task is and what was decided."""
+
+    number: int
+    """Number of the compaction, from 1."""
+    text: str
+    """The message."""
+    kind: Literal["context_restated"] = "context_restated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAsked(Event):
     """An action waits at the gate for a person, who must answer by the deadline; after it the action is denied."""
 
@@ -834,6 +845,7 @@ AnyEvent = (
     | PersonNeeded
     | RecoveryChosen
     | LimitsEased
+    | ContextRestated
     | ApprovalAsked
     | CheckpointAwaited
     | StateChanged

@@ -14,6 +14,7 @@ from interventions.contract import CheckpointLookup, NoCheckpoints, NothingSurve
 from interventions.decisions import Intervention, Judgement, PersonNeed
 from interventions.recovery.after_end import RecoveryAnswer
 from interventions.recovery.usage_limits import Offset
+from interventions.texts.restated import restated
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
@@ -31,6 +32,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     CheckpointAwaited,
+    ContextRestated,
     DiscoveryNoted,
     Event,
     FrameRejected,
@@ -139,6 +141,7 @@ class Decider:
             or self._issue(memory, now, seq)
             or self._discovery(memory, now)
             or self._intervention(memory, now, seq)
+            or self._restatement(memory, now)
             or self._rollback(memory, now)
             or self._recovery(memory, now)
             or self._step(memory, now)
@@ -319,6 +322,15 @@ class Decider:
                 return PersonNeeded(agent=now.agent, at=now.at, mono=now.mono, need=need)
             case Easing(intervention=ended, limits=eased):
                 return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
+
+    def _restatement(self, memory: Memory, now: Event) -> ContextRestated | None:
+        """Say the task again into a turn in which the conversation was shortened, unless a renewal says it."""
+        at_work = memory.state is AgentState.RUNNING and memory.turns.ended is None and not memory.turns.idle
+        if not memory.restating.due or not at_work or memory.stopping.due or memory.going_back.cause is not None:
+            return None
+        number = memory.restating.compactions
+        text = restated(memory.task, memory.restating.decided, memory.todo.items, number)
+        return ContextRestated(agent=now.agent, at=now.at, mono=now.mono, number=number, text=text)
 
     def _situation(self, memory: Memory, now: Event, seq: int) -> Situation:
         stopped = memory.state is AgentState.STOPPED and memory.stopping.emergency is not None

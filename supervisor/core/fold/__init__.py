@@ -16,6 +16,7 @@ predicted_changes  outcomes of calls beside the predictions of their reviews
 processes          the processes of one agent
 requests           the CLI's requests that wait at the gate, and what they wait for
 restarts           how often one agent was started again after its CLI had ended too early, and the launch that is due
+restating          compactions of the conversation, and the decisions of people that are said again after one
 rollback           the next launch, and the rollback that may lead there
 stopping           the stop of an agent before its task is done, with its reasons and its progress
 summary            the summary of an agent

@@ -4,6 +4,7 @@ from interventions.choice.controller import Controller, Stamp
 from supervisor.protocol.events import (
     AnyEvent,
     CheckpointMade,
+    ContextRestated,
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
@@ -29,6 +30,8 @@ def tell_controller(controller: Controller, seq: int, event: AnyEvent) -> None:
             controller.intervention_judged(when, event.judgement)
         case PersonNeeded():
             controller.person_asked(when, event.need)
+        case ContextRestated():
+            controller.context_restated()
         case LimitsEased():
             controller.limits_eased(when, event.limits)
         case RestoreFailed():

@@ -14,7 +14,7 @@ from interventions.approval import DEADLINE_PASSED
 from interventions.choice.controller import EASED, Controller
 from interventions.words import InterventionKind
 from monitors.contract.issues import Detector
-from monitors.contract.observations import Observation, ResourcesSampled, ToolReturned, TurnEnded, UsageSeen
+from monitors.contract.observations import Observation, ResourcesSampled, ToolCalled, ToolReturned, TurnEnded, UsageSeen
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
@@ -31,6 +31,7 @@ from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.core.fold.processes import Processes
 from supervisor.core.fold.requests import Requests
 from supervisor.core.fold.restarts import Retries
+from supervisor.core.fold.restating import Restating
 from supervisor.core.fold.rollback import GoingBack, Phase
 from supervisor.core.fold.stopping import AgentStop
 from supervisor.core.fold.summary import Summary, WaitingAction
@@ -54,6 +55,7 @@ from supervisor.protocol.events import (
     ApprovalAsked,
     ChangesSeen,
     CheckpointRestored,
+    ContextRestated,
     DiscoveryNoted,
     ErrorLineReceived,
     Event,
@@ -88,7 +90,7 @@ from supervisor.protocol.prices import Prices
 from supervisor.protocol.retrying import Retrying
 from supervisor.protocol.words import AgentState, StopStep
 
-USES = (UsageSeen, ToolReturned, TurnEnded, ResourcesSampled)
+USES = (UsageSeen, ToolCalled, ToolReturned, TurnEnded, ResourcesSampled)
 """Observations of usage. Time passes without one; samples of the process tree come often enough to notice it."""
 
 KEPT_OUT = "An agent runs with the settings that it was started with."
@@ -144,6 +146,7 @@ class Memory:
         self.outage = Outage()
         self.noted = NotedFacts()
         self.pausing = Pausing()
+        self.restating = Restating()
         self.requested: ResumeRequested | PersonNeeded | None = None
         """The request that lets the agent go on, or a need of a person, which holds it."""
         self.usage_seen = False
@@ -180,6 +183,7 @@ class Memory:
             or self.stopping.due
             or self.processes.ending is not None
             or self.requested is not None
+            or self.restating.due
             or self.pausing.due(self.state, self.summary.turns)
             or self.requests.unread is not None
             or self.noted.due
@@ -209,6 +213,7 @@ class Memory:
         """Hand an event on to each part, and fold in what concerns several of them."""
         tell_controller(self.controller, seq, event)
         self.captures.remember(seq, event)
+        self.restating.remember(event, self.requests)
         for part in (self.processes, self.stopping, self.requests, self.retries, self.pending_incidents, self.summary):
             part.remember(event)
         match event:
@@ -230,6 +235,9 @@ class Memory:
                 self._intervention(seq, event)
             case DiscoveryNoted():
                 self.noted.journalled(event.text)
+            case ContextRestated():
+                self.restating.told()
+                self._tell(f"restated:{event.number}", event.text, "chaperon", seq, event)
             case LimitsEased():
                 self._pace(f"eased-{event.intervention}")
                 self._tell(f"eased:{event.intervention}", EASED, "chaperon", seq, event)
@@ -310,6 +318,8 @@ class Memory:
                 self.outbox.withdraw(message.request_id)
             case messages.Init():
                 self._init(message)
+            case messages.Compacted():
+                self.restating.compacted()
             case messages.MessageProgress(command_uuid=id_, state=state):
                 if state == "started":
                     self.turns.taken(id_)
@@ -437,6 +447,8 @@ class Memory:
 
     def _intervention(self, seq: int, event: InterventionChosen) -> None:
         chosen = event.intervention
+        if "renewal_of" in chosen.details:
+            self.restating.told()
         self._pace(chosen.id)
         self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:

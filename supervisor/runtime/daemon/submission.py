@@ -92,6 +92,7 @@ class OwnLimits(SubmissionRequest):
     max_execution_time_seconds: Amount = None
     max_token_usage: Amount = None
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
+    max_steps: Amount = None
 
     def put_into(self, limits: Limits) -> Limits:
         """Return the limits with these in place of their own."""

@@ -24,8 +24,8 @@ def test_file_operations_tokens_memory_cost_and_time_are_added_up() -> None:
         UsageSeen(seq=3, mono=14.0, tokens=13, cost_usd=0.2),
     ):
         meter.saw(observation)
-    assert meter.usage(20.0) == ResourceUsage(1, 300.0, 10.0, 13, 0.2)
+    assert meter.usage(20.0) == ResourceUsage(1, 300.0, 10.0, 13, 0.2, 0)
 
 
 def test_nothing_seen_is_nothing_used() -> None:
-    assert UsageMeter().usage(5.0) == ResourceUsage(0, None, None, 0, None)
+    assert UsageMeter().usage(5.0) == ResourceUsage(0, None, None, 0, None, 0)

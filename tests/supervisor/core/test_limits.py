@@ -427,3 +427,17 @@ def test_a_decision_stays_what_it_was_where_the_limit_says_no_more() -> None:
     play.sampled(1e9)
     commands = play.call("echo x")
     assert recorded(commands, events.ReviewMade)[0].review.decision is Decision.ALLOW
+
+
+def test_at_the_limit_of_steps_reads_are_refused_too_and_a_runaway_is_stopped() -> None:
+    play = LimitedPlay(Limits(max_steps=3)).running()
+    for number in range(3):
+        assert answers(play.call(f"cat {number}"))[0]["permissionDecision"] == "allow"
+    (issue,) = seen(play)
+    assert (issue.type, issue.key) == ("limit_reached", "max_steps")
+    (answer,) = answers(play.call("cat more"))
+    assert "limit of steps is reached: 3 of 3 calls" in answer["permissionDecisionReason"]
+    told = [event.intervention.message for _, event in play.journal if isinstance(event, events.InterventionChosen)]
+    assert "Steps left: 0." in told[0]
+    play.call("cat on")
+    assert Freeze() in play.call("cat on and on")
