@@ -166,6 +166,8 @@ class AgentAttached(Event):
     """The machine's boot."""
     terminal: str = ""
     """The device of its terminal. Example: `pts/3`. Empty if it has none."""
+    mark: int = 0
+    """The hard limit that every process inherits which it starts from here on; 0 if it could not be marked."""
     kind: Literal["agent_attached"] = "agent_attached"
 
 

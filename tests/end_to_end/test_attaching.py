@@ -1,16 +1,19 @@
 """A real CLI that a person starts in an attached repository, with a daemon and without one."""
 
+import contextlib
 import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.abc
 import pytest
 
+from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results
@@ -30,6 +33,8 @@ class Attached:
 
     base: Path
     model: ScriptedModel
+    serving: anyio.Event = field(default_factory=anyio.Event)
+    live: Live = field(init=False)
 
     @property
     def repo(self) -> Path:
@@ -48,12 +53,34 @@ class Attached:
             command, cwd=self.repo, env=environ, capture_output=True, text=True, timeout=SECONDS, check=False
         )
 
+    async def serve(self) -> None:
+        """Be the daemon until told to end, and again after a restart."""
+        while True:
+            self._restart = anyio.Event()
+            async with run_daemon(setup(self.base, self.model.url)) as daemon:
+                self.live = Live(daemon, self.model, self.base)
+                self.serving.set()
+                await self._restart.wait()
+
+    async def restart(self) -> None:
+        """End the daemon, and have another one in its place."""
+        self.serving = anyio.Event()
+        self._restart.set()
+        await self.serving.wait()
+
+    def claude(self, *arguments: str) -> list[str]:
+        """The person's command."""
+        return [str(real_claude_path()), "-p", "Go.", "--permission-mode", "bypassPermissions", *arguments]
+
+    @property
+    def own_environ(self) -> dict[str, str]:
+        """The person's environment, which knows nothing of the daemon's places."""
+        return {name: value for name, value in self.environ.items() if not name.endswith("_DIRECTORY")}
+
     async def run_claude(self, *arguments: str) -> str:
         """Run the person's `claude -p` to its end; returns what it prints."""
-        command = [str(real_claude_path()), "-p", "Go.", "--permission-mode", "bypassPermissions", *arguments]
-        environ = {name: value for name, value in self.environ.items() if not name.endswith("_DIRECTORY")}
         with anyio.fail_after(SECONDS):
-            done = await anyio.run_process(command, cwd=self.repo, env=environ, check=False)
+            done = await anyio.run_process(self.claude(*arguments), cwd=self.repo, env=self.own_environ, check=False)
         return done.stdout.decode()
 
     def told(self) -> list[str]:
@@ -77,6 +104,21 @@ async def attached(
             yield stage
         finally:
             kill_tree(0, base)
+
+
+@asynccontextmanager
+async def at_work(
+    base: Path, *steps: Say | ToolUse | ScriptStep
+) -> AsyncIterator[tuple[Attached, Live, anyio.abc.Process]]:
+    """A daemon and a person's CLI that works."""
+    async with attached(base, *steps) as stage, anyio.create_task_group() as tasks:
+        tasks.start_soon(stage.serve)
+        await stage.serving.wait()
+        async with await anyio.open_process(stage.claude(), cwd=stage.repo, env=stage.own_environ) as claude:
+            yield stage, stage.live, claude
+            with contextlib.suppress(ProcessLookupError):
+                claude.kill()
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_persons_claude_in_an_attached_repository_is_denied_what_the_policy_denies(tmp_path: Path) -> None:
@@ -106,3 +148,140 @@ async def test_nothing_runs_while_no_daemon_is_there(tmp_path: Path) -> None:
         await stage.run_claude()
     assert not (stage.repo / "one.txt").exists()
     assert any("daemon of chaperon was away" in text for text in stage.told())
+
+
+async def test_what_a_person_says_reaches_the_model_with_the_next_call(tmp_path: Path) -> None:
+    async with at_work(tmp_path, bash("echo one"), bash("echo two"), Say("done")) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.say("Look at the tests first.")
+        await claude.wait()
+        await live.state(AgentState.DONE)
+    assert any("Look at the tests first." in json.dumps(request.messages) for request in stage.model.requests)
+
+
+async def test_what_is_said_at_the_end_of_a_turn_keeps_the_turn_from_ending(tmp_path: Path) -> None:
+    async with at_work(tmp_path, bash("echo one; sleep 1"), Say("done"), Say("as you say")) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.say("And write it down.")
+        await claude.wait()
+    assert "And write it down." in json.dumps(stage.model.requests[-1].messages)
+
+
+async def test_a_paused_agents_next_call_waits_and_a_resumed_one_runs(tmp_path: Path) -> None:
+    steps = bash("echo one > one.txt"), bash("echo two > two.txt"), Say("done")
+    async with at_work(tmp_path, *steps) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.daemon.request(events.PauseRequested(**live.daemon.stamp("a1"), by="ann"))
+        await live.event(
+            events.LineReceived, lambda event: "two.txt" in str(event.frame) and "hook" in str(event.frame)
+        )
+        assert not (stage.repo / "two.txt").exists()
+        await live.daemon.request(events.ResumeRequested(**live.daemon.stamp("a1"), by="ann"))
+        await claude.wait()
+    assert (stage.repo / "two.txt").exists()
+
+
+async def test_a_stopped_agents_calls_are_refused_and_its_processes_end(tmp_path: Path) -> None:
+    async with at_work(tmp_path, bash("tail -f /dev/null"), bash("echo two > two.txt"), Say("done")) as (
+        stage,
+        live,
+        claude,
+    ):
+        await live.event(events.ReviewMade)
+        await live.daemon.request(events.StopRequested(**live.daemon.stamp("a1"), by="ann", force=True))
+        await live.state(AgentState.STOPPED)
+        await claude.wait()
+        ended = await live.events(events.TreeEnded)
+    assert [event.left for event in ended] == [0]
+    assert not (stage.repo / "two.txt").exists()
+
+
+async def test_an_orderly_stop_ends_the_turn_at_the_next_call(tmp_path: Path) -> None:
+    steps = bash("echo one"), bash("echo two > two.txt"), Say("done")
+    async with at_work(tmp_path, *steps) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.daemon.request(events.PauseRequested(**live.daemon.stamp("a1"), by="ann"))
+        await live.event(
+            events.LineReceived, lambda event: "two.txt" in str(event.frame) and "hook" in str(event.frame)
+        )
+        await live.daemon.request(events.StopRequested(**live.daemon.stamp("a1"), by="ann"))
+        await live.state(AgentState.STOPPED)
+        await claude.wait()
+    assert not (stage.repo / "two.txt").exists()
+
+
+async def test_a_call_that_waits_as_the_daemon_ends_is_answered_by_the_next_one_and_the_agent_goes_on(
+    tmp_path: Path,
+) -> None:
+    steps = bash("echo one > one.txt"), bash("rm -rf ~/notes"), Say("done")
+    (tmp_path / "home/notes").mkdir(parents=True)
+    async with at_work(tmp_path, *steps) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.daemon.request(events.PauseRequested(**live.daemon.stamp("a1"), by="ann"))
+        await live.event(events.LineReceived, lambda event: "rm -rf" in str(event.frame) and "hook" in str(event.frame))
+        await stage.restart()
+        live = stage.live
+        assert live.daemon.adopted.reattached == 1
+        await live.daemon.request(events.ResumeRequested(**live.daemon.stamp("a1"), by="ann"))
+        await claude.wait()
+        await live.state(AgentState.DONE)
+        [agent] = live.daemon.board.summaries()
+    assert (tmp_path / "home/notes").exists()
+    assert agent.reviews == {"allow": 1, "block": 1}
+    assert any("outside" in text for text in stage.told())
+
+
+async def test_a_cli_that_was_killed_is_lost_and_its_agent_waits_for_nothing(tmp_path: Path) -> None:
+    async with at_work(tmp_path, bash("tail -f /dev/null"), Say("done")) as (_, live, claude):
+        await live.event(events.ReviewMade)
+        claude.kill()
+        await live.state(AgentState.LOST)
+
+
+async def test_an_attached_agents_program_cannot_steer_by_either_socket(tmp_path: Path) -> None:
+    main, hooks = tmp_path / "run/chaperon.sock", tmp_path / "run/hooks.sock"
+    attack = tmp_path / "attack.py"
+    attack.write_text(
+        "import os, socket, sys\n"
+        "def orphan():\n"
+        "    parent = os.getpid()\n"
+        "    if os.fork(): os._exit(0)\n"
+        "    while os.getppid() == parent: pass\n"
+        "    os.setsid()\n"
+        "if len(sys.argv) > 1: orphan(); sys.stdout = open(sys.argv[1] + '.new', 'w')\n"
+        "def ask(path, method, route, body=b'{}', more=''):\n"
+        "    s = socket.socket(socket.AF_UNIX); s.connect(path)\n"
+        "    try: s.sendall(f'{method} {route} HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n{more}'\n"
+        "              f'content-length: {len(body)}\\r\\n\\r\\n'.encode() + body)\n"
+        "    except BrokenPipeError: return 'refused 403'\n"
+        "    try: return s.recv(65536).split(b'\\r\\n')[0].decode()\n"
+        "    except ConnectionResetError: return 'refused 403'\n"
+        f"main, hooks = {str(main)[::-1]!r}[::-1], {str(hooks)[::-1]!r}[::-1]\n"  # which no review sees through
+        "print(ask(main, 'GET', '/v1/agents'))\n"
+        "print(ask(main, 'POST', '/v1/agents/a1/resume'))\n"
+        "print(ask(hooks, 'GET', '/v1/agents'))\n"
+        "print(ask(hooks, 'POST', '/v1/agents/a1/stop'))\n"
+        "print(ask(hooks, 'POST', '/v1/hooks', b'no JSON', 'chaperon-request: x\\r\\n'), flush=True)\n"
+        "if len(sys.argv) > 1: os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
+    )
+    command = f"{sys.executable} {attack} > answers.txt; setsid {sys.executable} {attack} >> answers.txt"
+    command += f"; {sys.executable} {attack} orphans.txt; while ! test -e orphans.txt; do :; done"
+    async with at_work(tmp_path, bash(command), Say("done")) as (stage, live, claude):
+        await claude.wait()
+        await live.state(AgentState.DONE)
+        assert len(live.daemon.board.summaries()) == 1
+    answers = (stage.repo / "answers.txt").read_text() + (stage.repo / "orphans.txt").read_text()
+    assert [answer.split()[1] for answer in answers.splitlines()] == ["403", "403", "404", "404", "409"] * 3
+
+
+async def test_an_agent_that_chaperon_launched_in_an_attached_repository_is_reviewed_once(tmp_path: Path) -> None:
+    steps = bash("echo one > one.txt"), Say("done")
+    async with (
+        attached(tmp_path, *steps, arguments=("--user",)) as stage,
+        run_daemon(setup(tmp_path, stage.model.url)) as daemon,
+    ):
+        live = Live(daemon, stage.model, tmp_path)
+        await live.submit("Go.")
+        await live.state(AgentState.DONE)
+        assert [(summary.agent, summary.origin) for summary in daemon.board.summaries()] == [("a1", "")]
+    assert (stage.repo / "one.txt").exists()

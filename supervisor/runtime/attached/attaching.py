@@ -111,6 +111,7 @@ class Attaching:
     async def _begin(self, process: CliProcess, payload: Mapping[str, Any], about: Mapping[str, str]) -> HookLink:
         workspace = await anyio.to_thread.run_sync(_workspace, str(payload.get("cwd") or ""))
         terminal = await anyio.to_thread.run_sync(process.terminal)
+        mark = await anyio.to_thread.run_sync(process.marked)
         self._refuse_tasks_for_now()
         name, prompt = self._free_name(), payload.get("prompt")
         said = isinstance(prompt, str) and bool(prompt.strip())
@@ -135,6 +136,7 @@ class Attaching:
                 cli_start_ticks=process.start_ticks,
                 boot_id=self._parts.boot_id(),
                 terminal=terminal,
+                mark=mark,
             )
         )
         return link

@@ -13,7 +13,7 @@ from typing import Self
 import anyio
 import anyio.to_thread
 
-from supervisor.runtime.shim import process_tree
+from supervisor.runtime.shim import marks, process_tree
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "ksh"})
 """The programs between a CLI and its hook: it starts commands by `/bin/sh -c` (measured, 2.1.329)."""
@@ -58,6 +58,14 @@ class CliProcess:
         if 136 <= major <= 143:  # Unix98 terminals, 256 for each number (devices.txt of the kernel)
             return f"pts/{(major - 136) * 256 + minor}"
         return f"tty{minor}" if major == 4 else ""
+
+    def marked(self) -> int:
+        """Mark it and all that it will start as an agent's; return the mark, 0 if it cannot be marked.
+
+        A process of it that lets itself be adopted by another is known by that. One that it started before is not.
+        """
+        mark = marks.draw()
+        return mark if mark and self.is_running() and marks.put_on(self.pid, mark) else 0
 
     async def gone(self) -> None:
         """Return once it has ended."""

@@ -563,7 +563,7 @@ class Daemon:
         Its shim, or the CLI of an attached one, is above the process, or the process carries its mark.
         """
         for session in self.board.live():
-            known = session.identity
+            known = session.identity or session.attached
             if session.launched and (session.summary.root_pid in lineage or (known and mark and known.mark == mark)):
                 return session.summary.agent
         unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)

@@ -46,6 +46,15 @@ def put(mark: int) -> None:
     resource.setrlimit(LIMIT, (mark, mark))
 
 
+def put_on(pid: int, mark: int) -> bool:
+    """Mark another process of this user, and all that it will start; return whether it carries the mark now."""
+    try:
+        resource.prlimit(pid, LIMIT, (mark, mark))
+    except (OSError, ValueError):  # it has gone, is another user's, or carries a lower mark
+        return False
+    return True
+
+
 def mark_of(pid: int) -> int | None:
     """Return a process's hard limit, `HIGHEST` if it has none; None if the process has gone."""
     line = next((line for line in process_tree.read(f"/proc/{pid}/limits").splitlines() if line.startswith(LINE)), None)
