@@ -88,6 +88,13 @@ def gate_arguments(
     return (*([] if servers else [STRICT_SERVERS]), "--settings", orjson.dumps(settings).decode())
 
 
+def with_variables(arguments: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return arguments of the gate whose settings set further variables, which a project's settings do not unset."""
+    *before, text = arguments
+    settings = orjson.loads(text)
+    return (*before, orjson.dumps({**settings, "env": {**variables, **settings["env"]}}).decode())
+
+
 GATE_ARGUMENTS = gate_arguments()
 """Those of a CLI for which nothing that settings bring was let count."""
 

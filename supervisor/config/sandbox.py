@@ -27,6 +27,10 @@ class SandboxSection(Section):
     """Further paths that agents may read in `project` and `closed`. Example: `~/.npmrc`."""
     write: Paths = ()
     """Further paths that they may write. Examples: `~/.cache`, the socket of docker, that of an ssh agent."""
+    commands_apart: bool = True
+    """Whether each command of an agent's shell is closed off from the agent's CLI and from its other commands, if the
+    kernel can (Linux 6.12): it can neither signal nor trace them, and so not answer the gate in the CLI's place. A
+    command that was left in the background is then ended by the CLI's own tool, and not by `kill` of a later one."""
     memory_mb: Count = 2_048
     """Size of `/tmp`, of the home directory and of `/run` inside bubblewrap, each, in MiB at most: they are in memory
     and go with the agent."""

@@ -84,7 +84,7 @@ class Verifier:
 
     def _site(self, check: Check) -> LaunchSite:
         folder, own = Path(check.folder), self.notes / "claude"
-        return LaunchSite(SHELL, folder, Path(check.project or folder), None, own, dict(check.facts))
+        return LaunchSite(SHELL, folder, Path(check.project or folder), own, dict(check.facts))
 
 
 def _command(name: str, check: Check, held: Holding) -> ContainedCommand:

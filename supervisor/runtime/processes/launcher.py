@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.tasks import Limits
-from supervisor.config.environment import agent_environment
+from supervisor.config.environment import agent_environment, with_variables
 from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
@@ -216,7 +216,12 @@ class ProcessLauncher:
         return shim_client.ShimSpec(
             agent=agent,
             directory=directory,
-            argv=[held.program, *arguments(command), *self._settings.arguments, *gate],
+            argv=[
+                held.program,
+                *arguments(command),
+                *self._settings.arguments,
+                *(with_variables(gate, held.settings) if held.settings else gate),
+            ],
             cwd=Path(command.workspace),
             env=held.environment,
             launcher=[*self._settings.launcher, *held.words],
@@ -234,7 +239,7 @@ class ProcessLauncher:
         checkout = settings_files.main_checkout(workspace)
         gateway = self._gateway.folder_of(agent) if self._gateway is not None else None
         own = self._own_config_dir(agent)
-        return self._sandboxes.wrap(LaunchSite(cli, workspace, checkout, gateway, own, environment))
+        return self._sandboxes.wrap(LaunchSite(cli, workspace, checkout, own, environment, gateway))
 
     def _environment(self, agent: str) -> dict[str, str]:
         needs_own = self._sandboxes is not None and self._sandboxes.own_config_dir

@@ -2,8 +2,10 @@
 
 import os
 import platform
+import secrets
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
@@ -18,6 +20,9 @@ INSIDE = "/run/chaperon"
 INSIDE_GATEWAY = f"{INSIDE}/gateway"
 """Folders of what chaperon puts into a sandbox. That of the socket is a folder, so that a gateway that was started anew
 is reached by it too."""
+
+SHELL_PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
+"""Variable of the CLI: a program that gets each command of the shell as its one argument (seen with 2.1.329)."""
 
 WHOLE_MACHINE = frozenset({"open", "container"})
 """Profiles that show the whole machine but chaperon's own."""
@@ -41,6 +46,8 @@ class SandboxedLaunch:
     """The CLI, by its path inside."""
     environment: Mapping[str, str]
     """Its environment."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the CLI's settings must set."""
     name: str = ""
     """The sandbox for people, with its profile; empty for none."""
 
@@ -53,11 +60,11 @@ class LaunchSite:
     workspace: Path
     checkout: Path
     """The main checkout of the workspace's repository; the same, unless it is a worktree."""
-    gateway: Path | None
-    """Folder of the agent's socket at the gateway; None if the CLI reaches the model by itself."""
     own: Path
     """The agent's own folder for the CLI's configuration, outside; it need not be there."""
     environment: Mapping[str, str]
+    gateway: Path | None = None
+    """Folder of the agent's socket at the gateway; None if the CLI reaches the model by itself."""
 
 
 class Sandboxes:
@@ -120,6 +127,19 @@ class Sandboxes:
         )
         return replace(made, name=name)
 
+    def _apart(self, site: LaunchSite, entry_inside: str) -> Path | None:
+        """Write the program that shells of the agent are started through; None if the kernel cannot keep them apart."""
+        if not self._section.commands_apart or not landlock.has_scopes(machine.landlock().abi):
+            return None
+        python, _ = layout.interpreter()
+        words = landlock.words(str(python), entry_inside, landlock.EntryPlan(scoped=True))
+        path = site.own.with_name("shell")
+        made = path.with_name(f"shell.{secrets.token_hex(4)}")
+        made.touch(mode=0o700)
+        made.write_text(f'#!/bin/sh\nexec {shlex.join(words)} /bin/bash -c "$1"\n')
+        made.replace(path)  # another launch of the folder may be about to use it
+        return path
+
     def _check(self) -> None:
         if self._home == Path("/"):
             raise SandboxError(
@@ -143,7 +163,11 @@ class Sandboxes:
         program, needed = layout.program_of(site.cli)
         whole = self._section.profile in WHOLE_MACHINE
         at = str(ENTRY) if whole else f"{INSIDE}/{ENTRY.name}"
-        mounts = self._whole_machine(site) if whole else self._project(site, place, (libraries, needed))
+        apart = self._apart(site, at)
+        mounts = list(self._whole_machine(site) if whole else self._project(site, place, (libraries, needed)))
+        shell = str(apart) if whole else f"{INSIDE}/shell"
+        if apart is not None:
+            mounts.append(Mount("read", shell, str(apart)))
         walls = Walls(
             tuple(mounts), str(site.workspace), self._section.profile == "closed", self._section.memory_mb * 2**20
         )
@@ -154,7 +178,8 @@ class Sandboxes:
         own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108
         if site.gateway is not None and not whole:
             own["ANTHROPIC_UNIX_SOCKET"] = f"{INSIDE_GATEWAY}/{SOCKET}"
-        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own})
+        settings = {SHELL_PREFIX: shell} if apart is not None else {}
+        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own}, settings)
 
     def _project(self, site: LaunchSite, place: layout.HostLayout, further: tuple[Path, ...]) -> Iterator[Mount]:
         """Yield the mounts of the profiles `project` and `closed`; of two within each other the outer first."""
@@ -192,6 +217,8 @@ class Sandboxes:
         program, needed = layout.program_of(site.cli)
         whole = self._section.profile in WHOLE_MACHINE
         read = [*place.tools((libraries, needed)), *place.texts(), ENTRY, *place.run_later()]
+        apart = self._apart(site, str(ENTRY))
+        read += [apart] if apart is not None else []
         repository = [mount.target for mount in place.repository() if mount.kind == "write"]
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
@@ -208,7 +235,8 @@ class Sandboxes:
             scoped=landlock.has_scopes(facility.abi),
         )
         words = landlock.words(str(python), str(ENTRY), plan)
-        return SandboxedLaunch(tuple(words), str(program), site.environment)
+        settings = {SHELL_PREFIX: str(apart)} if apart is not None else {}
+        return SandboxedLaunch(tuple(words), str(program), site.environment, settings)
 
 
 def choose(

@@ -9,6 +9,7 @@ from supervisor.config.environment import (
     STRICT_SERVERS,
     agent_environment,
     gate_arguments,
+    with_variables,
 )
 
 DAEMON = {
@@ -78,3 +79,10 @@ def test_further_settings_take_nothing_of_the_gate_back() -> None:
     more = {"env": {"CLAUDE_CODE_SIMPLE": "1", "NAME": "x"}, "disableAllHooks": False, "crossSessionInbound": "accept"}
     made = settings(gate_arguments(more={**more, "apiKeyHelper": ""}))
     assert made == {**GATE_SETTINGS, "env": {"NAME": "x", "CLAUDE_CODE_SIMPLE": "0"}, "apiKeyHelper": ""}
+
+
+def test_further_variables_of_the_settings_win_over_no_variable_of_the_gate() -> None:
+    *before, text = with_variables(GATE_ARGUMENTS, {"A": "b", "CLAUDE_CODE_SIMPLE": "1"})
+    assert tuple(before) == GATE_ARGUMENTS[:-1]
+    made, given = json.loads(text), json.loads(GATE_ARGUMENTS[-1])
+    assert made == {**given, "env": {"A": "b", "CLAUDE_CODE_SIMPLE": "0"}}

@@ -1,6 +1,7 @@
 """The sandbox of a launch, from configuration and machine."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def sandboxes(base: Path, kind: SandboxKind, section: SandboxSection | None = No
 
 
 def site(base: Path) -> LaunchSite:
-    return LaunchSite("/usr/bin/true", base / "repo", base / "repo", None, base / "ada/state/own", {"PATH": "/usr/bin"})
+    return LaunchSite("/usr/bin/true", base / "repo", base / "repo", base / "ada/state/own", {"PATH": "/usr/bin"})
 
 
 def test_none_adds_no_word_and_changes_no_variable(tmp_path: Path) -> None:
@@ -78,3 +79,24 @@ def test_the_users_configuration_of_the_cli_is_replaced_by_a_folder_of_the_agent
 def test_the_profile_closed_has_no_network(tmp_path: Path) -> None:
     made = sandboxes(tmp_path, "bubblewrap", SandboxSection(profile="closed")).wrap(site(tmp_path))
     assert "--unshare-net" in made.words
+
+
+@needs("bubblewrap")
+@pytest.mark.skipif(abi() < 6, reason=f"Landlock {abi()} has no scopes")
+def test_commands_are_kept_apart_by_a_program_that_the_settings_name_unless_a_person_says_no(tmp_path: Path) -> None:
+    made = sandboxes(tmp_path, "bubblewrap").wrap(site(tmp_path))
+    assert made.settings == {"CLAUDE_CODE_SHELL_PREFIX": "/run/chaperon/shell"}
+    shell = tmp_path / "ada/state/shell"
+    assert f"--ro-bind {shell} /run/chaperon/shell" in " ".join(made.words)
+    assert shell.stat().st_mode & 0o777 == 0o700
+    section = SandboxSection(commands_apart=False)
+    assert not sandboxes(tmp_path, "bubblewrap", section).wrap(site(tmp_path)).settings
+
+
+@pytest.mark.skipif(abi() < 6, reason=f"Landlock {abi()} has no scopes")
+def test_a_command_that_is_kept_apart_runs_as_it_was_and_signals_none_of_the_others(tmp_path: Path) -> None:
+    made = sandboxes(tmp_path, "landlock").wrap(site(tmp_path))
+    shell = made.settings["CLAUDE_CODE_SHELL_PREFIX"]
+    command = f"printf '%s\\n' \"a'b\" 'c d'; kill -0 {os.getpid()} || exit 7"
+    done = subprocess.run([shell, command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "a'b\nc d\n")
