@@ -262,6 +262,9 @@ class Resources(Section):
     """Calls of tools that are answered, whether they run or not. At the limit reads are refused as well."""
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """Cost of the run, in US dollars. Empty, because behind proxies the CLI's prices are wrong; see `prices`."""
+    max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
+    """Cost of all agents together on one day of UTC, in US dollars. Once it is used up, all agents are held at their
+    next call, and so are those that start. They go on by themselves when the day is over, or by `chaperon resume`."""
     prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()
     """Prices of models, which count instead of the CLI's; the first that fits."""
 

@@ -93,6 +93,8 @@ class StandingOrders:
         match order.control:
             case "pause":
                 self.pauses[order.project] = order
+            case "resume" if order.lifts:
+                self.pauses = {where: pause for where, pause in self.pauses.items() if pause.id != order.lifts}
             case "resume" if order.project:
                 self.pauses.pop(order.project, None)
             case "resume":

@@ -40,6 +40,8 @@ class OrderGiven(Event):
     """The message to them, if they are told something."""
     at_turn_end: bool = False
     force: bool = False
+    lifts: str = ""
+    """Of a resume, the id of the only pause that it lifts; empty lifts all."""
     kind: Literal["order_given"] = "order_given"
 
 

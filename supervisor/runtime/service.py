@@ -71,6 +71,7 @@ from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
+from supervisor.runtime.services.day_budget import DayBudget
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again
 from supervisor.runtime.services.recovery import Recovering
@@ -200,6 +201,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if setup.source is not None:
                 tasks.start_soon(in_force.run, name="configuration")
             told = daemon.happened, setup.clock
+            budget = DayBudget(daemon, lambda: in_force.policy.config.resources.max_cost_per_day_usd)
+            tasks.start_soon(budget.run, name="budget of the day")
             sampling = Sampling(board, opened.journal, manager.operations, *told)
             tasks.start_soon(sampling.run, name="sampling")
             judge = detector_settings(setup.config).judge

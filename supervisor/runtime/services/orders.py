@@ -64,7 +64,7 @@ async def give(daemon: OrderParts, order: OrderGiven) -> tuple[OrderResult, ...]
     """
     known = daemon.board.orders.given.get(order.id)
     if known is None:
-        meant = tuple(one.agent for one in daemon.board.at_work() if order.project in ("", one.project))
+        meant = tuple(one.agent for one in daemon.board.at_work() if _means(order, one))
         known = replace(order, agents=meant)
         daemon.happened(known)
     elif _without_moment(known) != _without_moment(order):
@@ -77,6 +77,11 @@ async def give(daemon: OrderParts, order: OrderGiven) -> tuple[OrderResult, ...]
             results = (*results[:number], await _end_unmade(daemon, known, result.agent), *results[number + 1 :])
     await daemon.journal.written(daemon.journal.last)
     return results
+
+
+def _means(order: OrderGiven, agent: Summary) -> bool:
+    lifted = agent.pause.request_id if agent.pause is not None else ""
+    return order.project in ("", agent.project) and order.lifts in ("", lifted)
 
 
 def hold_again(daemon: OrderParts) -> None:
