@@ -139,6 +139,7 @@ def portrait(agent: Agent, changes: Mapping[str, Any] | None, now: float) -> lis
         "files": _changes(changes),
         "calls": calls(agent["reviews"]),
         "expired": _expired(agent),
+        "tests": agent.get("tests", ""),
         "cost": _cost(agent),
         "issues": _counts(agent["issues"]),
         "answers": _answers(agent),
@@ -349,3 +350,23 @@ def ending(agent: Agent, changes: Mapping[str, Any] | None) -> str:
         counted(len(agent["incidents"]), "incident") if agent["incidents"] else "",
     ]
     return clean(f"{agent['agent']}: {agent['state']} after {lasted}: {', '.join(filter(None, parts))}", SENTENCE)
+
+
+def summing_up(agent: Agent, since: str) -> list[str]:
+    """Return the lines below the end of a run: its tests, where its work is, and the very command that undoes it.
+
+    Args:
+        agent: What the daemon knows of it.
+        since: The checkpoint of its start; empty if there is none.
+    """
+    name, branch = clean(agent["agent"], 40), clean(agent["branch"], 200)
+    if branch:
+        work = f"branch {branch}: git merge {branch} takes it over, chaperon rm --force {name} drops it"
+    else:
+        work = f"chaperon rollback {clean(since, 80)} --agent {name}" if since else ""
+    facts = {
+        "tests": clean(agent.get("tests", ""), 100),
+        "work" if branch else "undo": work,
+        "look": f"chaperon diff {name}, chaperon show {name}",
+    }
+    return [f"  {label:<6} {value}" for label, value in facts.items() if value]

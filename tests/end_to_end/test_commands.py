@@ -72,6 +72,11 @@ async def test_run_with_a_daemon_lets_it_do_the_work_and_data_has_the_contracts_
         assert listed == shown
         assert "a1" in (await chaperon(stage, "ps")).stdout
         assert (await chaperon(stage, "show", "nobody")).returncode == 1
+        (undo,) = [line.split()[1:] for line in done.stdout.splitlines() if line.split()[:1] == ["undo"]]
+        assert (stage.base.repo / "made").exists()
+        undone = await chaperon(stage, *undo[1:], "--yes")
+        assert undone.returncode == 0, undone.stderr
+        assert not (stage.base.repo / "made").exists()
         assert (await chaperon(stage, "run", " ")).returncode == 2
         detached = await chaperon(stage, "run", "again", "--detach")
         assert detached.stdout == "a2\n"

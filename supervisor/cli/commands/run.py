@@ -297,12 +297,22 @@ class _Run:
         self._asker.saw(record, printed=bool(texts))
 
     def _tell_end(self) -> None:
-        """Say in a line how it ended."""
+        """Say how it ended, and what can be done about it."""
         for line in self._view.rest():
             terminal.echo(line)
         known = self._daemon.get(common.agent_path(self._agent))
         told = agent_words.ending(known, changes_of(self._daemon, self._agent))
-        terminal.echo(f"{told}. More: chaperon show {self._agent}" if self._patience else f"{told}.")
+        terminal.echo(f"{told}.")
+        if self._patience:  # a daemon is there to be asked afterwards
+            for line in agent_words.summing_up(known, self._start()):
+                terminal.echo(line)
+
+    def _start(self) -> str:
+        """Return the checkpoint of the agent's start; empty if there is none."""
+        with suppress(RefusedError):
+            found = self._daemon.get(f"{common.agent_path(self._agent)}/diff", patch="false")
+            return str(found["since"])
+        return ""
 
     def _wait(self, connection: socket.socket, seconds: float | None) -> None:
         """Wait for what comes; the first signal stops the agent in order, each further one at once."""

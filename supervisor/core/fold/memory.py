@@ -386,6 +386,8 @@ class Memory:
 
     def _returned(self, call: ToolReturned) -> None:
         self.calls.returned(call)
+        if (run := self.calls.tests) is not None:
+            self.summary.tests = f"{run.framework}: {run.passed:,} passed, {run.failed:,} failed"
         self.summary.calls = self.calls.running
         if self.todo.returned(call):
             self.summary.todo = self.todo.items

@@ -218,6 +218,8 @@ class Summary:
     """Reasons and outcomes of interventions; see `interventions.choice.controller.Controller.explain`."""
     result: str = ""
     """The model's last text of its turn, shortened."""
+    tests: str = ""
+    """The outcome of its last test run, in words; empty without one. Example: `pytest: 12 passed, 1 failed`."""
 
     @classmethod
     def of(cls, submitted: TaskSubmitted) -> "Summary":

@@ -5,7 +5,7 @@ import orjson
 import pytest
 
 from monitors.contract.tasks import Task
-from supervisor.cli.agent_words import COLUMNS, MOST_WAITING, below_row, ending, portrait, row, why
+from supervisor.cli.agent_words import COLUMNS, MOST_WAITING, below_row, ending, portrait, row, summing_up, why
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from tests.support import acting
@@ -137,3 +137,16 @@ def test_why_has_the_sum_what_holds_the_next_back_and_what_such_came_to() -> Non
 )  # fmt: skip
 def test_the_end_of_a_run_is_one_line(facts: dict[str, Any], changes: dict[str, Any] | None, told: str) -> None:
     assert ending(agent(ended_at=NOW, **facts), changes) == told
+
+
+def test_the_end_of_a_run_names_its_tests_and_the_command_that_undoes_it() -> None:
+    told = {"agent": "a1", "branch": "", "tests": "pytest: 3 passed, 1 failed"}
+    assert summing_up(told, "start-1") == [
+        "  tests  pytest: 3 passed, 1 failed",
+        "  undo   chaperon rollback start-1 --agent a1",
+        "  look   chaperon diff a1, chaperon show a1",
+    ]
+    assert not any("undo" in line for line in summing_up(told, ""))
+    (work,) = [line for line in summing_up({**told, "branch": "chaperon/a1"}, "s") if "work" in line]
+    assert "git merge chaperon/a1" in work
+    assert "chaperon rm --force a1" in work
