@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ COMMANDS = {
     "run": "supervisor.cli.commands.run:run_command",
     "attach": "supervisor.cli.commands.attach:attach",
     "detach": "supervisor.cli.commands.attach:detach",
+    "exec": "supervisor.cli.commands.exec_claude:exec_claude",
     "task": "supervisor.cli.commands.task:task",
     "submit": "supervisor.cli.commands.submit:submit",
     "ps": "supervisor.cli.commands.agents:ps",
@@ -65,6 +67,7 @@ SAYS = {
     "ps": "List agents at work, and those that ended lately.",
     "attach": "Put every Claude that you start here under watch.",
     "detach": "Take a settings file's hooks out again.",
+    "exec": "Become the Claude CLI, under watch: exec -- claude …",
     "task": "Add, list, show and steer stored tasks, which agents claim.",
     "submit": "Add all tasks of a file, which may depend on one another.",
     "show": "Show what one agent is, did, and met.",
@@ -112,6 +115,8 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; one whose output cannot be written says so and fails."""
+        if Path(sys.argv[0]).name == "claude" and not args and not kwargs:  # a link that stands in for the CLI
+            args = (["exec", "--", "claude", *sys.argv[1:]],)
         try:
             return super().main(*args, **kwargs)
         except (OSError, ExceptionGroup) as failed:

@@ -285,3 +285,31 @@ async def test_an_agent_that_chaperon_launched_in_an_attached_repository_is_revi
         await live.state(AgentState.DONE)
         assert [(summary.agent, summary.origin) for summary in daemon.board.summaries()] == [("a1", "")]
     assert (stage.repo / "one.txt").exists()
+
+
+@pytest.mark.parametrize("way", ["exec", "link"])
+async def test_a_cli_that_chaperon_stands_in_for_is_watched_and_all_else_is_its_own(tmp_path: Path, way: str) -> None:
+    outside, link = tmp_path / "home/notes", tmp_path / "bin/claude"
+    outside.mkdir(parents=True)
+    link.parent.mkdir()
+    link.symlink_to(Path(sys.executable).with_name("chaperon"))
+    command = [str(link)] if way == "link" else [str(link.resolve()), "exec", "--", str(real_claude_path())]
+    steps = bash("echo one > one.txt"), bash(f"rm -rf {outside}"), Say("done")
+    async with attached(tmp_path, *steps) as stage:
+        await anyio.to_thread.run_sync(lambda: stage.chaperon("detach"))
+        async with run_daemon(setup(tmp_path, stage.model.url)) as daemon:
+            live = Live(daemon, stage.model, tmp_path)
+            environ = {**stage.environ, "PATH": f"{link.parent}:{real_claude_path().parent}:{stage.environ['PATH']}"}
+            with anyio.fail_after(SECONDS):
+                done = await anyio.run_process(
+                    [*command, *stage.claude()[1:], "--output-format", "json"],
+                    cwd=stage.repo,
+                    env=environ,
+                    check=False,
+                )
+            await live.state(AgentState.DONE)
+            [agent] = daemon.board.summaries()
+    assert (done.returncode, json.loads(done.stdout)["result"]) == (0, "done")
+    assert (stage.repo / "one.txt").exists()
+    assert outside.exists()
+    assert agent.reviews == {"allow": 1, "block": 1}

@@ -10,6 +10,7 @@ diff         the command that shows the content of what an agent changed
 discoveries  the command to look at facts that agents noted for others, and to take one back
 doctor       the command that says what works on this machine, and how to mend the rest
 drain        the command by which a daemon takes no new tasks
+exec_claude  the command that stands in for `claude`
 export       records for other programs, in the form that `audit.export_format` says
 merge        the command that lists the merges of agents' branches, and carries one out once it was shown and confirmed
 notify       the command that lists the notification channels, and tests them

@@ -1,8 +1,9 @@
 """The commands by which a person's own Claude comes under watch, and goes from it."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -24,24 +25,33 @@ _SCOPES = (
 _PRINT = click.option("--print", "only_print", is_flag=True, help="Only show the change.")
 
 
+def when_away_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say what a call meets while no daemon is there."""
+    for option in (
+        click.option(
+            "--wait",
+            type=click.FloatRange(0, 3600),
+            default=CALL_SECONDS,
+            show_default=True,
+            help="How many seconds a call waits for a daemon that is away before that.",
+        ),
+        click.option(
+            "--when-away",
+            type=click.Choice(["block", "ask", "allow"]),
+            default="block",
+            show_default=True,
+            help="What a call meets while no daemon is there: it does not run, the CLI asks you, or it runs unreviewed.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
 @_SCOPES[0]
 @_SCOPES[1]
 @_SCOPES[2]
-@click.option(
-    "--when-away",
-    type=click.Choice(["block", "ask", "allow"]),
-    default="block",
-    show_default=True,
-    help="What a call meets while no daemon is there: it does not run, the CLI asks you, or it runs unreviewed.",
-)
-@click.option(
-    "--wait",
-    type=click.FloatRange(0, 3600),
-    default=CALL_SECONDS,
-    show_default=True,
-    help="How many seconds a call waits for a daemon that is away before that.",
-)
+@when_away_options
 @_PRINT
 def attach(scope: str | None, when_away: str, wait: float, only_print: bool) -> None:
     """Put every Claude that you start here under the daemon's watch.
@@ -56,7 +66,7 @@ def attach(scope: str | None, when_away: str, wait: float, only_print: bool) -> 
 
         kept, path = _kept(), _path(scope)
         with kept.alone():
-            entries = attachments.handlers(_socket(), cast("WhenAway", when_away), wait)
+            entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
             change = kept.attaching(path, entries)
             _carry_out(kept, change, only_print, "already attached as asked; nothing was changed")
 
@@ -101,7 +111,7 @@ def _path(scope: str | None) -> Path:
     return place_of(cast("Scope", scope or "local"), top, os.environ)
 
 
-def _socket() -> Path:
+def hooks_socket() -> Path:
     """The socket of hooks of the daemon that listens, or of the one that this user's would be."""
     try:
         return common.daemon().socket.with_name(common.here().hooks_socket.name)
