@@ -12,6 +12,7 @@ rehearsal/  rehearsals: the real CLI plays a scenario against a scripted model, 
 report/     reports over a time: what agents did, what was stopped, what it cost, which rules fire
 runtime/    all that touches the machine
 testing/    checks of the rules for plugins, for their authors' own tests
+top/        the board in a terminal
 """
 
 __version__ = "0.1.0"

@@ -27,6 +27,7 @@ LAYERS = {
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
     "supervisor.runtime.shim": (),
     "supervisor.report": (*PARTS, "supervisor.protocol", "supervisor.runtime", "supervisor.cli"),
+    "supervisor.top": (*PARTS, "supervisor.protocol", "supervisor.cli", "supervisor.panel"),
     "supervisor.panel": (
         *PARTS, "supervisor.protocol", "supervisor.config", "supervisor.runtime", "supervisor.cli", "supervisor.report",
     ),

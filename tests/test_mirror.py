@@ -16,6 +16,7 @@ FOLDERS = (
     "supervisor/testing",
     "supervisor/panel",
     "supervisor/report",
+    "supervisor/top",
     "host",
 )
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
@@ -103,6 +104,8 @@ WITHOUT = {
     "supervisor/report/markdown.py": "tests/supervisor/report/test_tally.py",
     "supervisor/report/command.py": "tests/supervisor/report/test_tally.py runs it beside a daemon",
     "supervisor/report/page.py": "tests/supervisor/report/test_tally.py reads the file that it makes",
+    "supervisor/top/command.py": "tests/supervisor/top/test_app.py: driven in a terminal of 80 by 24",
+    "supervisor/top/screens.py": "tests/supervisor/top/test_app.py: driven in a terminal of 80 by 24",
     "supervisor/panel/actions.py": "tests/supervisor/panel/test_app.py does each, over HTTP",
     "supervisor/panel/command.py": "tests/supervisor/panel/test_app.py starts it as a process",
     "supervisor/panel/feed.py": "tests/supervisor/panel/test_live.py: across restarts of the daemon",

@@ -366,7 +366,9 @@ def declared() -> set[str]:
     """What pyproject.toml asks for, those extras included whose packages are imported or looked for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    return {distribution(one) for one in (*project["dependencies"], *extras["claude"], *extras["panel"])}
+    return {
+        distribution(one) for one in (*project["dependencies"], *extras["claude"], *extras["panel"], *extras["top"])
+    }
 
 
 def test_every_dependency_has_its_reason_in_the_readme() -> None:
@@ -383,7 +385,7 @@ def test_every_dependency_is_used_and_everything_used_is_declared() -> None:
     own = set(PACKAGES)
     named = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in declared()}
     assert named - used <= {"claude_agent_sdk"}, "the extra is found on the disk and never imported"
-    brought = {"starlette", "pydantic_core"}  # by fastapi and pydantic, as their own faces
+    brought = {"starlette", "pydantic_core", "rich"}  # by fastapi, pydantic and textual, as their own faces
     prose = {word for word in used if word not in sys.stdlib_module_names and not _is_installed(word)}
     assert used - prose - set(sys.stdlib_module_names) - own - named - brought == set()
 

@@ -24,7 +24,7 @@ HIT = ("block", "warn", "modify")
 
 @dataclass(slots=True)
 class RuleTally:
-    """What became of the calls that a rule spoke about."""
+    """Counts of the calls about which a rule spoke."""
 
     decisions: Counter[str] = field(default_factory=Counter)
     asked: int = 0
@@ -49,7 +49,7 @@ class RuleTally:
 
 @dataclass(slots=True)
 class PatternTally:
-    """What became of the issues of a pattern."""
+    """Counts of the issues of a pattern."""
 
     raised: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -64,7 +64,7 @@ class PatternTally:
 
 @dataclass(slots=True)
 class AgentTally:
-    """What one agent did in the time."""
+    """Counts of what one agent did in the time."""
 
     calls: Counter[str] = field(default_factory=Counter)
     """By decision."""
@@ -210,7 +210,7 @@ class ReportData:
 
     @property
     def cost(self) -> float:
-        """What was spent on the days of the time."""
+        """The spending on the days of the time."""
         return sum(cost for _, cost in self.days())
 
     def rows(self) -> list[tuple[str, AgentTally, Mapping[str, Any]]]:

@@ -29,10 +29,14 @@ def diff(agent: str, stat: bool, since: str, as_json: bool) -> None:
         if as_json:
             terminal.echo_json(found)
             return
-        for line in _stat(found) if stat else _patches(found):
+        for line in _stat(found) if stat else map(_coloured, patch_lines(found)):
             terminal.echo(line)
 
     common.run(work)
+
+
+def _coloured(line: str) -> str:
+    return click.style(line, fg=COLOURS.get(line[:1])) if line[:1] in COLOURS and terminal.width() else line
 
 
 def _stat(found: Mapping[str, Any]) -> Iterator[str]:
@@ -47,11 +51,11 @@ def _row(each: Mapping[str, Any]) -> list[str]:
     return [*lines, each["change"].replace("_", " "), each["path"] + kind]
 
 
-def _patches(found: Mapping[str, Any]) -> Iterator[str]:
+def patch_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the patches, and the reasons for those that are not shown."""
     for each in found["files"]:
         patch = harmless(each["patch"])  # colours of the content's own are none of ours
-        for line in patch.removesuffix("\n").split("\n") if patch else ():
-            yield click.style(line, fg=COLOURS.get(line[:1])) if line[:1] in COLOURS and terminal.width() else line
+        yield from patch.removesuffix("\n").split("\n") if patch else ()
         if each["left_out"]:
             yield f"{each['path']}: {each['change'].replace('_', ' ')}, not shown: {each['left_out']}"
     if found["more"] or not found["files"]:

@@ -1,0 +1,89 @@
+"""Requests to the daemon, and rows of the board. Pure but for the requests."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from monitors.contract.wording import dollars
+from supervisor.cli.client import Client
+from supervisor.cli.words import clean
+from supervisor.panel.grouping import GROUPS, attention, grouped, steps
+
+Connect = Callable[[], Client]
+
+COLUMNS = ("AGENT", "STATE", "CALLS", "BLK", "COST", "NOW")
+
+NAME, NOW = 18, 36
+"""Characters of a name, and of what an agent does now, so that all columns fit into 80."""
+
+
+class BoardRow(NamedTuple):
+    """A row of the board."""
+
+    agent: Mapping[str, Any]
+    waiting: Mapping[str, Any] | None
+    """Its oldest action that waits for a person, from `GET /v1/approvals`."""
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return str(self.agent["agent"])
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the texts of the columns."""
+        agent = self.agent
+        return (
+            clean(self.name, NAME),
+            "ASKS" if self.waiting else clean(agent["state"], 9),
+            f"{steps(agent):,}",
+            f"{agent['reviews'].get('block', 0):,}",
+            dollars(agent["cost_usd"]) if agent["cost_usd"] else "-",
+            clean(self.now(), NOW),
+        )
+
+    def now(self) -> str:
+        """Return what the agent does, or waits for, or did last."""
+        agent = self.agent
+        if self.waiting:
+            return f"{self.waiting['tool']} {subject(self.waiting)}"
+        if told := attention(agent):
+            return told
+        if agent["ended_at"] is not None:
+            return str(agent["result"] or agent["why"])
+        if calls := agent.get("calls"):
+            return f"{calls[-1]['tool']} {calls[-1]['summary']}"
+        return str(agent.get("words") or agent["task"]["prompt"])
+
+
+def subject(waiting: Mapping[str, Any]) -> str:
+    """The command of an action that waits, or all of its input."""
+    given = waiting["input"]
+    return str(given.get("command") or given) if isinstance(given, Mapping) else str(given)
+
+
+def read_board(daemon: Client) -> list[BoardRow]:
+    """Return the rows, those that wait for a person first; raises like `Client.get`."""
+    return rows(daemon.get("/v1/agents", recent="true"), daemon.get("/v1/approvals"))
+
+
+def rows(agents: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str, Any]]) -> list[BoardRow]:
+    """Return the rows of agents, in the order of the board."""
+    oldest: dict[str, Mapping[str, Any]] = {}
+    for each in waiting:
+        oldest.setdefault(str(each["agent"]), each)
+    groups = grouped(agents)
+    ordered = [BoardRow(agent, oldest.get(str(agent["agent"]))) for name in GROUPS for agent in groups.get(name, ())]
+    return sorted(ordered, key=lambda row: row.waiting is None)
+
+
+def details(row: BoardRow) -> list[str]:
+    """Return some lines about the chosen row."""
+    agent = row.agent
+    lines = [f"task   {clean(agent['task']['prompt'], 300)}", f"state  {clean(agent.get('api') or agent['why'], 300)}"]
+    if row.waiting:
+        lines += [
+            f"asks   {row.waiting['tool']} {clean(subject(row.waiting), 600)}",
+            f"why    {clean(row.waiting['why'], 400)}",
+        ]
+    elif agent.get("words"):
+        lines.append(f"says   {clean(agent['words'], 300)}")
+    return lines

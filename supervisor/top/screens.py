@@ -1,0 +1,107 @@
+"""The screens of one agent: its timeline, and the content of its changes. Text of others is never markup here."""
+
+from typing import Any
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widgets import Footer, RichLog, Static
+
+from monitors.contract.errors import ChaperonError
+from supervisor.cli.client import wait_for
+from supervisor.cli.commands.diff import COLOURS, patch_lines
+from supervisor.cli.commands.view import View
+from supervisor.cli.common import agent_path
+from supervisor.cli.following import events
+from supervisor.cli.words import clean
+from supervisor.protocol.plain import harmless
+from supervisor.top.reading import Connect
+
+LATEST = 2_000
+"""Events before the present from which a timeline is made."""
+
+BACK = [
+    Binding("escape,q", "app.pop_screen", "Back"),
+    Binding("j", "scroll(1)", "Down", show=False),
+    Binding("k", "scroll(-1)", "Up", show=False),
+]
+
+
+class LogScreen(Screen[None]):
+    """A title, and lines that are scrolled.
+
+    Args:
+        connect: Returns a client of the daemon.
+        agent: The agent's name.
+    """
+
+    BINDINGS = BACK  # type: ignore[assignment] # textual's own type is wider
+
+    title_of = ""
+
+    def __init__(self, connect: Connect, agent: str) -> None:
+        super().__init__()
+        self._connect, self._agent = connect, agent
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield Static(f"{self.title_of} {clean(self._agent, 60)}", markup=False, classes="head")
+        yield RichLog(wrap=True, markup=False, highlight=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Ask for the lines."""
+        self.query_one(RichLog).focus()
+        self.load()
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll by a line."""
+        self.query_one(RichLog).scroll_relative(y=by, animate=False)
+
+    @work(thread=True, exclusive=True)
+    def load(self) -> None:
+        """Ask for the lines in a thread."""
+        try:
+            lines = self.read()
+        except ChaperonError as error:
+            lines = [Text(harmless(str(error)))]
+        self.app.call_from_thread(self.put, lines)
+
+    def put(self, lines: list[Text]) -> None:
+        """Show the lines."""
+        log = self.query_one(RichLog)
+        log.clear()
+        for line in lines or [Text("Nothing.")]:
+            log.write(line)
+
+    def read(self) -> list[Text]:
+        """Return the lines; raises like `Client.get`."""
+        raise NotImplementedError
+
+
+class TimelineScreen(LogScreen):
+    """The steps of an agent."""
+
+    title_of = "Timeline of"
+
+    def read(self) -> list[Text]:
+        """Return a line for each step, in the words of `chaperon tail`."""
+        daemon = self._connect()
+        last = int(daemon.get("/v1/health")["last_event"])
+        view, made = View(), []
+        for one in events(daemon, wait_for, agent=self._agent, after=max(0, last - LATEST)):
+            made += [Text.from_ansi(harmless(line)) for line in view.lines(one.record)]
+        return made
+
+
+class DiffScreen(LogScreen):
+    """The content of what an agent changed."""
+
+    title_of = "Changes of"
+
+    def read(self) -> list[Text]:
+        """Return the lines of the patches."""
+        found: Any = self._connect().get(f"{agent_path(self._agent)}/diff")
+        return [Text(line, style=COLOURS.get(line[:1], "")) for line in patch_lines(found)]

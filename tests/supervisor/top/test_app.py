@@ -1,0 +1,126 @@
+"""`chaperon top` in a terminal of 80 by 24, driven by its keys under tmux."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+
+from tests.stages.daemon import Base, ended, served, until
+
+ROOT = Path(__file__).parents[3]
+
+HOSTILE = "[red]bold[/red] \x1b[31mred \u202e"
+
+
+class Terminal:
+    """A tmux server of its own."""
+
+    def __init__(self, base: Base) -> None:
+        self._socket = str(base.root / "tmux")
+        self._environ = {
+            "PATH": os.environ["PATH"], "HOME": str(base.home), "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC",
+            "RUNTIME_DIRECTORY": str(base.places.runtime), "PYTHONPATH": str(ROOT),
+        }  # fmt: skip
+
+    def tmux(self, *arguments: str) -> str:
+        command = ["tmux", "-S", self._socket, "-f", "/dev/null", *arguments]
+        return subprocess.run(command, env=self._environ, check=True, capture_output=True, text=True).stdout
+
+    def start(self, *command: str) -> None:
+        self.tmux("new-session", "-d", "-x", "80", "-y", "24", *command)
+        self.tmux("set-option", "-g", "remain-on-exit", "on")
+
+    async def keys(self, *keys: str) -> None:
+        await anyio.to_thread.run_sync(self.tmux, "send-keys", *keys)
+
+    async def shows(self, *texts: str, without: str = "\0") -> str:
+        """Wait until the screen has the texts."""
+        screen = ""
+
+        async def look() -> bool:
+            nonlocal screen
+            screen = await anyio.to_thread.run_sync(self.tmux, "capture-pane", "-p")
+            return all(text in screen for text in texts) and without not in screen
+
+        try:
+            with anyio.fail_after(60):
+                while not await look():
+                    await anyio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(f"the screen never had {texts}:\n{screen}") from None
+        assert max(map(len, screen.splitlines())) <= 80
+        return screen
+
+
+@contextmanager
+def terminal(base: Base, *command: str) -> Iterator[Terminal]:
+    if shutil.which("tmux") is None:
+        pytest.skip("no tmux is installed here (apt-get install tmux)")
+    made = Terminal(base)
+    made.start(*command)
+    try:
+        yield made
+    finally:
+        made.tmux("kill-server")
+
+
+TOP = (sys.executable, "-m", "supervisor.cli", "top")
+
+
+async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(base: Base) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo one > one", "echo two > two")
+    async with served(base) as (daemon, _):
+        with terminal(base, *TOP) as screen:
+            await screen.shows("No agent runs")
+            await daemon.submit(base.submission(prompt=f"Write it {HOSTILE}"), by="test")
+            await screen.shows("a1", "ASKS", "echo one > one", "1 wait for you", "[red]bold[/red]")
+            await screen.keys("a")
+            await until(lambda: len(base.ran()) == 1)
+            await screen.shows("ASKS", without="echo one > one")
+            await screen.keys("d")
+            await screen.shows("Deny.")
+            await screen.keys("Not this one", "Enter")
+            await ended(daemon)
+            await screen.shows("done", "1 ended", without="Deny.")
+            await screen.keys("Enter")
+            await screen.shows("Timeline of a1", "Not this one")
+            await screen.keys("Escape")
+            await screen.shows("chaperon  0 live")
+            await screen.keys("v")
+            await screen.shows("Changes of a1", "ran.log")
+            await screen.keys("q")
+            await screen.shows("chaperon  0 live")
+            await screen.keys("p")
+            await screen.shows("ended")
+    assert base.ran() == ["echo one > one"]
+
+
+async def test_an_agent_is_told_paused_and_stopped_and_a_daemon_that_went_away_is_told_of(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    open('heard', 'a').write(str(hear()))")
+    with terminal(base, "sleep", "1000") as screen:
+        async with served(base) as (daemon, _):
+            await daemon.submit(base.submission(), by="test")
+            await until(lambda: daemon.board.summary("a1").state == "running")
+            await anyio.to_thread.run_sync(screen.tmux, "respawn-pane", "-k", *TOP)
+            await screen.shows("a1", "running")
+            await screen.keys("s")
+            await screen.shows("Say to a1")
+            await screen.keys("Mind the gap", "Enter")
+            await until(lambda: (base.repo / "heard").exists() and "Mind the gap" in (base.repo / "heard").read_text())
+            await screen.shows("a1 was told", without="Say to a1")
+            await screen.keys("p")
+            await screen.shows("paused")
+            await screen.keys("x")
+            await screen.shows("Type a1 to stop it")
+            await screen.keys("a1", "Enter")
+            await until(lambda: daemon.board.summary("a1").state in ("stopping", "stopped"))
+        await screen.shows("No daemon listens")
+        await screen.keys("q")
+        await until(lambda: screen.tmux("list-panes", "-F", "#{pane_dead}") == "1\n")
