@@ -132,11 +132,11 @@ class Sandboxes:
         if not self._section.commands_apart or not landlock.has_scopes(machine.landlock().abi):
             return None
         python, _ = layout.interpreter()
-        words = landlock.words(str(python), entry_inside, landlock.EntryPlan(scoped=True))
+        words = landlock.words_apart(str(python), entry_inside, perl=landlock.PERL.is_file())
         path = site.own.with_name("shell")
         made = path.with_name(f"shell.{secrets.token_hex(4)}")
         made.touch(mode=0o700)
-        made.write_text(f'#!/bin/sh\nexec {shlex.join(words)} /bin/bash -c "$1"\n')
+        made.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$1"\n')
         made.replace(path)  # another launch of the folder may be about to use it
         return path
 

@@ -276,3 +276,27 @@ def test_data_has_the_findings_as_they_are() -> None:
     )
     assert said["ok"] is False
     assert said["findings"][1] == {"name": "three", "ok": False, "says": "broken", "mend": "Mend it."}
+
+
+def configured(around: DoctorContext, tmp_path: Path, text: str) -> DoctorContext:
+    path = tmp_path / "sandbox.yaml"
+    path.write_text(text)
+    return replace(around, config_file=path)
+
+
+def test_a_sandbox_that_cannot_be_had_is_a_fault_with_the_way_to_get_it(around: DoctorContext, tmp_path: Path) -> None:
+    wanted = configured(around, tmp_path, "agent: {sandbox: bubblewrap}\n")
+    without = replace(wanted, environ={**wanted.environ, "PATH": str(tmp_path)})
+    (finding,) = doctor.examine(without, {"sandbox": doctor.sandbox})
+    assert finding.ok is False
+    assert (
+        "agent.sandbox is `bubblewrap`, and this machine does not give it: there is no program `bwrap`" in finding.says
+    )
+    assert "apt install bubblewrap" in finding.mend
+
+
+def test_without_a_sandbox_the_strongest_that_would_work_is_named(around: DoctorContext) -> None:
+    found = doctor.sandbox(around)
+    assert found.ok is None
+    assert "agents are held by review alone" in found.says
+    assert found.mend
