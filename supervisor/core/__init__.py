@@ -10,6 +10,7 @@ bypass      calls that ran against the gate's answer, or without one
 costs       spending of all agents together, updated with their summaries
 discoveries  facts that agents note for others
 gate        the gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect
+known_discoveries  all discoveries that are kept
 learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate
 merges      merges of agents' branches, as a fold over the journal, kept with the snapshot

@@ -11,8 +11,8 @@ from functools import partial
 from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.costs import TotalCosts
-from supervisor.core.discoveries import Discoveries
 from supervisor.core.fold.summary import Summary
+from supervisor.core.known_discoveries import Discoveries
 from supervisor.core.learning import Lessons
 from supervisor.core.merges import Merges
 from supervisor.core.past import KnownEnd, KnownPast

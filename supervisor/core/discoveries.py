@@ -1,21 +1,19 @@
 """Discoveries: facts that agents note for others, with a line in a reply that begins with a marker.
 
 The text of a discovery comes from an agent, so from whatever that agent has read: it is hostile. It is one line,
-bounded and made harmless before it is journalled, and others are given it as data.
+bounded and made harmless before it is journalled, and others are given it as data. No event is imported here: the
+configuration takes its settings from this module, and a single review reads the configuration.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Le
-from pydantic import TypeAdapter
 
 from interventions import sanitise
 from interventions.texts.fields import OPENING, cut
 from monitors.contract.bounds import Key
-from monitors.contract.errors import NotFoundError
-from supervisor.protocol.events import DiscoveryForgotten, DiscoveryNoted
 from supervisor.protocol.plain import harmless
 from supervisor.protocol.words import DiscoveryScope
 
@@ -30,9 +28,6 @@ LONGEST = 400
 
 MOST_OF_AN_AGENT = 20
 """Discoveries taken of one agent; a run has learned a handful, and one that notes more is not told apart from noise."""
-
-MOST_OF_A_PROJECT = 200
-"""Discoveries kept of one repository, and of those for all: the last ones. One of 400 characters each is 80 KB."""
 
 _SCOPES = {
     "": DiscoveryScope.REPOSITORY,
@@ -69,9 +64,6 @@ class Discovery:
     """Unix time, in seconds."""
 
 
-_SAVED = TypeAdapter(list[Discovery])
-
-
 def read_discoveries(reply: str) -> Iterator[tuple[DiscoveryScope, str]]:
     """Return the discoveries that a reply of a model notes, each with its scope; a line without a text notes none.
 
@@ -88,67 +80,6 @@ def read_discoveries(reply: str) -> Iterator[tuple[DiscoveryScope, str]]:
         if closed and text and text != EXAMPLE:
             scope = label.strip(" :").lower()
             yield _SCOPES.get(scope, DiscoveryScope.REPOSITORY), cut(text, LONGEST)
-
-
-class Discoveries:
-    """All that are kept: a fold over the journal, saved with the snapshot."""
-
-    def __init__(self) -> None:
-        self._last_seq = 0
-        self._known: dict[str, Discovery] = {}
-
-    def all(self) -> list[Discovery]:
-        """All of them, oldest first."""
-        return list(self._known.values())
-
-    def get(self, id_: str) -> Discovery:
-        """The discovery of that id.
-
-        Raises:
-            NotFoundError: There is none.
-        """
-        try:
-            return self._known[id_]
-        except KeyError:
-            raise NotFoundError(
-                f"There is no discovery {id_!r}; nothing was changed.", way_out="chaperon discoveries lists them."
-            ) from None
-
-    def bearing_on(self, project: str, task: str) -> list[Discovery]:
-        """Those that concern a task in a repository: of the task itself, of the repository, and those for all."""
-        return [one for one in self._known.values() if _concerns(one, project, task)]
-
-    def remember(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten, project: str = "", task: str = "") -> None:
-        """Take in an event of the journal, once, however often the journal is read.
-
-        Args:
-            seq: Its number.
-            event: The event.
-            project: The main checkout of the agent's repository.
-            task: The agent's task.
-        """
-        if seq <= self._last_seq:
-            return
-        self._last_seq = seq
-        if isinstance(event, DiscoveryForgotten):
-            self._known.pop(event.discovery, None)
-            return
-        noted = Discovery(f"d{seq}", event.agent, task, project, event.scope, event.text, event.at)
-        for before in [one for one in self._known.values() if _same(one, noted)]:
-            del self._known[before.id]
-        self._known[noted.id] = noted
-        beside = [id_ for id_, one in self._known.items() if _shelf(one) == _shelf(noted)]
-        for id_ in beside[:-MOST_OF_A_PROJECT]:
-            del self._known[id_]
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data for the snapshot."""
-        return {"last_seq": self._last_seq, "known": _SAVED.dump_python(self.all(), mode="json")}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take in what a snapshot has, before the journal is read from where it ends."""
-        self._last_seq = saved["last_seq"]
-        self._known = {one.id: one for one in _SAVED.validate_python(saved["known"])}
 
 
 def briefing(known: Collection[Discovery], prompt: str, settings: DiscoverySettings, *, beside_others: bool) -> str:
@@ -188,22 +119,3 @@ def _most_telling(known: Collection[Discovery], prompt: str, most: int) -> list[
 def _words(text: str) -> frozenset[str]:
     """The words of four letters and more, which is where meaning begins in English."""
     return frozenset(word for word in text.lower().replace("/", " ").split() if len(word) > 3)
-
-
-def _concerns(one: Discovery, project: str, task: str) -> bool:
-    match one.scope:
-        case DiscoveryScope.ALL:
-            return True
-        case DiscoveryScope.REPOSITORY:
-            return one.project == project
-        case DiscoveryScope.TASK:
-            return one.task == task
-
-
-def _same(one: Discovery, other: Discovery) -> bool:
-    return (_shelf(one), one.text.lower()) == (_shelf(other), other.text.lower())
-
-
-def _shelf(one: Discovery) -> tuple[DiscoveryScope, str]:
-    """Group those that are bounded together: those for all, and those of a repository."""
-    return (one.scope, "") if one.scope is DiscoveryScope.ALL else (DiscoveryScope.REPOSITORY, one.project)

@@ -5,12 +5,11 @@ import pytest
 from monitors.contract.errors import NotFoundError
 from supervisor.core.discoveries import (
     LONGEST,
-    MOST_OF_A_PROJECT,
-    Discoveries,
     DiscoverySettings,
     briefing,
     read_discoveries,
 )
+from supervisor.core.known_discoveries import MOST_OF_A_PROJECT, Discoveries
 from supervisor.protocol.events import DiscoveryForgotten, DiscoveryNoted
 from supervisor.protocol.words import DiscoveryScope
 
