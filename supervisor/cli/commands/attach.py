@@ -53,7 +53,8 @@ def when_away_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_SCOPES[2]
 @when_away_options
 @_PRINT
-def attach(scope: str | None, when_away: str, wait: float, only_print: bool) -> None:
+@common.json_option
+def attach(scope: str | None, when_away: str, wait: float, only_print: bool, as_json: bool) -> None:
     """Put every Claude that you start here under the daemon's watch.
 
     Hooks are put into a settings file of the CLI: into your own of this project if no other is named. Sessions that
@@ -68,7 +69,7 @@ def attach(scope: str | None, when_away: str, wait: float, only_print: bool) -> 
         with kept.alone():
             entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
             change = kept.attaching(path, entries)
-            _carry_out(kept, change, only_print, "already attached as asked; nothing was changed")
+            _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
 
     common.run(work)
 
@@ -78,7 +79,8 @@ def attach(scope: str | None, when_away: str, wait: float, only_print: bool) -> 
 @_SCOPES[1]
 @_SCOPES[2]
 @_PRINT
-def detach(scope: str | None, only_print: bool) -> None:
+@common.json_option
+def detach(scope: str | None, only_print: bool, as_json: bool) -> None:
     """Take the hooks that `attach` put into a settings file out again.
 
     The file becomes what it was before, byte for byte; if you edited it since, only the hooks go. Sessions that run
@@ -88,7 +90,7 @@ def detach(scope: str | None, only_print: bool) -> None:
     def work() -> None:
         kept, path = _kept(), _path(scope)
         with kept.alone():
-            _carry_out(kept, kept.detaching(path), only_print, "not attached; nothing was changed")
+            _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
 
     common.run(work)
 
@@ -119,11 +121,25 @@ def hooks_socket() -> Path:
         return common.here().hooks_socket
 
 
-def _carry_out(kept: "Attachments", change: "SettingsChange", only_print: bool, nothing: str) -> None:
-    if change.before == change.after:
-        terminal.echo(f"{clean(str(change.path))}: {nothing}")
-        return
-    terminal.echo(change.difference, nl=False)
-    if not only_print:
+def _carry_out(kept: "Attachments", change: "SettingsChange", without: str, *, only_print: bool, as_json: bool) -> None:
+    """Show a change, and make it.
+
+    Args:
+        kept: Makes it.
+        change: The change.
+        without: What the file is if there is nothing to change.
+        only_print: Whether it is only shown.
+        as_json: Whether it is shown as JSON.
+    """
+    path, changes = str(change.path), change.before != change.after
+    if not as_json:
+        terminal.echo(
+            change.difference if changes else f"{clean(path)}: {without}; nothing was changed", nl=not changes
+        )
+    written = changes and not only_print
+    if written:
         kept.carry_out(change)
-        terminal.echo(f"{clean(str(change.path))}: written")
+    if as_json:
+        terminal.echo_json({"path": path, "written": written, "difference": change.difference if changes else ""})
+    elif written:
+        terminal.echo(f"{clean(path)}: written")

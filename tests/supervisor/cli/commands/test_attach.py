@@ -51,3 +51,14 @@ def test_what_is_not_attached_cannot_be_detached(settings: Path) -> None:
     done = CliRunner().invoke(detach, ["--project"])
     assert done.exit_code == 2
     assert "no hook of chaperon" in done.output
+
+
+def test_as_json_a_change_says_where_what_and_whether_it_was_written(settings: Path) -> None:
+    shown = json.loads(CliRunner().invoke(attach, ["--print", "--json"]).output)
+    made = json.loads(CliRunner().invoke(attach, ["--json"]).output)
+    assert (shown["path"], shown["written"], made["written"]) == (str(settings), False, True)
+    assert made["difference"] == shown["difference"]
+    assert '"hooks"' in made["difference"]
+    again = json.loads(CliRunner().invoke(attach, ["--json"]).output)
+    assert (again["written"], again["difference"]) == (False, "")
+    assert json.loads(CliRunner().invoke(detach, ["--json"]).output)["written"]
