@@ -139,7 +139,7 @@ def api_as_table() -> str:
     metrics_routes(api, nobody, nobody)
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
-    task_routes(api, nobody, nobody, nobody)
+    task_routes(api, nobody, nobody, nobody, nobody)
     described = api.openapi()
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"

@@ -10,6 +10,7 @@ from typing import Any
 
 from monitors.contract.actions import Review
 from monitors.contract.error_lines import ErrorLevel
+from monitors.contract.tasks import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,13 @@ class UserSpoke(Observed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReplaced(Observed):
+    """The agent was given another task in place of the one that it had."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokensUsed(Observed):
     """A reply of the model was counted. Once per message of the model, though the CLI repeats it."""
 
@@ -156,6 +164,7 @@ Observation = (
     | ToolReturned
     | AgentSpoke
     | UserSpoke
+    | TaskReplaced
     | TokensUsed
     | UsageSeen
     | ContextCompacted

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from monitors.contract.bounds import Count, Share
 from monitors.contract.issues import Issue
-from monitors.contract.observations import Observation, ToolCalled, UserSpoke
+from monitors.contract.observations import Observation, TaskReplaced, ToolCalled, UserSpoke
 from monitors.contract.tasks import Task
 from monitors.sensitivity import PatternSettings, level_of
 from monitors.signals.lru import Recent
@@ -52,7 +52,7 @@ class GoalDrift:
     """Raises `goal_drift`."""
 
     name = "goal_drift"
-    watches = frozenset({ToolCalled, UserSpoke})
+    watches = frozenset({ToolCalled, UserSpoke, TaskReplaced})
 
     def __init__(
         self, settings: GoalDriftSettings | None = None, task: Task | None = None, facts: SharedSignals | None = None
@@ -71,13 +71,17 @@ class GoalDrift:
         self._adrift = 0
         self._called = ""
         if task:
-            self._learn(" ".join((task.prompt, *task.goals, *task.constraints, *task.expected_paths)))
+            self._learn_task(task)
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        """Score an action, or learn the goals from a message to the agent."""
+        """Score an action, or learn the goals from a message to the agent or from another task."""
         match observation:
             case UserSpoke() if observation.by != "chaperon":
                 return self._listen(observation)
+            case TaskReplaced(task=task):
+                self._goals = Recent(MAX_GOAL_WORDS)
+                self._learn_task(task)
+                return self._afresh()
             case ToolCalled():
                 return self._score(observation)
             case _:
@@ -86,10 +90,16 @@ class GoalDrift:
     def _listen(self, spoken: UserSpoke) -> Sequence[Issue]:
         """A new word of a person is a new goal beside the old ones: what follows is measured afresh."""
         self._learn(spoken.text)
+        return self._afresh()
+
+    def _afresh(self) -> Sequence[Issue]:
         self._near.clear()
         self._recent.clear()
         self._recent_sum, self._actions, self._adrift, self._before = 0.0, 0, 0, 0.0
         return self._streaks.close()
+
+    def _learn_task(self, task: Task) -> None:
+        self._learn(" ".join((task.prompt, *task.goals, *task.constraints, *task.expected_paths)))
 
     def _learn(self, text: str) -> None:
         for word in sorted(words(text, 3_000)):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from monitors.contract.bounds import Flag, Share, Texts
 from monitors.contract.issues import Issue
-from monitors.contract.observations import Observation, ToolCalled, UserSpoke
+from monitors.contract.observations import Observation, TaskReplaced, ToolCalled, UserSpoke
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 from monitors.sensitivity import PatternSettings, level_of
@@ -87,7 +87,7 @@ class ScopeCreep:
     """Raises `scope_creep`."""
 
     name = "scope_creep"
-    watches = frozenset({ToolCalled, UserSpoke})
+    watches = frozenset({ToolCalled, UserSpoke, TaskReplaced})
 
     def __init__(
         self, settings: ScopeCreepSettings | None = None, task: Task | None = None, facts: SharedSignals | None = None
@@ -95,10 +95,10 @@ class ScopeCreep:
         self._facts = facts or SharedSignals()
         self._settings = settings or ScopeCreepSettings()
         self._root = task.repository if task else ""
-        self._stated = bool(task and task.expected_paths)
-        self._expected: dict[str, None] = dict.fromkeys(task.expected_paths) if task else {}
-        if task and self._settings.infer and not self._stated:
-            self._expect(self._named(" ".join((task.prompt, *task.goals))))
+        self._stated = False
+        self._expected: dict[str, None] = {}
+        if task:
+            self._expect_of(task)
         self._touched: dict[str, _Touched] = {}
         self._inside = 0
         self._streaks = Streaks(1)
@@ -108,16 +108,29 @@ class ScopeCreep:
         match observation:
             case UserSpoke() if observation.by != "chaperon":
                 return self._listen(observation)
+            case TaskReplaced(task=task):
+                self._expect_of(task)
+                return self._afresh()
             case ToolCalled() if observation.review.decision is not Decision.BLOCK:
                 changed = self._facts.changes(observation)
                 return self._weigh(changed, observation.seq) if changed else ()
             case _:
                 return ()
 
+    def _expect_of(self, task: Task) -> None:
+        """Expect the paths of a task and no others."""
+        self._stated = bool(task.expected_paths)
+        self._expected = dict.fromkeys(task.expected_paths)
+        if self._settings.infer and not self._stated:
+            self._expect(self._named(" ".join((task.prompt, *task.goals))))
+
     def _listen(self, spoken: UserSpoke) -> Sequence[Issue]:
         if not self._settings.infer or self._stated:
             return ()
         self._expect(self._named(spoken.text))
+        return self._afresh()
+
+    def _afresh(self) -> Sequence[Issue]:
         self._touched.clear()
         self._inside = 0
         return self._streaks.close()

@@ -455,11 +455,16 @@ class SayRequested(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedirectRequested(Event):
-    """A person gives the agent something else to do: the turn is interrupted and a new one starts."""
+    """A person gives the agent another task: the turn is interrupted and a new one starts."""
 
     id: str
     text: str
+    """The message to the agent."""
     by: str
+    task: Task | None = None
+    """The task that it has from here on; None in older journals, where its task stayed the one before."""
+    run_id: str = ""
+    """The run by which it claimed that of the store; empty if it is of none."""
     kind: Literal["redirect_requested"] = "redirect_requested"
 
 

@@ -85,6 +85,7 @@ from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.desk import TaskDesk
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
+from supervisor.runtime.tasks.redirecting import Redirecting
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -486,7 +487,8 @@ def _make_api(
     desk = TaskDesk(
         daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
     )
-    task_routes(api, desk, dispatcher, daemon.board)
+    redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request)
+    task_routes(api, desk, dispatcher, daemon.board, redirecting)
     return api
 
 

@@ -27,6 +27,7 @@ from monitors.contract.observations import (
     ErrorLineSeen,
     Observation,
     ResourcesSampled,
+    TaskReplaced,
     TokensUsed,
     ToolCalled,
     ToolReturned,
@@ -34,6 +35,7 @@ from monitors.contract.observations import (
     UsageSeen,
     UserSpoke,
 )
+from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 from supervisor.testing.memory import held_by
 
@@ -89,6 +91,7 @@ def random_run(seed: int, events: int) -> Iterator[Observation]:
             yield rng.choice(
                 (
                     UserSpoke(**common, text=text, by=rng.choice(("person", "chaperon"))),
+                    TaskReplaced(**common, task=Task("t-2", text, "/w")),
                     TurnEnded(**common, failed=False),
                     ContextCompacted(**common),
                     ErrorLineSeen(**common, level=rng.choice(list(ErrorLevel)), topic="", text=f"Error: {text}"),

@@ -7,7 +7,16 @@ from typing import Any
 from monitors.contract.actions import Review, Touch
 from monitors.contract.error_lines import read_error_line
 from monitors.contract.issues import Detector, Issue
-from monitors.contract.observations import AgentSpoke, ErrorLineSeen, Observation, ToolCalled, ToolReturned, UserSpoke
+from monitors.contract.observations import (
+    AgentSpoke,
+    ErrorLineSeen,
+    Observation,
+    TaskReplaced,
+    ToolCalled,
+    ToolReturned,
+    UserSpoke,
+)
+from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 
 _ACCESS = {"Read": "read", "Write": "write", "Edit": "write"}
@@ -70,6 +79,11 @@ class Run:
     def told(self, text: str, by: str = "person") -> list[Observation]:
         """Words to the model."""
         return [UserSpoke(**self.next(), text=text, by=by)]
+
+
+def given(run: Run, task: Task) -> list[Observation]:
+    """The agent is given another task."""
+    return [TaskReplaced(**run.next(), task=task)]
 
 
 def play(detector: Detector, *parts: Iterable[Observation]) -> list[Issue]:

@@ -99,11 +99,24 @@ def say(words: tuple[str, ...], every: bool, repo: Path | None, request_id: str,
 
 @click.command()
 @click.argument("agent")
-@click.argument("text", nargs=-1, required=True)
+@click.argument("text", nargs=-1)
+@click.option("--task", metavar="TASK", help="A pending stored task instead of words.")
+@click.option("--goal", "goals", multiple=True, help="When the new task is done; may be given several times.")
+@click.option("--constraint", "constraints", multiple=True, help="What it must keep to; may be given several times.")
+@click.option("--expect-path", "expected_paths", multiple=True, help="Glob of what it should touch; several times.")
+@click.option("--wip-commit", is_flag=True, help="Commit unfinished work on the agent's own branch before.")
+@click.option("--request-id", default="", help="Names the request, which is taken once however often it is sent.")
 @common.json_option
-def redirect(agent: str, text: tuple[str, ...], as_json: bool) -> None:
-    """Interrupt AGENT at what it does, and give it TEXT to do instead."""
-    _ask(agent, "redirect", {"text": common.whole_text(" ".join(text))}, as_json=as_json)
+def redirect(agent: str, text: tuple[str, ...], task: str | None, as_json: bool, **about: Any) -> None:
+    """Interrupt AGENT at what it does, and give it another task: TEXT, or one of the store.
+
+    A stored task that it had goes back to the queue. What the old task asked for counts no more: goals, constraints and
+    expected paths are those of the new one.
+    """
+    if bool(text) == (task is not None):
+        raise click.UsageError("Say what the agent is to do instead, or name a stored task with --task.")
+    words = {"text": common.whole_text(" ".join(text)), "task": task}
+    _ask(agent, "redirect", {**words, **about}, as_json=as_json)
 
 
 @click.command()

@@ -18,7 +18,7 @@ from interventions.decisions import Intervention
 from monitors.contract import anyjson
 from monitors.contract.errors import UsageError
 from monitors.contract.issues import Detector, Issue
-from monitors.contract.observations import AgentSpoke, Observation, ToolReturned, UserSpoke
+from monitors.contract.observations import AgentSpoke, Observation, TaskReplaced, ToolReturned, UserSpoke
 from monitors.contract.tasks import Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
@@ -300,6 +300,8 @@ def _told(seen: Observation) -> str:
     match seen:
         case UserSpoke():
             return f"told     {clean(seen.text)}"
+        case TaskReplaced():
+            return f"task     {clean(seen.task.prompt)}"
         case AgentSpoke():
             return f"says     {clean(seen.text)}"
         case ToolReturned():

@@ -9,12 +9,22 @@ A decision's lines to the CLI are put in the outbox as the decision is folded in
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from interventions.approval import DEADLINE_PASSED
 from interventions.choice.controller import EASED, Controller
 from interventions.words import InterventionKind
 from monitors.contract.issues import Detector
-from monitors.contract.observations import Observation, ResourcesSampled, ToolCalled, ToolReturned, TurnEnded, UsageSeen
+from monitors.contract.observations import (
+    Observation,
+    ResourcesSampled,
+    TaskReplaced,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    UsageSeen,
+)
+from monitors.contract.tasks import Task
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
@@ -540,6 +550,8 @@ class Memory:
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case RedirectRequested():
                 self.outbox.interrupt(event.id)
+                if event.task is not None:
+                    self._given(seq, event, event.task)
                 self._tell(f"say:{event.id}", event.text, "person", seq, event)
             case PersonNeeded() if not event.need.hold:
                 pass
@@ -553,6 +565,12 @@ class Memory:
             case PersonNeeded():
                 self.requested = event
         self.summary.pause = self.pausing.pause
+
+    def _given(self, seq: int, event: RedirectRequested, task: Task) -> None:
+        """Take another task: texts, detectors and recoveries are about that one from here on."""
+        self.task = task
+        self.summary.redirected(event, task)
+        self._feed([TaskReplaced(seq=seq, mono=event.mono, task=replace(task, repository=self.submitted.workspace))])
 
     def _process(self, seq: int, event: AnyEvent) -> None:
         match event:
@@ -596,7 +614,11 @@ class Memory:
 
     def _first_words(self) -> str:
         """The task's prompt, or what is said in its place, and what chaperon says with it."""
-        return "\n\n".join(filter(None, (self.submitted.opening or self.task.prompt, self.submitted.briefing)))
+        return "\n\n".join(filter(None, (self._own_opening() or self.task.prompt, self.submitted.briefing)))
+
+    def _own_opening(self) -> str:
+        """Return what is said in place of the prompt of the task that it was submitted with."""
+        return self.submitted.opening if self.task is self.submitted.task else ""
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.processes.greeted and not self.stopping.due:

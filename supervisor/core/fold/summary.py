@@ -25,6 +25,7 @@ from supervisor.protocol.events import (
     IssueSeen,
     JudgeAnswered,
     RecoveryTaken,
+    RedirectRequested,
     ResourcesSeen,
     StateChanged,
     StopRequested,
@@ -42,6 +43,9 @@ RECENT_SECONDS = 3_600.0
 
 NEEDS_LOOK_SECONDS = 7 * 86_400.0
 """The same for one that failed or was lost, until a way back was taken or it was removed: a week off."""
+
+KEPT_TASKS = 20
+"""Earlier tasks of an agent that are kept, the last ones."""
 
 DAY = 86_400
 """Seconds of a day of Unix time."""
@@ -99,6 +103,23 @@ class AskedPause:
         return f"paused by {self.by}" + (f": {self.reason}" if self.reason else "")
 
 
+@dataclass(frozen=True, slots=True)
+class PastTask:
+    """A task that an agent had before a person gave it another."""
+
+    id: str
+    prompt: str
+    """Shortened."""
+    until: float
+    """Unix time in seconds."""
+    by: str
+    """The person who gave it another."""
+    run_id: str = ""
+    """The run by which it had claimed that of the store."""
+    request_id: str = ""
+    """The request that gave it another."""
+
+
 @dataclass(slots=True)
 class Summary:
     """Counts and facts of one agent, kept up to date by its session."""
@@ -124,6 +145,8 @@ class Summary:
     """The stored task that it has or had; empty if its task was given to it alone."""
     run_id: str = ""
     """The run by which it claimed that."""
+    past_tasks: tuple[PastTask, ...] = ()
+    """The tasks that it had before others took their place, oldest first."""
     stopped_by: str = ""
     """The person who asked for its end, or `chaperon`; empty without such a request."""
     workspace_closed: str = ""
@@ -280,6 +303,13 @@ class Summary:
                 self._sampled(event)
             case _:
                 pass
+
+    def redirected(self, event: RedirectRequested, task: Task) -> None:
+        """Note that it was given another task."""
+        past = PastTask(self.task.id, self.task.prompt[:LONGEST_WORDS], event.at, event.by, self.run_id, event.id)
+        self.past_tasks = (*self.past_tasks, past)[-KEPT_TASKS:]
+        self.task = task
+        self.run_id, self.stored_task = event.run_id, task.id if event.run_id else ""
 
     def changed(self, event: StateChanged) -> None:
         """Note a step of the state table."""

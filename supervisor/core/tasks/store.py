@@ -285,7 +285,7 @@ class TaskStore:
         if task.state is TaskState.DONE:
             task = _compact(task)
         self._tasks[task.id] = task
-        for run in task.runs[-1:]:
+        if (run := task.last_run) is not None and self._began(run.agent) <= run.began_at:
             self._by_agent[run.agent] = task.id
         if before is not None:
             self._unneed(before)
@@ -303,6 +303,11 @@ class TaskStore:
                 self._enqueue(self._tasks[id_])
         if len(self._over) > KEPT_OVER:
             self._forget_oldest()
+
+    def _began(self, agent: str) -> float:
+        """Return when an agent claimed the task that it has, or had last."""
+        task = self._tasks.get(self._by_agent.get(agent, ""))
+        return task.last_run.began_at if task is not None and task.last_run is not None else 0.0
 
     def _enqueue(self, task: StoredTask) -> None:
         if self._is_ready(task):

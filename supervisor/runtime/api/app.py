@@ -242,11 +242,6 @@ def _agent_routes(api: FastAPI, daemon: Daemon, turnstile: Turnstile) -> None:
             events.SayRequested(**daemon.stamp(agent), id=said.request_id or _id(), text=_words(said), by=by)
         )
 
-    @api.post("/v1/agents/{agent}/redirect")
-    async def redirect(agent: str, said: Said, by: By) -> Summary:
-        """Interrupt the agent and give it something else to do."""
-        return await daemon.request(events.RedirectRequested(**daemon.stamp(agent), id=_id(), text=_words(said), by=by))
-
     @api.post("/v1/agents/{agent}/pause")
     async def pause(agent: str, by: By, how: PauseBody | None = None) -> Summary:
         """Hold the agent at its next tool call, or when its turn ends."""

@@ -9,12 +9,14 @@ from pydantic import Field
 from monitors.contract import anyjson
 from monitors.contract.errors import UsageError
 from supervisor.core.board import Board
+from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 from supervisor.runtime.tasks.desk import MOST_AT_ONCE, TaskChange, TaskDesk, TaskWanted
 from supervisor.runtime.tasks.dispatcher import Dispatcher
+from supervisor.runtime.tasks.redirecting import RedirectBody, Redirecting
 
 PROMPT_CHARACTERS = 200
 """Characters of a task's prompt in a row of the list: two lines. The task's own route has all of it."""
@@ -42,8 +44,13 @@ class PlaceBody(SubmissionRequest):
     """For `before`: the pending task that it is to stand before, whose priority it takes."""
 
 
-def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Board) -> None:
+def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Board, redirecting: Redirecting) -> None:
     """Add the routes."""
+
+    @api.post("/v1/agents/{agent}/redirect")
+    async def redirect(agent: str, wanted: RedirectBody, by: By) -> Summary:
+        """Interrupt the agent and give it another task: in words, or one of the store."""
+        return await redirecting.redirect(agent, wanted, by)
 
     def told(task: StoredTask) -> Response:
         return _json(_whole(task, board, dispatcher))

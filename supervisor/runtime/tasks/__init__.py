@@ -6,4 +6,5 @@ desk           requests of people about stored tasks
 dispatcher     claims of tasks by agents, and the steps that follow from the agents' lives
 finished_work  the way of a stored task's finished work
 machine        the facts of the machine that claims depend on
+redirecting    another task for an agent that is at work
 """

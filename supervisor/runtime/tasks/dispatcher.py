@@ -146,6 +146,8 @@ class Dispatcher:
 
     async def _start(self, id_: str, run_id: str, before: Summary | None, rework: str) -> None:
         try:
+            if before is not None and any(one.workspace == before.workspace for one in self.tools.board.at_work()):
+                before = None  # another agent works there now
             start = await anyio.to_thread.run_sync(agent_start, self._store.get(id_), before, rework)
             await self.tools.submit(start.wanted, "chaperon", start.claim)
         except JournalError:
@@ -183,6 +185,8 @@ class Dispatcher:
         agent = self._agent(run.agent)
         if agent is None:
             self._give_back(task.id, run.run_id, "its agent was never started: the daemon ended before", tried=False)
+        elif agent.run_id != run.run_id:
+            self._give_back(task.id, run.run_id, f"agent {run.agent} was never told of it", tried=False)
         elif task.state in (TaskState.VERIFYING, TaskState.MERGING) or agent.state is AgentState.DONE:
             self._busy.add(task.id)
             under_way.start_soon(self._complete, task, agent, under_way, name=f"completion of {task.id}")

@@ -2,7 +2,7 @@ from monitors.contract.observations import Observation
 from monitors.contract.tasks import Task
 from monitors.patterns.goal_drift import GoalDrift
 from monitors.signals.vocabulary import words
-from tests.monitors.steps import Run, play
+from tests.monitors.steps import Run, given, play
 
 TASK = Task("t", "Mend the login form: wrong passwords must show a message, and the session must expire.", "/w")
 
@@ -67,3 +67,10 @@ def test_words_are_taken_apart_and_cut_to_their_stems() -> None:
     assert words("mend LoginForm in src/auth/login_forms.py") == {"login", "form", "auth"}
     assert words("expires expired expiring") == {"expir"}
     assert words("the file and the tests") == set()
+
+
+def test_another_task_has_its_own_goals() -> None:
+    other = Task("t2", "Write the billing: invoices have a total and a sum.", "/w")
+    run, detector = Run(), GoalDrift(task=TASK)
+    assert play(detector, *on_task(run, 25), given(run, other), *off_task(run, 30)) == []
+    assert len(play(detector, *on_task(run, 30))) == 1

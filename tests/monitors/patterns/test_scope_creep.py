@@ -4,7 +4,7 @@ from monitors.contract.tasks import Task
 from monitors.contract.words import Severity
 from monitors.patterns.scope_creep import ScopeCreep, ScopeCreepSettings, mentioned
 from monitors.signals.paths import matches_any, relative
-from tests.monitors.steps import Run, opened, play
+from tests.monitors.steps import Run, given, opened, play
 
 
 def task(*expected: str, prompt: str = "mend it") -> Task:
@@ -140,3 +140,11 @@ def test_a_path_is_seen_from_the_root() -> None:
     assert relative("/other/a.py", "/w") is None
     assert relative("/w", "/w") == "."
     assert relative("src/a.py", "/w") == "src/a.py"
+
+
+def test_another_task_has_its_own_paths_and_what_was_touched_for_the_old_one_counts_no_more() -> None:
+    run, detector = Run(), ScopeCreep(task=task("src/**"))
+    assert play(detector, *(run.edit(f"/w/lib/{n}.py") for n in range(2))) == []
+    moved = (run.edit(f"/w/lib/{n}.py") for n in range(10))
+    assert play(detector, given(run, task("lib/**")), *moved) == []
+    assert opened(play(detector, *(run.edit(f"/w/src/{n}.py") for n in range(9))))

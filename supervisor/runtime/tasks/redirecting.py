@@ -1,0 +1,179 @@
+"""Another task for an agent that is at work, in place of the one that it has."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import anyio.to_thread
+import pygit2
+from pydantic import Field
+
+from checkpoints.workspace.repository import project_of
+from monitors.contract.errors import UsageError
+from supervisor.core.board import Board
+from supervisor.core.decisions.validation import refuse_illegal
+from supervisor.core.fold.summary import Summary
+from supervisor.core.tasks.records import StoredTask
+from supervisor.core.tasks.states import IllegalTaskStepError
+from supervisor.protocol import events
+from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.task_events import TaskClaimed, TaskMoved
+from supervisor.protocol.tasks import TaskState, TaskStep
+from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
+
+WIP_AUTHOR = ("chaperon", "chaperon@localhost")
+"""The author of a commit of unfinished work: it is neither the agent's decision nor a person's."""
+
+
+class RedirectBody(SubmissionRequest):
+    """Another task for an agent: in words, or one of the store."""
+
+    text: str = ""
+    """The prompt of the new task."""
+    task: str | None = None
+    """A pending task of the store, instead."""
+    goals: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    expected_paths: tuple[str, ...] = ()
+    wip_commit: bool = False
+    """Whether unfinished work is committed on the agent's own branch before."""
+    request_id: Annotated[str, Field(max_length=200)] = ""
+    """Names the request, which is taken once however often it is sent."""
+
+
+@dataclass
+class Redirecting:
+    """Gives agents other tasks."""
+
+    board: Board
+    happened: Callable[[events.AnyEvent], int]
+    stamp: Callable[[str], EventStamp]
+    request: Callable[[events.AgentRequest], Awaitable[Summary]]
+
+    async def redirect(self, agent: str, wanted: RedirectBody, by: str) -> Summary:
+        """Give an agent another task. A stored one that it had goes back to the queue.
+
+        Raises:
+            NotFoundError: There is no such agent, or no such task.
+            IllegalStepError: The agent's state does not allow it.
+            IllegalTaskStepError: The stored task is not pending.
+            UsageError: There is no task in the request, the stored one cannot be done there, or there is no branch
+                for unfinished work. Nothing was changed.
+        """
+        known = self.board.summary(agent)
+        if wanted.request_id and any(past.request_id == wanted.request_id for past in known.past_tasks):
+            return known
+        self._refuse(agent)
+        stored = await self._stored(known, wanted)
+        prompt = stored.spec.prompt if stored else wanted.text
+        Submission(prompt=prompt, repository=known.workspace).check_words()
+        if wanted.wip_commit:
+            await anyio.to_thread.run_sync(commit_unfinished, known.workspace, known.branch, known.task.prompt)
+        self._refuse(agent)  # that took its time
+        if stored is not None:
+            self._refuse_unready(stored.id)
+        of = stored.spec if stored else wanted
+        task = replace(
+            known.task,
+            id=stored.id if stored else f"t-{uuid4().hex[:8]}",
+            prompt=prompt,
+            goals=of.goals,
+            constraints=of.constraints,
+            expected_paths=of.expected_paths,
+        )
+        self._give_back(agent, by)
+        run_id = self._claim(agent, stored) if stored else ""
+        id_ = wanted.request_id or uuid4().hex[:12]
+        return await self.request(
+            events.RedirectRequested(**self.stamp(agent), id=id_, text=prompt, by=by, task=task, run_id=run_id)
+        )
+
+    def _refuse(self, agent: str) -> None:
+        """Refuse what the agent's state does not allow."""
+        self.board.refuse_unmade(agent)
+        asked = events.RedirectRequested(**self.stamp(agent), id="", text="", by="")
+        refuse_illegal(agent, self.board.summary(agent).state, asked)
+
+    async def _stored(self, known: Summary, wanted: RedirectBody) -> StoredTask | None:
+        """Return the stored task that is wanted, if one is."""
+        if wanted.task is None:
+            return None
+        if wanted.text or wanted.goals or wanted.constraints or wanted.expected_paths:
+            raise UsageError(
+                "A task of the store has its own words; nothing was changed.", way_out="Give the task, or words."
+            )
+        task = self._refuse_unready(wanted.task)
+        project = str(await anyio.to_thread.run_sync(project_of, Path(task.spec.repository)))
+        if known.project and project != known.project:
+            raise UsageError(
+                f"Task {task.id} is to be done in {project}, and agent {known.agent} works on {known.project}; "
+                "nothing was changed.",
+                way_out="Leave it to the queue, which gives it an agent there.",
+            )
+        return task
+
+    def _refuse_unready(self, id_: str) -> StoredTask:
+        task = self.board.tasks.get(id_)
+        if task.state is not TaskState.PENDING:
+            raise IllegalTaskStepError(id_, task.state, TaskStep.CLAIM)
+        if waits := ", ".join(f"{one.id} ({one.state})" for one in self.board.tasks.unmet(task)):
+            raise UsageError(f"Task {id_} waits for {waits}; nothing was changed.")
+        return task
+
+    def _give_back(self, agent: str, by: str) -> None:
+        """Have the stored task that the agent has go back to the queue."""
+        run, task = self.board.tasks.holder(agent), self.board.tasks.of_agent(agent)
+        if run is None or task is None:
+            return
+        self.happened(
+            TaskMoved(
+                **self.stamp(""),
+                task=task.id,
+                before=task.state,
+                after=TaskState.PENDING,
+                step=TaskStep.GIVE_BACK,
+                why=f"{by} gave agent {agent} another task",
+                by=by,
+                run_id=run.run_id,
+            )
+        )
+
+    def _claim(self, agent: str, task: StoredTask) -> str:
+        run_id = f"r-{uuid4().hex[:8]}"
+        self.happened(TaskClaimed(**self.stamp(""), task=task.id, run_id=run_id, worker=agent))
+        return run_id
+
+
+def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:
+    """Commit all that is uncommitted on an agent's own branch; returns the commit, empty if there was nothing. Blocks.
+
+    Raises:
+        UsageError: The workspace was not made for the agent, is not on its branch, or cannot be committed.
+    """
+    if not branch:
+        raise UsageError(
+            f"The agent works in place in {workspace}, so it has no branch of its own for unfinished work; "
+            "nothing was changed.",
+            way_out="Leave --wip-commit out, or keep its work with chaperon checkpoint.",
+        )
+    try:
+        repository = pygit2.Repository(workspace)
+        if repository.head_is_detached or repository.head.shorthand != branch:
+            raise UsageError(
+                f"The workspace {workspace} is not on the agent's branch {branch}; nothing was committed or changed."
+            )
+        index = repository.index
+        index.add_all()
+        tree = index.write_tree()
+        if tree == repository.head.peel(pygit2.Commit).tree.id:
+            return ""
+        index.write()
+        author = pygit2.Signature(*WIP_AUTHOR)
+        message = f"WIP: {' '.join(prompt.split())[:60]}\n\nUnfinished work, committed as the agent got another task.\n"
+        return str(repository.create_commit("HEAD", author, author, message, tree, [repository.head.target]))
+    except (pygit2.GitError, OSError, KeyError) as error:
+        raise UsageError(
+            f"The unfinished work in {workspace} could not be committed: {error}; nothing was changed."
+        ) from error
